@@ -80,9 +80,9 @@ def decode(
     from kwire_cli.message.decoded import checked, decode as run  # noqa: PLC0415
     from kwire_cli.message.redaction import redacting_body  # noqa: PLC0415
 
-    known = catalog(specs, kafka=kafka, overlays=overlays)
-    found = run(known, data, message, version)
-    return checked(found if show_secrets else redacting_body(known, found), strict=strict)
+    definitions = catalog(specs, kafka=kafka, overlays=overlays)
+    decoded_body = run(definitions, data, message, version)
+    return checked(decoded_body if show_secrets else redacting_body(definitions, decoded_body), strict=strict)
 
 
 def columns(
@@ -162,20 +162,22 @@ def read_frames(
     from kwire_cli.source.kinds import Kind, recognise  # noqa: PLC0415
     from kwire_cli.source.text.reading import frames_in  # noqa: PLC0415
 
-    known = catalog(specs, kafka=kafka, overlays=overlays)
+    definitions = catalog(specs, kafka=kafka, overlays=overlays)
     says = Kind.FRAMES if api is not None or version is not None or kind is not None else None
-    found = recognise(source, form=input, says=says, catalog=known)
-    if found.kind is Kind.CAPTURE:
+    content = recognise(source, form=input, says=says, catalog=definitions)
+    if content.kind is Kind.CAPTURE:
         from kwire_cli.source.captures import Capture  # noqa: PLC0415
         from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
 
-        lines = traffic(known, Capture(found.source, key_logs=tls_keylog))
+        lines = traffic(definitions, Capture(content.source, key_logs=tls_keylog))
         pairs = ((line.frame, line) for line in lines if line.frame)
-        return (frame if show_secrets else redacting(known, frame, line) for frame, line in pairs)
-    if found.kind is Kind.BATCHES:
-        raise InputError("this is record batches, which read_records reads", file=found.name)
-    frames = frames_in(known, found.frames, Hints(known.api(api) if api is not None else None, version, kind))
-    return frames if show_secrets else (redacting(known, frame) for frame in frames)
+        return (frame if show_secrets else redacting(definitions, frame, line) for frame, line in pairs)
+    if content.kind is Kind.BATCHES:
+        raise InputError("this is record batches, which read_records reads", file=content.name)
+    frames = frames_in(
+        definitions, content.frames, Hints(definitions.api(api) if api is not None else None, version, kind)
+    )
+    return frames if show_secrets else (redacting(definitions, frame) for frame in frames)
 
 
 def read_records(
@@ -209,10 +211,12 @@ def read_records(
     from kwire_cli.stores import path_of  # noqa: PLC0415
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
-    known = catalog(specs, kafka=kafka)
+    definitions = catalog(specs, kafka=kafka)
     folder = topic_at(path_of(data)) if isinstance(data, str) or hasattr(data, "__fspath__") else None
-    source = recognised_source(records_in(data), given=topic, folder=folder, form=format, catalog=known, limits=limits)
-    return items(source if show_secrets else replace(source, hide=RecordRedaction(known)))
+    source = recognised_source(
+        records_in(data), given=topic, folder=folder, form=format, catalog=definitions, limits=limits
+    )
+    return items(source if show_secrets else replace(source, hide=RecordRedaction(definitions)))
 
 
 def write_records(

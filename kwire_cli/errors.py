@@ -77,7 +77,7 @@ def close_to(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """The names, of those that are known, that are like this one in any case, the closest first."""
     from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
 
-    by_lower = {each.lower(): each for each in known}
+    by_lower = {candidate.lower(): candidate for candidate in known}
     return [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=most)]
 
 

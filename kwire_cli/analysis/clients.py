@@ -110,17 +110,23 @@ class Clients:
 
     def add_line(self, line: Captured) -> None:
         """Count a line of a capture: requests, and the errors in responses."""
-        asked = line.request if line.kind == "response" else line
-        if asked is None or not asked.is_frame or asked.guess or asked.api_key is None or asked.api_version is None:
+        request_line = line.request if line.kind == "response" else line
+        if (
+            request_line is None
+            or not request_line.is_frame
+            or request_line.guess
+            or request_line.api_key is None
+            or request_line.api_version is None
+        ):
             return
         capture = line.origin.capture
-        client = Client(asked.client_id, asked.software, _host(asked.src), capture)
-        spoken = Spoken(asked.dst, asked.api_key, asked.api_version, capture)
+        client = Client(request_line.client_id, request_line.software, _host(request_line.src), capture)
+        spoken = Spoken(request_line.dst, request_line.api_key, request_line.api_version, capture)
         use = self._use(client, spoken)
         if line.kind == "response":
             use.errors.update(line.errors)
-            if asked.api_key == API_VERSIONS:
-                self._learn((capture, asked.dst), _body(line))
+            if request_line.api_key == API_VERSIONS:
+                self._learn((capture, request_line.dst), _body(line))
             return
         use.requests += 1
         use.seen(line.time, line.time)
@@ -179,9 +185,9 @@ class Clients:
                 told.setdefault((client.client_id, client.address, client.capture), []).append(client)
         joined: dict[Client, list[dict[Spoken, Use]]] = {}
         for client, uses in self.uses.items():
-            others = told.get((client.client_id, client.address, client.capture), [])
-            if not client.software and len(others) == 1 and all(spoken.api_key in OPENING for spoken in uses):
-                client = others[0]  # noqa: PLW2901 - the same client
+            candidates = told.get((client.client_id, client.address, client.capture), [])
+            if not client.software and len(candidates) == 1 and all(spoken.api_key in OPENING for spoken in uses):
+                client = candidates[0]  # noqa: PLW2901 - the same client
             joined.setdefault(client, []).append(uses)
         for client in sorted(joined, key=lambda found: [(part is None, part or "") for part in found]):
             yield client, _together(joined[client])
@@ -227,17 +233,17 @@ def _formats(line: Captured) -> Counter[int]:
     """The magic bytes of the messages in a Produce request."""
     from kwire_cli.records.batch import Batch  # noqa: PLC0415 - only requests of old clients hold such
 
-    found: Counter[int] = Counter()
+    magics: Counter[int] = Counter()
     if line.read:
         raw = line.read[1]
         for at, node in enumerate(raw.node):
             if raw.program.leaves[node].kind == "records" and raw.end[at] > raw.value[at]:
-                found.update(
+                magics.update(
                     item.magic
                     for item in line.reading().items(raw.data[raw.value[at] : raw.end[at]], None)
                     if isinstance(item, Batch)
                 )
-    return found
+    return magics
 
 
 # KIP-896's question, asked of real traffic: which versions that a client uses a release of Kafka refuses, and
@@ -279,9 +285,9 @@ def judge(
     `now` is what the brokers accept, where no ApiVersions response of theirs was seen.
     """
     verdicts: dict[tuple[int, int], Verdict] = {}
-    known = _Known(uses, asks=any(spoken.api_key == API_VERSIONS for spoken in uses), whole=client in clients.whole)
+    facts = _Known(uses, asks=any(spoken.api_key == API_VERSIONS for spoken in uses), whole=client in clients.whole)
     for spoken in uses:
-        verdict = _verdict(spoken, _offer(clients, spoken, now), known, accepted)
+        verdict = _verdict(spoken, _offer(clients, spoken, now), facts, accepted)
         place = spoken.api_key, spoken.version
         if place not in verdicts or verdict.rank < verdicts[place].rank:
             verdicts[place] = verdict
@@ -296,10 +302,10 @@ class _Offer(NamedTuple):
 
 
 def _offer(clients: Clients, spoken: Spoken, now: Accepted | None) -> _Offer:
-    seen = clients.offered.get(((spoken.capture, spoken.broker), spoken.api_key))
-    if not seen and now and spoken.api_key in now.versions:
+    highest = clients.offered.get(((spoken.capture, spoken.broker), spoken.api_key))
+    if not highest and now and spoken.api_key in now.versions:
         return _Offer({now.versions[spoken.api_key].high}, f"{now.release} offers")
-    return _Offer(seen or set(), "the broker offered")
+    return _Offer(highest or set(), "the broker offered")
 
 
 class _Known(NamedTuple):
@@ -336,9 +342,9 @@ def _too_old(spoken: Spoken, offer: _Offer, known: _Known, versions: Versions) -
         return REFUSED, "it never asks which versions a broker speaks"
     if spoken.version in offer.highest and known.asks:
         return CAPPED, f"{offer.said} no more than {spoken.version}"
-    others = [other.version for other in known.uses if other.api_key == spoken.api_key and other.version in versions]
-    if others:
-        return UNCLEAR, f"it speaks {max(others)} too"
+    accepted = [other.version for other in known.uses if other.api_key == spoken.api_key and other.version in versions]
+    if accepted:
+        return UNCLEAR, f"it speaks {max(accepted)} too"
     if not offer.highest:
         return UNCLEAR, "what the broker offered was not seen"
     if spoken.version in offer.highest:
@@ -418,8 +424,8 @@ class Row:
     @property
     def verdict(self) -> str | None:
         """The worst one."""
-        found = [version.verdict for version in self.versions if version.verdict]
-        return min(found, key=lambda verdict: verdict.rank).verdict if found else None
+        judged = [version.verdict for version in self.versions if version.verdict]
+        return min(judged, key=lambda verdict: verdict.rank).verdict if judged else None
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON line."""

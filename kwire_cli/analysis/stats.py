@@ -268,12 +268,12 @@ class Stats:
 
     def _group(self, kind: str, name: str) -> Group:
         groups = self.groups[kind]
-        found = groups.get(name)
-        if found is None:
+        group = groups.get(name)
+        if group is None:
             if self.most is not None and len(groups) >= self.most:
                 name = OTHERS
-            found = groups[name] = groups.get(name) or Group()
-        return found
+            group = groups[name] = groups.get(name) or Group()
+        return group
 
     def merge(self, other: Stats) -> None:
         """Count what another one has."""

@@ -118,21 +118,21 @@ class Messages:
         says = Kind.FRAMES if hints.version is not None or hints.kind else None
         numbers = count()
         points = CapturePoints(self.environment, self.arguments, self.options, tell=self.times == 1)
-        for found in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
-            if found.kind is Kind.REQUEST_LOG:
-                logs.append(found.source)
+        for content in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
+            if content.kind is Kind.REQUEST_LOG:
+                logs.append(content.source)
                 continue
-            if found.kind in {Kind.BATCHES, Kind.FOLDER}:
-                for file in segment_files(found):
+            if content.kind in {Kind.BATCHES, Kind.FOLDER}:
+                for file in segment_files(content):
                     yield from in_batches(self._batches(file.view, file.label, file.topic), place_of(next(numbers)))
                 continue
             place = place_of(next(numbers))
-            if found.kind is Kind.CAPTURE:
+            if content.kind is Kind.CAPTURE:
                 captured = True
-                if (capture := points.take(found.source)) is not None:
-                    yield from self._capture(capture, found.source, place)
+                if (capture := points.take(content.source)) is not None:
+                    yield from self._capture(capture, content.source, place)
                 continue
-            for frame in frames_in(self.catalog, found.frames, hints):
+            for frame in frames_in(self.catalog, content.frames, hints):
                 yield from in_frame(frame, place + frame.number)
         if captured and logs:
             if self.times == 1:
@@ -171,16 +171,16 @@ class Messages:
             raise click.UsageError(f"--filter is for packet captures, and {label} is a broker's request log")
         first = self.times == 1
         exchanges = (
-            found
-            for found in read_log(self.environment, self.catalog, path, self.progress, label=label, notices=first)
-            if isinstance(found, Exchange)
+            entry
+            for entry in read_log(self.environment, self.catalog, path, self.progress, label=label, notices=first)
+            if isinstance(entry, Exchange)
         )
         left_out = LeftOut()
-        for found in in_exchanges(exchanges, Bodies(self.catalog), place):
-            if isinstance(found, Message):
-                yield found
+        for entry in in_exchanges(exchanges, Bodies(self.catalog), place):
+            if isinstance(entry, Message):
+                yield entry
             else:
-                left_out.add(f"{label}:{found.line}", found)
+                left_out.add(f"{label}:{entry.line}", entry)
         if first and left_out.text:
             self.environment.note(f"kwire: {left_out.text}")
 

@@ -76,17 +76,19 @@ def command(
     before, after = (against, paths) if against else (paths[:1], paths[1:])
     old, new = read_definitions(before), read_definitions(after)
     part = are_files(after, new)
-    for given in new.values():
-        _note_faults(environment, given)
-    found = [
-        each for each in breaking(old, new, part=part) if not any(_excepted(each, *exception) for exception in allowed)
+    for parsed in new.values():
+        _note_faults(environment, parsed)
+    breakages = [
+        breakage
+        for breakage in breaking(old, new, part=part)
+        if not any(_excepted(breakage, *exception) for exception in allowed)
     ]
     wanted = LEVELS[: LEVELS.index(level) + 1]
-    shown = [each for each in found if each.severity in wanted]
-    compared = [given.spec.name for given, _ in message_pairs(old, new, part=part) if given]
-    _show(environment, shown, compared, fmt)
-    environment.note(_summary(found, shown, wanted))
-    return Exit.FOUND if shown else Exit.DONE
+    reported = [breakage for breakage in breakages if breakage.severity in wanted]
+    compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
+    _show(environment, reported, compared, fmt)
+    environment.note(_summary(breakages, reported, wanted))
+    return Exit.FOUND if reported else Exit.DONE
 
 
 def _note_faults(environment: Environment, given: Given) -> None:
@@ -123,10 +125,10 @@ def _show(environment: Environment, shown: list[Break], messages: list[str], fmt
     if fmt == "text":
         environment.write_lines(break_lines(shown))
     elif fmt == "json":
-        environment.write(dumps([break_document(each) for each in shown], indent=True))
+        environment.write(dumps([break_document(breakage) for breakage in shown], indent=True))
     elif fmt == "jsonl":
-        for each in shown:
-            environment.write(dumps(break_document(each), indent=False))
+        for breakage in shown:
+            environment.write(dumps(break_document(breakage), indent=False))
     elif fmt == "junit":
         environment.write(junit_text(shown, messages))
     else:
@@ -136,11 +138,13 @@ def _show(environment: Environment, shown: list[Break], messages: list[str], fmt
 
 def _summary(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:
     def counts(some: list[Break]) -> str:
-        by_severity: Counter[str] = Counter(each.severity for each in some)
+        by_severity: Counter[str] = Counter(breakage.severity for breakage in some)
         return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
 
-    rest = [each for each in found if each.severity not in wanted]
+    rest = [breakage for breakage in found if breakage.severity not in wanted]
     hidden = (
-        f"; {counts(rest)} not shown: --level {max((each.severity for each in rest), key=LEVELS.index)}" if rest else ""
+        f"; {counts(rest)} not shown: --level {max((breakage.severity for breakage in rest), key=LEVELS.index)}"
+        if rest
+        else ""
     )
     return (f"breaks: {counts(shown)}" if shown else "nothing breaks") + hidden

@@ -47,14 +47,14 @@ class CapturePoints:
         self._taken: set[str] = set()
         self._live = self.together = 0
         self.labelled, self.count = False, len(arguments)
-        given = dict.fromkeys(arguments)
-        if len(given) < 2 and not options["capture_point"] and not options["merge_points"]:
+        names = dict.fromkeys(arguments)
+        if len(names) < 2 and not options["capture_point"] and not options["merge_points"]:
             return
         from kwire_cli.source.kinds import Kind, begins_as
 
         naming = naming_of(options)
-        paths = [path for path in given if _is_file(path) and begins_as(path) is Kind.CAPTURE]
-        live = sum(not _is_file(path) and (path == "-" or _exists(path)) for path in given)
+        paths = [path for path in names if _is_file(path) and begins_as(path) is Kind.CAPTURE]
+        live = sum(not _is_file(path) and (path == "-" or _exists(path)) for path in names)
         self.count = len(paths)
         if not paths or len(paths) + live < 2:
             return
@@ -65,20 +65,20 @@ class CapturePoints:
         self.count, self.together, self.labelled = len(points), len(paths) - len(points), True
         for note in apart_notes(point.name for point in points if point.apart and tell):
             environment.note(f"kwire: {note}")
-        others = len(points) + live > 1
+        several_points = len(points) + live > 1
         for index, point in enumerate(points):
             for path in point.files:
                 self._sources[str(path_of(path))] = PointFiles(
-                    point, others=others, several=len(paths) + live > 1, index=index
+                    point, others=several_points, several=len(paths) + live > 1, index=index
                 )
 
     def take(self, source: Any) -> Any:
         """Return what to read for an input that is a capture; None if the files of its point were taken before."""
         if isinstance(source, str) and (path := str(path_of(source))) in self._sources:
-            found = self._sources[path]
+            point_files = self._sources[path]
             taken = path in self._taken
-            self._taken.update(str(path_of(each)) for each in found.point.files)
-            return None if taken else found
+            self._taken.update(str(path_of(file)) for file in point_files.point.files)
+            return None if taken else point_files
         if not self._sources or isinstance(source, str):
             return source
         from kwire_cli.source.captures import PointFiles
@@ -214,8 +214,8 @@ def without_logs(environment: Environment, arguments: tuple[str, ...]) -> tuple[
 
     Standard input is looked at where it is the only one: what other inputs give must not wait for it.
     """
-    given = arguments or (() if environment.stdin.isatty() else ("-",))
-    logs = [name for name in given if (name != "-" or len(given) == 1) and is_log(environment, name)]
+    names = arguments or (() if environment.stdin.isatty() else ("-",))
+    logs = [name for name in names if (name != "-" or len(names) == 1) and is_log(environment, name)]
     return logs, tuple(name for name in arguments if name not in logs)
 
 
@@ -256,11 +256,11 @@ def read_log(
         size = path_of(name).stat().st_size if name != "-" else 0
         log = RequestLog(file, catalog)
         first: LineFault | None = None
-        for number, found in enumerate(log, 1):
+        for number, entry in enumerate(log, 1):
             if not number & 255:
                 progress.tell(label, file.tell() if size else 0, size)
-            first = first or (found if isinstance(found, tuple) else None)
-            yield found
+            first = first or (entry if isinstance(entry, tuple) else None)
+            yield entry
     if first and notices:
         more = f", and {log.faults - 1} more" if log.faults > 1 else ""
         environment.note(f"kwire: {label}:{first.line}: {first.code}: {first.detail}{more}")
@@ -306,11 +306,11 @@ def _filter(catalog: Catalog, options: dict[str, Any]) -> Callable[[Captured], b
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.columns import FilterRow
 
-    found, redaction = (
+    line_filter, redaction = (
         filter_of(catalog, options["filter"]),
         Redaction(catalog, show_secrets=bool(options.get("show_secrets"))),
     )
-    return lambda line: found.matches(FilterRow(line, redaction))
+    return lambda line: line_filter.matches(FilterRow(line, redaction))
 
 
 def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:

@@ -100,7 +100,7 @@ def _table(environment: Environment, columns: tuple[str, ...], redaction: Redact
         nonlocal held, widths, plain
         held, widths = None, widths_of(columns, first)
         plain = None if environment.in_colour else plain_rows(columns, widths)
-        environment.write_lines([heading(columns, widths), *(fitted(each, columns, widths) for each in first)])
+        environment.write_lines([heading(columns, widths), *(fitted(row, columns, widths) for row in first)])
 
     if held is None:
         begin([])
@@ -154,11 +154,11 @@ def show_capture(
         return _show(environment, catalog, _opened(source, options), fmt, options, strict=strict)
     assert not isinstance(source, PointFiles)  # noqa: S101 - for the type checker: one capture is followed
     interrupt = Interrupt()
-    found = following(
+    live_capture = following(
         environment, source, interrupt, options["tls_keylog"]
     )  # opening a pipe waits for its writer, and Ctrl-C ends that at once
     with interrupt.watched():
-        return _show(environment, catalog, found, fmt, options, strict=strict)
+        return _show(environment, catalog, live_capture, fmt, options, strict=strict)
 
 
 def _opened(source: Any, options: dict[str, Any]) -> Capture:
@@ -388,16 +388,16 @@ def show_stats(
         raise InputError(
             "is a broker's request log, which holds no bytes: use --stats, or kwire clients", file=names[0]
         )
-    given = [f"--{name.replace('_', '-')}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
-    if given:
-        raise click.UsageError(f"{given[0]} is for packet captures, and {names[0]} is a broker's request log")
+    flags = [f"--{name.replace('_', '-')}" for name in OF_CAPTURES if options[name] not in {None, False, ()}]
+    if flags:
+        raise click.UsageError(f"{flags[0]} is for packet captures, and {names[0]} is a broker's request log")
     stats, progress = Stats(), Progress(environment)
     for name in names:
-        for found in read_log(environment, catalog, name, progress):
-            if isinstance(found, Exchange):
-                stats.add_exchange(found)
+        for entry in read_log(environment, catalog, name, progress):
+            if isinstance(entry, Exchange):
+                stats.add_exchange(entry)
             else:
-                stats.add_fault(found.code)
+                stats.add_fault(entry.code)
     progress.done()
     show_counts(environment, stats, fmt)
     return strict and bool(stats.anomalies)

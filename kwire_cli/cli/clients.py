@@ -150,9 +150,9 @@ def _clients(environment: Environment, catalog: Catalog, source: tuple[str, ...]
             )
         if name in are_logs:
             logs.append("standard input" if name == "-" else name)
-            for found in read_log(environment, catalog, name, progress):
-                if isinstance(found, Exchange):
-                    logged.add_exchange(found)
+            for entry in read_log(environment, catalog, name, progress):
+                if isinstance(entry, Exchange):
+                    logged.add_exchange(entry)
             continue
         capture = environment.stdin if name == "-" else name
         if begins_as(capture) is not Kind.CAPTURE:

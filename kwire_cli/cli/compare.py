@@ -40,21 +40,21 @@ def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, 
     """
     from kwire_cli.analysis.papers import paper
 
-    found = paper(name, catalog, times=times)
+    document = paper(name, catalog, times=times)
     if fmt == "csv":
         from kwire_cli.view.advice import CSV, claim_cells
 
         environment.write_csv(CSV)
-        for claim in found.claims:
+        for claim in document.claims:
             environment.write_csv(claim_cells(claim))
     elif fmt in {"json", "jsonl"}:
         from kwire_cli.view.json import dumps
 
-        environment.write(dumps(found.to_json(), indent=fmt == "json"))
+        environment.write(dumps(document.to_json(), indent=fmt == "json"))
     else:
         from kwire_cli.view.advice import paper_lines
 
-        environment.write_lines(paper_lines(found))
+        environment.write_lines(paper_lines(document))
     return Exit.DONE
 
 

@@ -94,14 +94,14 @@ def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
 
     if not text:
         return ()
-    known = spec.valid_versions if spec else Versions(0, 255)
+    valid = spec.valid_versions if spec else Versions(0, 255)
     try:
-        meant = known if text == "all" else Versions.parse(text)
+        meant = valid if text == "all" else Versions.parse(text)
     except ValueError as error:
         raise click.UsageError(f"--versions: {error}, or all") from None
-    if not meant & known:
-        raise InputError(f"{spec.name if spec else 'no message'} has versions {known}, not {text}")
-    return tuple((meant & known).each())
+    if not meant & valid:
+        raise InputError(f"{spec.name if spec else 'no message'} has versions {valid}, not {text}")
+    return tuple((meant & valid).each())
 
 
 # How `kwire compare` prints what messages cost in other forms.
@@ -141,15 +141,15 @@ def show(environment: Environment, catalog: Catalog, result: Result, fmt: str, o
 
         for row in rows:
             head = _head(row) | {"message": row.comparison.message, "givenVersion": row.comparison.version}
-            for each in row.comparison.sums.values():
-                environment.write(dumps(head | each.to_json(), indent=False))
+            for form_sum in row.comparison.sums.values():
+                environment.write(dumps(head | form_sum.to_json(), indent=False))
     elif fmt == "csv":
         from kwire_cli.view.compare import CSV, csv_cells
 
         environment.write_csv(CSV)
         for row in rows:
-            for each in row.comparison.sums.values():
-                environment.write_csv(csv_cells(row.counts, row.comparison, each))
+            for form_sum in row.comparison.sums.values():
+                environment.write_csv(csv_cells(row.counts, row.comparison, form_sum))
     else:
         _show_table(environment, catalog, result, options)
 
@@ -169,7 +169,7 @@ def _show_table(environment: Environment, catalog: Catalog, result: Result, opti
     environment.write_lines(view.flexible_lines(comparison, _headers(catalog, rows)))
     if options["by_field"] or "b" in result.about:
         for row in rows:
-            columns = {name: each for name, each in row.comparison.sums.items() if each.messages}
+            columns = {name: form_sum for name, form_sum in row.comparison.sums.items() if form_sum.messages}
             environment.write_lines(view.field_lines(columns))
 
 
@@ -218,24 +218,28 @@ def messages(
     bodies = bool(options["message"])
     if bodies:
         refuse(options, ("api", "framed", "kind"), "is for frames, and --message is for a bare body")
-    for number, given in enumerate(
+    for number, content in enumerate(
         inputs(environment, source, options["form"], catalog=catalog, says=said(options), verbose=options["verbose"])
     ):
-        if given.kind is Kind.CAPTURE:
+        if content.kind is Kind.CAPTURE:
             if bodies:
                 raise click.UsageError(
                     "--message is for a bare body, and this is a capture; --filter chooses among its frames"
                 )
-            each = _of_capture(environment, catalog, given.source, options)
+            decoded_bodies = _of_capture(environment, catalog, content.source, options)
         else:
-            found = given.frames
+            frame_input = content.frames
             refuse(options, OF_CAPTURES, NO_CAPTURE)
-            each = bodies_of(catalog, found, options) if bodies else map(_body, frames_of(catalog, found, options))
-        for decoded in each:
+            decoded_bodies = (
+                bodies_of(catalog, frame_input, options)
+                if bodies
+                else map(_body, frames_of(catalog, frame_input, options))
+            )
+        for decoded in decoded_bodies:
             if (reason := _unpriced(decoded)) or not decoded:
                 skipped[reason] += 1
             else:
-                yield Found(number, given.name or "the argument", decoded)
+                yield Found(number, content.name or "the argument", decoded)
 
 
 def _unpriced(decoded: Decoded | None) -> str:
@@ -269,8 +273,8 @@ def show_messages(
     environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]
 ) -> Exit:
     """Price messages in the forms that were asked for, and print that. InputError where there is none to price."""
-    given = _values(environment, catalog, source, options)
-    result = given or _of_inputs(environment, catalog, source, options)
+    priced = _values(environment, catalog, source, options)
+    result = priced or _of_inputs(environment, catalog, source, options)
     for reason, number in result.skipped.items():
         environment.note(f"kwire: left out: {number} {reason}")
     show(environment, catalog, result, fmt, options)
@@ -314,18 +318,23 @@ def _is_piped(environment: Environment) -> bool:
 def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
     from kwire_cli.cli.inputs import read_values
 
-    given = read_values(environment, catalog, options["values"])
-    said = {"message": given.message, "version": given.version}
+    message_values = read_values(environment, catalog, options["values"])
+    said = {"message": message_values.message, "version": message_values.version}
     spec, version = _message(catalog, options | {key: value for key, value in said.items() if options[key] is None})
     prices = comparing(options, [spec], version, several=False)
     note_held(environment, options, spec)
     prices.hides = not options["show_secrets"]
     try:
-        prices.add_values(spec, version, given.written(spec))
+        prices.add_values(spec, version, message_values.written(spec))
     except EncodeError as error:
-        raise InputError(f"{spec.name} {version}: {error}", file=given.name) from None
+        raise InputError(f"{spec.name} {version}: {error}", file=message_values.name) from None
     rows = [Row({}, comparison) for comparison in prices.found.values()]
-    return Result(f"values of {given.name or 'the argument'}", {"values": given.name or "argument"}, rows, Counter())
+    return Result(
+        f"values of {message_values.name or 'the argument'}",
+        {"values": message_values.name or "argument"},
+        rows,
+        Counter(),
+    )
 
 
 def _of_generated(
@@ -386,8 +395,8 @@ def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, in
 
 def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result:
     skipped: Counter[str] = Counter()
-    found = messages(environment, catalog, source, options, skipped)
-    ahead = [*islice(found, 3)]
+    remaining = messages(environment, catalog, source, options, skipped)
+    ahead = [*islice(remaining, 3)]
     if not ahead:
         found_instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
         how = (
@@ -396,16 +405,16 @@ def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ..
         )
         raise InputError(f"there is no message to price{found_instead}; {how}")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
-        return _side_by_side(ahead[0].decoded, ahead[1].decoded, [each.label for each in ahead], options, skipped)
+        return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)
     first = ahead[0].decoded
     prices = comparing(options, [first.spec], first.version, several=len(ahead) > 1)
     if len(ahead) == 1:
         note_held(environment, options, first.spec)
     prices.hides = not options["show_secrets"]
-    for each in ahead:
-        prices.add(each.decoded)
-    for each in found:
-        prices.add(each.decoded)
+    for body in ahead:
+        prices.add(body.decoded)
+    for body in remaining:
+        prices.add(body.decoded)
     if options["fields"]:
         check_fields([*prices.specs.values()], prices.choice.fields)
     rows = [Row({}, comparison) for comparison in prices.found.values()]

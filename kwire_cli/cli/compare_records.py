@@ -60,10 +60,10 @@ def batches_in(asked: Asked, arguments: tuple[str, ...], form: str) -> Iterator[
         note_links(asked.environment, arguments)
     some = False
     says = None if form == AUTO else Kind.BATCHES
-    for found in inputs(asked.environment, arguments, asked.options["form"], catalog=asked.catalog, says=says):
-        for each in _in_input(asked, found, form):
+    for content in inputs(asked.environment, arguments, asked.options["form"], catalog=asked.catalog, says=says):
+        for batch in _in_input(asked, content, form):
             some = True
-            yield each
+            yield batch
     asked.progress.done()
     if not some:
         raise InputError(
@@ -145,11 +145,11 @@ def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Itera
     from kwire_cli.message.decoded import record_sets
     from kwire_cli.records.batch import Batch
 
-    for each in record_sets(where, raw):
-        partition = f"{api} {reading.topic(each.topic)}-{each.partition}"
+    for record_set in record_sets(where, raw):
+        partition = f"{api} {reading.topic(record_set.topic)}-{record_set.partition}"
         yield from (
             Found(partition, item)
-            for item in reading.items(raw.data, each.topic, each.start, each.stop)
+            for item in reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
             if isinstance(item, Batch)
         )
 
@@ -292,11 +292,11 @@ def show_records(
         raise click.UsageError("--records generates records: omit the input, or --records")
     plan = _plan(options, wanted)
     forms = RecordForms(plan, generated=wanted is not None)
-    asked = _names("--headers-as", options["headers_as"] or EVERY, (*HEADER_FORMS,))
-    headers = HeaderForms(asked, plan.register, every=bool(options["headers_as"]))
+    form_names = _names("--headers-as", options["headers_as"] or EVERY, (*HEADER_FORMS,))
+    headers = HeaderForms(form_names, plan.register, every=bool(options["headers_as"]))
     for partition, batch in _found(environment, catalog, sources, options, wanted):
         records = forms.add(partition, batch)
-        if records is not None and asked:
+        if records is not None and form_names:
             headers.add(records)
     forms.end()
     if not forms.written.batches:
@@ -308,17 +308,17 @@ def show_records(
         environment.note(
             f"kwire: left out, since not all can be read, or there are more than {MOST_RECORDS} records: {left_out}"
         )
-    shown = headers if asked and (options["headers_as"] or forms.written.headers) else None
+    header_prices = headers if form_names and (options["headers_as"] or forms.written.headers) else None
     if fmt == "table":
-        environment.write_lines(view.lines(forms, shown, wanted.says if wanted else None))
+        environment.write_lines(view.lines(forms, header_prices, wanted.says if wanted else None))
     elif fmt == "csv":
-        for row in view.header_csv_rows(headers) if asked and options["headers_as"] else view.csv_rows(forms):
+        for row in view.header_csv_rows(headers) if form_names and options["headers_as"] else view.csv_rows(forms):
             environment.write_csv(row)
     else:
         from kwire_cli.view.json import dumps
 
-        found = view.document(forms, shown, wanted.says if wanted else None)
-        for document in (found,) if fmt == "json" else view.flat(found):
+        report = view.document(forms, header_prices, wanted.says if wanted else None)
+        for document in (report,) if fmt == "json" else view.flat(report):
             environment.write(dumps(document, indent=fmt == "json"))
     return Exit.DONE
 
@@ -368,11 +368,11 @@ def _wanted(options: dict[str, Any]) -> Wanted | None:
         default if options[name] is None else options[name]
         for name, default in (("key_size", 16), ("value_size", 100), ("header_size", 16))
     ]
-    given = options["header_name"]
-    count = len(given) if options["headers"] is None else options["headers"]
-    if len(given) > count:
-        raise click.UsageError(f"--headers {count} is fewer than the {len(given)} that --header-name names")
-    names = (*given, *(f"header-{number}" for number in range(len(given) + 1, count + 1)))
+    header_names = options["header_name"]
+    count = len(header_names) if options["headers"] is None else options["headers"]
+    if len(header_names) > count:
+        raise click.UsageError(f"--headers {count} is fewer than the {len(header_names)} that --header-name names")
+    names = (*header_names, *(f"header-{number}" for number in range(len(header_names) + 1, count + 1)))
     key, value = (None if size < 0 else size for size in sizes[:2])
     return Wanted(options["records"], key, value, names, sizes[2])
 
@@ -426,7 +426,7 @@ def _codec(text: str) -> Codec:
     from kwire_cli.records.compression import CODECS, compress
 
     name, colon, level = text.strip().partition(":")
-    number = next((number for number, known in CODECS.items() if known == name), None)
+    number = next((number for number, codec_name in CODECS.items() if codec_name == name), None)
     if number is None and name != AS_IS:
         raise click.UsageError(f"--codec takes {', '.join(CODECS.values())} and {AS_IS}, not {text!r}")
     if not colon:
@@ -449,9 +449,9 @@ def _register(file: str | None) -> Register:
     if not file:
         return Register()
     try:
-        found = [*documents(Path(file).read_bytes(), file)]
+        values = [*documents(Path(file).read_bytes(), file)]
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from None
-    if len(found) != 1:
-        raise InputError(f"the register is one JSON value, and there are {len(found)}", file=file)
-    return register_of(found[0], file)
+    if len(values) != 1:
+        raise InputError(f"the register is one JSON value, and there are {len(values)}", file=file)
+    return register_of(values[0], file)

@@ -198,7 +198,7 @@ def _run(
 
     anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
-    logs, others = without_logs(environment, source) if may_be_logs else ([], source)
+    logs, sources = without_logs(environment, source) if may_be_logs else ([], source)
     if logs and fmt == "html":
         raise InputError("this is a broker's request log: only --stats makes a page of it", file=logs[0])
     from kwire_cli.message.redaction import Redaction
@@ -209,12 +209,12 @@ def _run(
     page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
-        if not others:
+        if not sources:
             return _exit(strict=strict, decodable=True, anomalies=anomalies)
     with page or nullcontext():
-        shown = _decode(environment, catalog, others, form, fmt, options, strict=strict)
-        code = _exit(strict=strict, decodable=shown.decodable, anomalies=anomalies or shown.anomalies)
-        return Exit.FOUND if options["exit_code"] and shown.empty else code
+        outcome = _decode(environment, catalog, sources, form, fmt, options, strict=strict)
+        code = _exit(strict=strict, decodable=outcome.decodable, anomalies=anomalies or outcome.anomalies)
+        return Exit.FOUND if options["exit_code"] and outcome.empty else code
 
 
 def _decode(
@@ -238,18 +238,18 @@ def _decode(
     page, several = options["page"], len(sources) - points.together > 1
     batches: Run | None = None
     says = Kind.CAPTURE if options["follow"] else said(options)
-    for each in inputs(
+    for content in inputs(
         environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"], pieces=page is None
     ):
         if page and page.more:
             break
         if page and several:
-            page.file = each.name or ""
-        _refuse_unfit(each, fmt, options)
-        if each.kind in {Kind.BATCHES, Kind.LOG_FILE}:
+            page.file = content.name or ""
+        _refuse_unfit(content, fmt, options)
+        if content.kind in {Kind.BATCHES, Kind.LOG_FILE}:
             from kwire_cli.cli.dump import show_recognised
 
-            batches = show_recognised(environment, catalog, each, fmt, options, batches, several=several)
+            batches = show_recognised(environment, catalog, content, fmt, options, batches, several=several)
             decodable, anomalies = (
                 decodable or batches.found or not batches.selection.everything,
                 anomalies or batches.odd,
@@ -257,24 +257,24 @@ def _decode(
             continue
         if page:
             page.turn_to("frames")
-        capture: Any = points.take(each.source) if each.kind is Kind.CAPTURE else None
-        if each.kind is Kind.CAPTURE and capture is None:
+        capture: Any = points.take(content.source) if content.kind is Kind.CAPTURE else None
+        if content.kind is Kind.CAPTURE and capture is None:
             continue
-        label = name_of(capture) or each.name
+        label = name_of(capture) or content.name
         if page and several:
             page.file = label or ""
         if label and several and (capture is None or not options["stats"]):
             _head(environment, label, fmt)
-        if each.kind is Kind.CAPTURE:
+        if content.kind is Kind.CAPTURE:
             from kwire_cli.cli.captures import show_capture
 
             outcome = show_capture(environment, catalog, capture, fmt, options, strict=strict)
             decodable, anomalies = decodable or outcome.decodable, anomalies or outcome.anomalies
             empty = outcome.empty and empty is not False
             continue
-        found = each.frames
+        frame_input = content.frames
         empty = False
-        for result in _results(environment, catalog, found, options):
+        for result in _results(environment, catalog, frame_input, options):
             if page and page.is_full:
                 page.leave(f"--limit {2 * len(page)}")
                 break
@@ -307,9 +307,9 @@ def _new_page(environment: Environment, source: tuple[str, ...], options: dict[s
     """The page of --format html; UsageError for what there is no page of."""
     from kwire_cli.cli.pages import new_page
 
-    others = [f"--{name}" for name in ("follow", "fields", "lossless", "records") if options[name]]
-    if others:
-        raise click.UsageError(f"{others[0]} is not for --format html, whose page shows all of each frame")
+    flags = [f"--{name}" for name in ("follow", "fields", "lossless", "records") if options[name]]
+    if flags:
+        raise click.UsageError(f"{flags[0]} is not for --format html, whose page shows all of each frame")
     limit, options["limit"] = (
         options["limit"],
         None,
@@ -447,6 +447,6 @@ def _refuse_unfit(found: Recognised, fmt: str, options: dict[str, Any]) -> None:
 def _given(options: dict[str, Any], names: Sequence[str]) -> list[str]:
     """Return those of these options that were given, as they are written."""
     unset = {"header": ("kafka",), "framed": (None,)}
-    given = [name for name in names if options[name] not in unset.get(name, (None, False, ()))]
+    chosen = [name for name in names if options[name] not in unset.get(name, (None, False, ()))]
     said = {"kind": options["kind"], "framed": "framed" if options["framed"] else "unframed"}
-    return [f"--{said.get(name) or name.replace('_', '-')}" for name in given]
+    return [f"--{said.get(name) or name.replace('_', '-')}" for name in chosen]

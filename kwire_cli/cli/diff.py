@@ -62,59 +62,64 @@ def show_versions(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
         )
     a, b = map(int, versions)
-    given = None if values is None else read_values(environment, catalog, values)
+    message_values = None if values is None else read_values(environment, catalog, values)
     specs = specs_of(catalog, message)
-    if given:
-        specs = [spec for spec in specs if given.message in {None, spec.name}]
+    if message_values:
+        specs = [spec for spec in specs if message_values.message in {None, spec.name}]
         if not specs:
-            raise InputError(f"these are values of {given.message}, and not of {message}", file=given.name)
+            raise InputError(
+                f"these are values of {message_values.message}, and not of {message}", file=message_values.name
+            )
         if len(specs) > 1:
             raise InputError(
-                f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them", file=given.name
+                f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them",
+                file=message_values.name,
             )
-    found = []
+    differences = []
     for spec in specs:
         for version in (a, b):
             if version not in spec.valid_versions:
                 raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
         forms = (Form(f"version {a}", spec, a), Form(f"version {b}", spec, b))
-        body = given.written(spec) if given else None
+        body = message_values.written(spec) if message_values else None
         part = changes(version_part(spec, a), version_part(spec, b))
-        found.append(Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b)))
-    return _show(environment, found, fmt)
+        differences.append(
+            Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b))
+        )
+    return _show(environment, differences, fmt)
 
 
 def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str, fmt: str, values: str | None) -> bool:
     """Print what differs between two definitions, or two sets of them; whether anything does."""
     old, new = read_definitions([a]), read_definitions([b])
-    given = None if values is None else read_values(environment, catalog, values)
+    message_values = None if values is None else read_values(environment, catalog, values)
     alone = are_files([a], old) or are_files([b], new)
     pairs = [pair for pair in message_pairs(old, new, part=alone) if not alone or all(pair)]
     if not pairs:
         raise InputError(f"there is no definition of the same message in {b}", file=a)
-    if given and not any(
-        before and after and _are_of(given, before, after, only=len(pairs) == 1) for before, after in pairs
+    if message_values and not any(
+        before and after and _are_of(message_values, before, after, only=len(pairs) == 1) for before, after in pairs
     ):
         no_message = 'no message: {"message": NAME, "body": ...} says of which'
-        of = f"{given.message}, which is not there on both sides" if given.message else no_message
-        raise InputError(f"these are values of {of}", file=given.name)
-    found = []
+        of = f"{message_values.message}, which is not there on both sides" if message_values.message else no_message
+        raise InputError(f"these are values of {of}", file=message_values.name)
+    differences = []
     for before, after in pairs:
         files = (before.spec.file if before else None, after.spec.file if after else None)
         name = (after or before).spec.name  # type: ignore[union-attr]  # one of them is there
         if not before or not after:
-            found.append(Difference(name, *files, [], []))
+            differences.append(Difference(name, *files, [], []))
             continue
         body = (
-            given.written(before.spec, after.spec)
-            if given and _are_of(given, before, after, only=len(pairs) == 1)
+            message_values.written(before.spec, after.spec)
+            if message_values and _are_of(message_values, before, after, only=len(pairs) == 1)
             else None
         )
         part = changes(definition_part(before.spec), definition_part(after.spec))
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
         priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
-        found.append(Difference(name, *files, part, priced))
-    return _show(environment, found, fmt)
+        differences.append(Difference(name, *files, part, priced))
+    return _show(environment, differences, fmt)
 
 
 def _are_of(given: Values, before: Given, after: Given, *, only: bool) -> bool:
@@ -130,40 +135,40 @@ def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
     from kwire_cli.view.json import dumps
     from kwire_cli.view.lines import without_control
 
-    differing = [each for each in found if each.status != "same"]
+    differing = [diff for diff in found if diff.status != "same"]
     if fmt == "json":
-        for each in differing if len(found) > 2 else found:
+        for diff in differing if len(found) > 2 else found:
             sides = (
-                dict(zip(("oldVersion", "newVersion"), each.versions, strict=True))
-                if each.versions
-                else {"old": each.old, "new": each.new}
+                dict(zip(("oldVersion", "newVersion"), diff.versions, strict=True))
+                if diff.versions
+                else {"old": diff.old, "new": diff.new}
             )
             document = {
-                "message": each.message,
-                "status": each.status,
+                "message": diff.message,
+                "status": diff.status,
                 **sides,
-                "changes": [change.to_json() for change in each.changes],
+                "changes": [change.to_json() for change in diff.changes],
             }
-            environment.write(dumps(document | {"costs": [cost_document(cost) for cost in each.costs]}, indent=True))
+            environment.write(dumps(document | {"costs": [cost_document(cost) for cost in diff.costs]}, indent=True))
         return bool(differing)
-    for number, each in enumerate(found if len(found) <= 2 else differing):
+    for number, diff in enumerate(found if len(found) <= 2 else differing):
         if number:
             environment.write("")
-        if each.old is None or each.new is None:
+        if diff.old is None or diff.new is None:
             environment.write_lines(
                 [
                     [
-                        (f"{'+++' if each.new else '---'} {each.new or each.old}: ", "name"),
-                        (f"{each.message} is {each.status}", "title"),
+                        (f"{'+++' if diff.new else '---'} {diff.new or diff.old}: ", "name"),
+                        (f"{diff.message} is {diff.status}", "title"),
                     ]
                 ]
             )
             continue
         environment.write_lines(
-            without_control([(f"{mark} {side}", "name")]) for mark, side in (("---", each.old), ("+++", each.new))
+            without_control([(f"{mark} {side}", "name")]) for mark, side in (("---", diff.old), ("+++", diff.new))
         )
-        environment.write_lines(change_lines(each.changes) if each.changes else [[("no difference", "title")]])
-        environment.write_lines(cost_lines(each.costs))
+        environment.write_lines(change_lines(diff.changes) if diff.changes else [[("no difference", "title")]])
+        environment.write_lines(cost_lines(diff.costs))
     if len(found) > 2:
         counts = [
             f"{number} {status}"

@@ -107,21 +107,21 @@ def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | N
     """
     places = _places(a, b, options["frames"])
     versions = _versions(options)
-    found = find(environment, catalog, places, versions, options)
-    comparison = _compared(catalog, found[0], found[1], options)
-    found = [_shown(catalog, each, options) for each in found]
+    operands = find(environment, catalog, places, versions, options)
+    comparison = _compared(catalog, operands[0], operands[1], options)
+    operands = [_shown(catalog, operand, options) for operand in operands]
     _leave_out(comparison, options)
     if options["fmt"] == "json":
         from kwire_cli.view.json import dumps
 
-        sides = {name: _document(each) for name, each in zip("ab", found, strict=True)}
+        sides = {name: _document(operand) for name, operand in zip("ab", operands, strict=True)}
         environment.write(dumps(sides | comparison.to_json(), indent=True))
     else:
         from kwire_cli.view.differences import comparison_lines
 
         environment.write_lines(
-            [(f"{name}: ", "name"), (each.name, ""), (f"  {_title(each)}", "dim")]
-            for name, each in zip("ab", found, strict=True)
+            [(f"{name}: ", "name"), (operand.name, ""), (f"  {_title(operand)}", "dim")]
+            for name, operand in zip("ab", operands, strict=True)
         )
         environment.write_lines(comparison_lines(catalog, comparison, full=options["full"]))
     return comparison.other_bytes
@@ -139,16 +139,16 @@ def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | 
 
 
 def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
-    given = options["version"]
-    if len(given) > 2:
+    numbers = options["version"]
+    if len(numbers) > 2:
         raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
-    if options["message"] and not given:
+    if options["message"] and not numbers:
         raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
     if options["message"] and (options["api"] or options["kind"] or options["framed"] is not None):
         raise click.UsageError(
             "--api, --request, --response and --framed are for frames, and --message is for bare bodies"
         )
-    return (given[0], given[-1]) if given else (None, None)
+    return (numbers[0], numbers[-1]) if numbers else (None, None)
 
 
 def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> Comparison:
@@ -186,7 +186,9 @@ def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
 
     only = options["ignore_bytes"]
     comparison.differences = [
-        each for each in comparison.differences if not ignored(each.at.field) and not (only and each.kind == "bytes")
+        difference
+        for difference in comparison.differences
+        if not ignored(difference.at.field) and not (only and difference.kind == "bytes")
     ]
     comparison.rewritten = (
         {} if only else {key: row for key, row in comparison.rewritten.items() if not ignored(row.field)}

@@ -115,10 +115,10 @@ def libraries() -> Iterator[Finding]:
             how="pip install kwire, to learn what it needs",
         )
         return
-    known = {need.extra for need in wanted}
+    extras = {need.extra for need in wanted}
     for need in sorted(wanted, key=lambda need: (need.extra or "", need.name)):
         yield _library(need)
-    for extra in sorted(PURPOSES.keys() - known):
+    for extra in sorted(PURPOSES.keys() - extras):
         how = "the installed kwire has no such extra, or its metadata is older than its code: install it again"
         yield Finding(f"kwire[{extra}]", "(unknown)", "absent", "", PURPOSES[extra], how)
 
@@ -225,15 +225,15 @@ def programs(variables: Mapping[str, str]) -> Iterator[Finding]:
 
     purpose = "kwire scan"
     try:
-        found = session.java_version(variables)
+        release = session.java_version(variables)
     except InputError as error:
         state: State = (
             "broken" if variables.get("JAVA_HOME") or shutil.which("java", path=variables.get("PATH")) else "absent"
         )
         yield Finding("programs", "java", state, "" if state == "absent" else one_line(error), purpose, session.HOW)
     else:
-        old = found is not None and found < session.OLDEST
-        said = "of an unknown version" if found is None else str(found)
+        old = release is not None and release < session.OLDEST
+        said = "of an unknown version" if release is None else str(release)
         yield Finding("programs", "java", "broken" if old else "ok", said, purpose, session.HOW if old else "")
     for name, (needed, how) in PROGRAMS.items():
         path = shutil.which(name, path=variables.get("PATH"))
@@ -246,7 +246,7 @@ def places(variables: Mapping[str, str], *, to_terminal: bool, in_colour: bool) 
     size = shutil.get_terminal_size()
     text = locale.getpreferredencoding(do_setlocale=False)
     colours = "colours" if in_colour else "no colours"
-    found = (
+    console = (
         f"{variables.get('TERM') or 'TERM is not set'}, {size.columns} columns, {colours}"
         if to_terminal
         else f"no terminal, {colours}"
@@ -254,7 +254,7 @@ def places(variables: Mapping[str, str], *, to_terminal: bool, in_colour: bool) 
     utf8 = text.lower().replace("-", "") == "utf8"
     how = "" if utf8 else f"kwire writes UTF-8, and this system says {text}: set LC_ALL=C.UTF-8"
     yield Finding(
-        "surroundings", "output", "ok" if utf8 else "absent", found, "tree, table and other formats for eyes", how
+        "surroundings", "output", "ok" if utf8 else "absent", console, "tree, table and other formats for eyes", how
     )
 
 
@@ -416,7 +416,7 @@ def command(environment: Environment, fmt: str, *, deep: bool) -> int:
 
 
 def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
-    seen = []
+    findings = []
     for looking in (
         itself(),
         libraries(),
@@ -424,11 +424,11 @@ def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
         places(environment.variables, to_terminal=environment.to_terminal, in_colour=environment.in_colour),
     ):
         for finding in looking:
-            seen.append(finding)
+            findings.append(finding)
             yield finding
     if deep:
         talk = environment.stderr.isatty()
-        unusable = frozenset(finding.name for finding in seen if finding.state != "ok")
+        unusable = frozenset(finding.name for finding in findings if finding.state != "ok")
         yield from tried(unusable, lambda name: environment.note(f"trying: {name}") if talk else None)
 
 

@@ -9,9 +9,9 @@ def definitions() -> None:
     """All definitions that come with kwire are read."""
     from kwire_cli.spec.catalog import catalog
 
-    known = catalog()
-    for entry in known:
-        known.message(entry.name)
+    bundled = catalog()
+    for entry in bundled:
+        bundled.message(entry.name)
 
 
 def compression() -> None:

@@ -125,13 +125,13 @@ def command(environment: Environment, catalog: Catalog, paths: tuple[str, ...], 
     """
     if options["verbose"]:
         note_links(environment, paths)
-    asked, fmt = fmt, fmt or ("tree" if environment.to_terminal else "jsonl")
+    explicit_fmt, fmt = fmt, fmt or ("tree" if environment.to_terminal else "jsonl")
     if options["state"] or options["at"] is not None:
         return _state(environment, catalog, paths, fmt, options)
     if options["verify"]:
         return _verify(environment, paths, fmt, options)
     if options["like_kafka"]:
-        if asked:
+        if explicit_fmt:
             raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
         fmt = "like-kafka"
     run = Run(
@@ -206,7 +206,7 @@ def _selection(catalog: Catalog, options: dict[str, Any], rows: Rows) -> Selecti
 def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options: dict[str, Any]) -> int:
     from kwire_cli.cli.partitions import show_faults
 
-    others = {
+    flags = {
         "like_kafka": "--like-kafka",
         "offsets": "--offsets",
         "times": "--time",
@@ -215,10 +215,10 @@ def _verify(environment: Environment, paths: tuple[str, ...], fmt: str, options:
         "grep": "--grep",
         "topics": "--topic",
     }
-    others |= {"filter": "--filter", "limit": "--limit", "as_topic": "--as-topic"}
-    for name in [name for name in others if options[name] not in {None, False, ()}]:
-        raise click.UsageError(f"--verify checks all of a path; it does not take {others[name]}")
-    refuse_format("--verify", fmt, [each for each in FORMATS if each != "hex"])
+    flags |= {"filter": "--filter", "limit": "--limit", "as_topic": "--as-topic"}
+    for name in [name for name in flags if options[name] not in {None, False, ()}]:
+        raise click.UsageError(f"--verify checks all of a path; it does not take {flags[name]}")
+    refuse_format("--verify", fmt, [form for form in FORMATS if form != "hex"])
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 
@@ -312,11 +312,11 @@ def show_file(run: Run, file: SegmentFile) -> None:
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.reading import Reader, recognised_source
 
-    view, form, given = file.view, run.options["record_format"], run.options["as_topic"]
+    view, form, topic_name = file.view, run.options["record_format"], run.options["as_topic"]
     source = recognised_source(
-        view, given=given, folder=file.topic, form=form, catalog=run.catalog, limits=limits_of(run.options)
+        view, given=topic_name, folder=file.topic, form=form, catalog=run.catalog, limits=limits_of(run.options)
     )
-    if source.topic != (given or file.topic):
+    if source.topic != (topic_name or file.topic):
         run.environment.note(
             f"kwire: {file.label}: its records are those of {source.topic}; --as-topic NAME reads them as another's"
         )
@@ -331,8 +331,8 @@ def show_file(run: Run, file: SegmentFile) -> None:
     reader = Reader(source)
     if run.fmt == "jsonl" and run.selection.everything and run.left is None:
         batches = _show_quickly(run, file, source, reader)
-    for shown in _chosen(run, file, source, reader):
-        item, _, notes = shown
+    for selected in _chosen(run, file, source, reader):
+        item, _, notes = selected
         if run.page and run.page.is_full:
             run.page.leave(_next_page(item, len(run.page)))
             run.left = 0
@@ -344,7 +344,7 @@ def show_file(run: Run, file: SegmentFile) -> None:
         else:
             batches += 1
             run.found = True
-        show(run, shown)
+        show(run, selected)
         if not isinstance(item, Gap) and (notes or item.notes):
             run.odd = True
     run.nothing = run.nothing or bool(gaps and not batches and run.selection.everything)

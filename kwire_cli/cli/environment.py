@@ -191,8 +191,8 @@ class Progress:
         now = time.monotonic()
         if self.wanted and size and now - max(self.begun + AFTER - EVERY, self.told) >= EVERY:
             self.told = now
-            [(shown, _)] = without_control([(label, "")])
-            self._write(f"\r\x1b[K{shown}: {100 * at // size} %")
+            [(text, _)] = without_control([(label, "")])
+            self._write(f"\r\x1b[K{text}: {100 * at // size} %")
 
     def done(self) -> None:
         """Take it away."""

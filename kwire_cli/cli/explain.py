@@ -86,7 +86,7 @@ def _refuse_unknown(word: str, topics: list[str]) -> None:
     name = word.replace("_", "")
     if (
         not (name.isascii() and name.isalpha() and len(name) < LONGEST)
-        or all(each in string.hexdigits for each in word)
+        or all(character in string.hexdigits for character in word)
         or Path(word).exists()
     ):
         return
@@ -101,12 +101,12 @@ def _elsewhere(word: str) -> str:
     from kwire_cli.spec.catalog import catalog
     from kwire_cli.view.explain.topics import TYPES
 
-    known = catalog()
+    definitions = catalog()
     places = {
         "type": word.lower().replace("_", "-") in TYPES,
-        "error": any(row.name == word.upper() for row in known.errors),
+        "error": any(row.name == word.upper() for row in definitions.errors),
         "anomaly": word.upper() in MEANING,
-        "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in known.apis),
+        "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
     return did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there])
 
@@ -202,16 +202,16 @@ def _only(events: Iterator[Event], at: int) -> Iterator[Event]:
     from kwire_cli.view.explain.model import Part, Step
 
     part: Part | None = None
-    found = False
+    matched = False
     for event in events:
         if isinstance(event, Part):
             part = event
         elif isinstance(event, Step) and event.start <= at < event.end and not (event.part and event.part.own):
             if part is event.part and part is not None:
                 yield part
-            found = True
+            matched = True
             yield event
-    if not found:
+    if not matched:
         raise InputError(f"no field has byte {at}")
 
 

@@ -63,13 +63,13 @@ class Output:
         if self.fmt == "jsonl":
             if document:
                 environment.write(dumps(document, indent=False))
-            for each in explanation_objects(catalog, events, self.rules):
-                environment.write(dumps(each, indent=False))
+            for row in explanation_objects(catalog, events, self.rules):
+                environment.write(dumps(row, indent=False))
             return
         rules: list[dict[str, Any]] = []
         steps: list[dict[str, Any]] = []
-        for each in explanation_objects(catalog, events, set()):  # a document stands for itself
-            (rules if "rule" in each else steps).append(each)
+        for row in explanation_objects(catalog, events, set()):  # a document stands for itself
+            (rules if "rule" in row else steps).append(row)
         environment.write(dumps({**(document or {}), "explanation": steps, "rules": rules}, indent=True))
 
     def _lines(self, environment: Environment, catalog: Catalog, events: Iterable[Event], title: Line | None) -> None:
@@ -153,8 +153,8 @@ def varint(
         try:
             number = int("".join(value).replace("_", ""))
         except ValueError:
-            shown = " ".join(value)
-            raise InputError(f"{shown!a} is neither a number nor bytes in hex, such as 0xac02") from None
+            text = " ".join(value)
+            raise InputError(f"{text!a} is neither a number nor bytes in hex, such as 0xac02") from None
         long = not -(1 << 31) <= number < 1 << 31
     else:
         long = len(data) > TYPES["varint"].decl.max_bytes
@@ -206,8 +206,8 @@ def type_(environment: Environment, catalog: Catalog, output: Output, name: str 
     from kwire_cli.view.explain.topics import TYPES, explain_bytes, explain_value, value_of
 
     if name is None:
-        for each, kind in TYPES.items():
-            output.show(environment, catalog, explain_value(each, kind.decl, kind.example))
+        for type_name, kind in TYPES.items():
+            output.show(environment, catalog, explain_value(type_name, kind.decl, kind.example))
         return
     key = name.lower().replace("_", "-")
     if key not in TYPES:
@@ -294,21 +294,23 @@ def header(environment: Environment, catalog: Catalog, output: Output, api: str 
     if api is None:
         output.show(environment, catalog, explain_headers())
         return
-    found, number = _version(catalog, api, version)
+    resolved_api, number = _version(catalog, api, version)
     output.show(
-        environment, catalog, explain_header(catalog, found, number, Look(every=False, reading=RecordsAs(catalog)))
+        environment,
+        catalog,
+        explain_header(catalog, resolved_api, number, Look(every=False, reading=RecordsAs(catalog))),
     )
 
 
 def _version(catalog: Catalog, api: str, version: int | None) -> tuple[Api, int]:
     """An api and a version that it has, the newest where none is said."""
-    found = catalog.api(api)
-    versions = catalog.entry(found.request or found.response or "").valid_versions
+    resolved_api = catalog.api(api)
+    versions = catalog.entry(resolved_api.request or resolved_api.response or "").valid_versions
     if not versions:
-        raise InputError(f"{found.name} has no valid version any more")
+        raise InputError(f"{resolved_api.name} has no valid version any more")
     if version is not None and version not in versions:
-        raise InputError(f"{found.name} has versions {versions}, not {version}")
-    return found, versions.high if version is None else version
+        raise InputError(f"{resolved_api.name} has versions {versions}, not {version}")
+    return resolved_api, versions.high if version is None else version
 
 
 @click.command(name="api", short_help="An api: its key, versions, headers and fields.")
@@ -321,10 +323,10 @@ def api_(environment: Environment, catalog: Catalog, output: Output, api: str, v
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
     from kwire_cli.view.explain.topics import explain_api
 
-    found = catalog.api(api)
+    resolved_api = catalog.api(api)
     if version is not None:
         _version(catalog, api, version)
-    output.show(environment, catalog, explain_api(catalog, found, version))
+    output.show(environment, catalog, explain_api(catalog, resolved_api, version))
 
 
 @click.command(name="error", context_settings=ANY, short_help="Kafka's error codes: error 35.")
@@ -355,11 +357,11 @@ def anomaly(environment: Environment, catalog: Catalog, output: Output, code: tu
     from kwire_cli.view.explain.topics import explain_anomaly
 
     def events() -> Iterator[Event]:
-        for each in code or MEANING:
-            name = each.upper().replace("-", "_")
+        for anomaly_code in code or MEANING:
+            name = anomaly_code.upper().replace("-", "_")
             if name not in MEANING:
                 raise InputError(
-                    f"{each!a} is not an anomaly "
+                    f"{anomaly_code!a} is not an anomaly "
                     f"code{did_you_mean(close_to(name, MEANING)) or '; kwire explain anomaly lists all'}"
                 )
             yield from explain_anomaly(name)

@@ -69,9 +69,9 @@ def inputs(
     for source in _sources(environment, arguments, BYTES):
         if isinstance(source, bytes):
             with no_file(arguments if form == "auto" else ()):
-                found = recognised(source, form=form, says=says, catalog=catalog)
+                parts = recognised(source, form=form, says=says, catalog=catalog)
         elif says is not Kind.CAPTURE and (source == "-" or path_of(source).is_fifo()):
-            found = recognised(
+            parts = recognised(
                 _live(environment, source),
                 form=form,
                 says=says,
@@ -79,17 +79,17 @@ def inputs(
                 catalog=catalog,
             )
         else:
-            found = recognised(
+            parts = recognised(
                 environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog
             )
-        if len(found) > 1:
-            environment.note(f"kwire: {found[0].label}: {kinds_by_line(found)}, shown in this order")
-        for each in found:
-            if verbose and each.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
-                environment.note(f"{each.label}: {each.detail}")
-            for note in each.text.notes if each.text else ():
-                environment.note(f"kwire: {each.label}: {note}")
-            yield each
+        if len(parts) > 1:
+            environment.note(f"kwire: {parts[0].label}: {kinds_by_line(parts)}, shown in this order")
+        for content in parts:
+            if verbose and content.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
+                environment.note(f"{content.label}: {content.detail}")
+            for note in content.text.notes if content.text else ():
+                environment.note(f"kwire: {content.label}: {note}")
+            yield content
 
 
 @contextmanager
@@ -230,11 +230,11 @@ def _malformed(error: Exception, name: str | None) -> InputError:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         raise EncodeError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
-    return found
+    return members
 
 
 def _skip(text: str, at: int) -> int:

@@ -77,21 +77,21 @@ def command(
         )
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
-    found = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
+    findings = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
     if advice:
         from kwire_cli.analysis.costs.definition_advice import definition_advice
 
-        found += definition_advice(paths)
+        findings += definition_advice(paths)
     if traffic:
-        found += _of_traffic(environment, paths, traffic, tls_keylog)
+        findings += _of_traffic(environment, paths, traffic, tls_keylog)
     if fmt == "text":
-        environment.write_lines(_line(finding) for finding in found)
+        environment.write_lines(_line(finding) for finding in findings)
     else:
         from kwire_cli.view.json import dumps
 
-        for finding in found:
+        for finding in findings:
             environment.write(dumps(finding._asdict(), indent=fmt == "json"))
-    counts = Counter(finding.severity for finding in found)
+    counts = Counter(finding.severity for finding in findings)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if advice or traffic else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
@@ -111,12 +111,12 @@ def _of_traffic(
     from kwire_cli.spec.files import json_files
 
     try:
-        known = catalog(paths, None)
+        specs = catalog(paths, None)
     except SpecError:
         return []
     files = {str(path) for path in json_files(list(paths))}
-    lines = (line for capture in captures for line in capture_lines(environment, known, capture, key_logs=key_logs))
-    return [finding for finding in traffic_findings(known, lines) if finding.file in files]
+    lines = (line for capture in captures for line in capture_lines(environment, specs, capture, key_logs=key_logs))
+    return [finding for finding in traffic_findings(specs, lines) if finding.file in files]
 
 
 def _line(finding: Finding) -> list[tuple[str, str]]:

@@ -86,11 +86,11 @@ def find(
             read[text] = name, content.frames
     out = []
     for (text, number), version in zip(places, versions, strict=True):
-        name, found = read[text]
-        if not isinstance(found, dict):
-            out.append(_of_input(environment, catalog, found, number, version, _shown(name, number), options))
+        name, frame_source = read[text]
+        if not isinstance(frame_source, dict):
+            out.append(_of_input(environment, catalog, frame_source, number, version, _shown(name, number), options))
         else:
-            out.append(found[number])
+            out.append(frame_source[number])
     return out
 
 
@@ -204,16 +204,18 @@ def subjects(
     redaction = Redaction(catalog, show_secrets=options["show_secrets"])
     says = _said(options)
     for texts, number in _places(arguments, options["frame"]):
-        for found in inputs(environment, texts, options["form"], catalog=catalog, says=says):
-            if found.kind is Kind.CAPTURE:
-                yield _subjects_of_capture(environment, catalog, found.source, number, found.name, options, redaction)
-            elif found.kind is Kind.BATCHES:
-                yield from _record_sets(environment, catalog, found, number, options, _look(redaction, options))
+        for content in inputs(environment, texts, options["form"], catalog=catalog, says=says):
+            if content.kind is Kind.CAPTURE:
+                yield _subjects_of_capture(
+                    environment, catalog, content.source, number, content.name, options, redaction
+                )
+            elif content.kind is Kind.BATCHES:
+                yield from _record_sets(environment, catalog, content, number, options, _look(redaction, options))
             elif options["message"]:
-                yield from _bodies(redaction, found.frames, options, _look(redaction, options), number)
+                yield from _bodies(redaction, content.frames, options, _look(redaction, options), number)
             else:
                 yield from _subjects_of_input(
-                    catalog, found.frames, number, found.name or "the argument", options, redaction
+                    catalog, content.frames, number, content.name or "the argument", options, redaction
                 )
 
 

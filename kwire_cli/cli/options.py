@@ -67,20 +67,20 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
 
 def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
     """The callback of an option that takes PATH=NUMBERS and is repeatable."""
-    found = {}
+    numbers_by_path = {}
     for text in value:
         path, mark, rest = text.partition("=")
         if not mark or not path.strip():
             raise click.BadParameter(f"{text!r} is not PATH=N, such as topics[].partitions=100", ctx, param)
-        found[path.strip().removesuffix("[]")] = _numbers(rest, ctx, param)
-    return found
+        numbers_by_path[path.strip().removesuffix("[]")] = _numbers(rest, ctx, param)
+    return numbers_by_path
 
 
 def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     """Every combination of one number each, the last name's changing fastest. UsageError where there are too many."""
     total = 1
-    for each in ranges.values():
-        total *= len(each)
+    for choices in ranges.values():
+        total *= len(choices)
     if total > MOST:
         raise click.UsageError(f"the ranges make {total} combinations; {MOST} are the most allowed")
     return [dict(zip(ranges, chosen, strict=True)) for chosen in product(*ranges.values())]
@@ -91,14 +91,14 @@ def _numbers(text: str, ctx: click.Context, param: click.Parameter) -> tuple[int
     order, none twice.
     """
     try:
-        found = tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part.strip())))
+        values = tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part.strip())))
     except ValueError:
         raise click.BadParameter(
             f"{text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)", ctx, param
         ) from None
-    if len(found) > MOST or min(found) < 0:
+    if len(values) > MOST or min(values) < 0:
         raise click.BadParameter(f"{text!r}: at most {MOST} numbers, none of them negative", ctx, param)
-    return found
+    return values
 
 
 def _range(text: str) -> Iterator[int]:

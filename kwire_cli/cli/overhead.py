@@ -66,13 +66,13 @@ def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
     asked.points = CapturePoints(
         asked.environment, () if options["message"] or options["form"] != "auto" else arguments, options
     )
-    for found in inputs(
+    for content in inputs(
         asked.environment, arguments, options["form"], catalog=asked.catalog, says=says, verbose=options["verbose"]
     ):
         counted = (
-            _segments(asked, counted, found)
-            if found.kind in {Kind.BATCHES, Kind.FOLDER}
-            else _input(asked, counted, found)
+            _segments(asked, counted, content)
+            if content.kind in {Kind.BATCHES, Kind.FOLDER}
+            else _input(asked, counted, content)
         )
     asked.progress.done()
     if counted is None or not counted.decodable:
@@ -144,12 +144,12 @@ def _input(asked: Asked, counted: Counted | None, given: Recognised) -> Counted:
         counted.turn_to(name_of(source) or (given.name and path_text(given.name)), several=asked.several)
         _capture(asked, counted, source)
         return counted
-    found = given.frames
+    frame_input = given.frames
     refuse(asked.options, OF_CAPTURES, NO_CAPTURE)
     counted = counted or begin(asked, "frames")
     counted.segments = False
     counted.turn_to(given.name, several=asked.several)
-    _frames(asked, counted, found)
+    _frames(asked, counted, frame_input)
     return counted
 
 
@@ -285,8 +285,8 @@ def command(
     """
     from kwire_cli.cli.overhead_report import Asked, show
 
-    asked = Asked(environment, catalog, options, laid)
-    counted = count(asked, source)
+    query = Asked(environment, catalog, options, laid)
+    counted = count(query, source)
     if fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 
@@ -294,9 +294,9 @@ def command(
             environment,
             "overhead",
             files_among(source),
-            lambda env: show(replace(asked, environment=env), counted, "table"),
+            lambda env: show(replace(query, environment=env), counted, "table"),
         )
     else:
-        show(asked, counted, fmt)
+        show(query, counted, fmt)
     choosing = any(options[name] for name in ("filter", "frames", "stream"))
     return Exit.FOUND if options["exit_code"] and choosing and not counted.tallies.messages else Exit.DONE

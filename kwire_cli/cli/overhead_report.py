@@ -196,18 +196,18 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     from kwire_cli.analysis.costs.overhead import report
 
     top = asked.options["top"] or (MOST_ROWS if fmt == "table" else None)
-    made = report(counted.amounts, counted.tables, top)
+    overview = report(counted.amounts, counted.tables, top)
     limits = _distances(asked, counted)
     if fmt == "table":
         if isinstance(asked.environment, Collected):
             from kwire_cli.view.html.page import overhead_charts
 
-            asked.environment.charts += overhead_charts(made, counted.amounts)
-        _show_tables(asked, counted, made, limits)
+            asked.environment.charts += overhead_charts(overview, counted.amounts)
+        _show_tables(asked, counted, overview, limits)
     elif fmt == "csv":
-        write_csv(asked.environment, made, counted if counted.written else None)
+        write_csv(asked.environment, overview, counted if counted.written else None)
     else:
-        _show_json(asked, counted, made, limits, fmt)
+        _show_json(asked, counted, overview, limits, fmt)
 
 
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
@@ -266,13 +266,15 @@ def _changes(counted: Counted) -> dict[str, Any]:
 
     assert counted.written  # noqa: S101 - for the type checker
     assert counted.tallies.overlaid  # noqa: S101 - as above
-    found = [(names, *changes(counted.written, counted.tallies, names)) for names in counted.tables]
-    return change_document([(names, rows) for names, rows, _ in found], found[0][2], counted.tallies.overlaid)
+    table_changes = [(names, *changes(counted.written, counted.tallies, names)) for names in counted.tables]
+    return change_document(
+        [(names, rows) for names, rows, _ in table_changes], table_changes[0][2], counted.tallies.overlaid
+    )
 
 
 def write_csv(environment: Environment, made: Report, counted: Counted | None = None) -> None:
     """The rows of all tables; where there is what was `counted` under an overlay, with what they are as written."""
-    names = list(dict.fromkeys(name for found in made.tables for name in found.dimensions))
+    names = list(dict.fromkeys(name for table in made.tables for name in table.dimensions))
     columns = [
         *names,
         "messages",
@@ -283,12 +285,12 @@ def write_csv(environment: Environment, made: Report, counted: Counted | None = 
         *(["writtenBytes", "change"] if counted else []),
     ]
     environment.write_csv(columns)
-    for found in made.tables:
-        rows = [*found.to_json()]
+    for table in made.tables:
+        rows = [*table.to_json()]
         if counted:
-            rows = _with_written(counted, found.dimensions, rows)
+            rows = _with_written(counted, table.dimensions, rows)
         for row in rows:
-            rest = {found.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
+            rest = {table.dimensions[0]: f"({row['rest']} more)"} if "rest" in row else {}
             environment.write_csv([(row | rest).get(name) for name in columns])
 
 
@@ -303,13 +305,18 @@ def _with_written(counted: Counted, names: tuple[str, ...], rows: list[dict[str,
         if "rest" in row:
             out.append(row)
             continue
-        found = changed.pop(tuple(row[name] for name in names), None)
-        change = found.change if found else 0
+        row_change = changed.pop(tuple(row[name] for name in names), None)
+        change = row_change.change if row_change else 0
         out.append(row | {"writtenBytes": row["bytes"] - change, "change": change})
-    gone = (each for each in changed.values() if not each.under)
+    gone = (removed for removed in changed.values() if not removed.under)
     return out + [
-        {**dict(zip(names, each.key, strict=True)), "bytes": 0, "writtenBytes": each.written, "change": each.change}
-        for each in gone
+        {
+            **dict(zip(names, removed.key, strict=True)),
+            "bytes": 0,
+            "writtenBytes": removed.written,
+            "change": removed.change,
+        }
+        for removed in gone
     ]
 
 
@@ -317,7 +324,7 @@ def _show_json(asked: Asked, counted: Counted, made: Report, limits: list[Distan
     document = made.to_json()
     if not asked.options["records"]:
         document.pop("records", None)
-    document["limits"] = [each.to_json() for each in limits]
+    document["limits"] = [distance.to_json() for distance in limits]
     if counted.accumulators:
         document["batching"] = counted.accumulators.outcome().to_json()
     if counted.captures:
@@ -337,14 +344,14 @@ def write_json(environment: Environment, document: dict[str, Any], fmt: str) -> 
     if fmt == "json":
         environment.write(dumps(document, indent=True))
         return
-    for found in document.pop("tables"):
-        for row in found["rows"]:
-            environment.write(dumps({"table": found["by"], **row}, indent=False))
+    for section in document.pop("tables"):
+        for row in section["rows"]:
+            environment.write(dumps({"table": section["by"], **row}, indent=False))
     for name in ("compressed", "limits"):
         for row in document.pop(name, ()):
             environment.write(dumps({"table": name, **row}, indent=False))
-    for name, found in document.items():
-        if isinstance(found, dict):
-            environment.write(dumps({"table": name, **found}, indent=False))
-    total = {name: found for name, found in document.items() if not isinstance(found, dict)}
+    for name, section in document.items():
+        if isinstance(section, dict):
+            environment.write(dumps({"table": name, **section}, indent=False))
+    total = {name: section for name, section in document.items() if not isinstance(section, dict)}
     environment.write(dumps({"table": "total", **total}, indent=False))

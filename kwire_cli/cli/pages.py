@@ -35,9 +35,9 @@ def refuse_terminal(environment: Environment) -> None:
 def title_of(command: str, names: Sequence[str]) -> str:
     """Return the title of a page: the command and its inputs. Only the end of a long name is shown."""
     names = [without_queries(name) for name in names]
-    shown = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
+    labels = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return " ".join(["kwire", command, *shown]) + more
+    return " ".join(["kwire", command, *labels]) + more
 
 
 def files_among(sources: Sequence[str]) -> list[str]:
@@ -109,6 +109,6 @@ def page_of(
     """Write what `show` shows for eyes as a page; gives what it gives."""
     refuse_terminal(environment)
     collected = Collected(environment)
-    found = show(collected)
+    outcome = show(collected)
     report_page(environment, command, names, collected.lines, collected.charts)
-    return found
+    return outcome

@@ -99,10 +99,10 @@ def _answers(
     from kwire_cli.analysis.state.topics import TOPICS, Answer, first_reachable, fold
 
     partitions: dict[str, dict[tuple[str, int | None], list[SegmentFile]]] = {}
-    seen = set()
+    topic_names = set()
     for file in files:
         topic = options.get("as_topic") or file.topic
-        seen.add(topic)
+        topic_names.add(topic)
         if topic in TOPICS and file.has_batches and (not options.get("topics") or topic in options["topics"]):
             folder = partition_of(file.path) if file.path else None
             if not (folder and folder.state):
@@ -110,21 +110,21 @@ def _answers(
                 partitions.setdefault(topic, {}).setdefault(place, []).append(file)
     if not partitions:
         named = (
-            ", ".join(sorted(str(topic) for topic in seen if topic))
+            ", ".join(sorted(str(topic) for topic in topic_names if topic))
             or "files whose folder names no topic (--as-topic says it)"
         )
         raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
     unreachable = []
     for topic in TOPICS:
         folded = []
-        for (_, number), found in sorted(
+        for (_, number), partition_files in sorted(
             partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])
         ):
-            in_use = _in_use(found)
+            in_use = _in_use(partition_files)
             segments = [_segment(catalog, topic, file, limits) for file in in_use]
             if (at := options.get("at")) is not None and at < (first := first_reachable(topic, segments)):
-                others = [file for file in found if file not in in_use]
-                unreachable.append(_unreachable(topic, in_use, others, at, first))
+                unused = [file for file in partition_files if file not in in_use]
+                unreachable.append(_unreachable(topic, in_use, unused, at, first))
                 continue
             folded.append(fold(catalog, topic, segments, partition=number, at=at))
         if folded:
@@ -237,26 +237,26 @@ def show_found(
     show = _SHOW.get(fmt, _show_text)
     if fmt == "csv":
         _show_csv(environment, None)
-    found, empty = 0, []
+    fault_count, empty = 0, []
     for path, faults in paths:
-        before = (checked.logs, found)
+        before = (checked.logs, fault_count)
         for fault in faults:
-            if fmt == "table" and not found:
+            if fmt == "table" and not fault_count:
                 environment.write_lines([_table_heading()])
-            found += 1
+            fault_count += 1
             show(environment, fault._replace(file=path_text(fault.file)))
-        if (checked.logs, found) == before and path_of(path).is_dir():
+        if (checked.logs, fault_count) == before and path_of(path).is_dir():
             empty.append(path_of(path))
     environment.flush()
     if empty:
         raise nothing_in(empty[0], "segment and no snapshot")
     files = f"in {_count(checked.files, 'file')}"
     what = f"{files} with {_count(checked.batches, 'batch', 'batches')}" if checked.logs else files
-    if checked.logs and not checked.batches and not found:
+    if checked.logs and not checked.batches and not fault_count:
         logs = _count(checked.logs, "segment")
         raise InputError(f"0 batches {files}: {logs} without a batch, so there was nothing to verify")
-    environment.note(f"kwire: {_count(found, 'fault')} {what}" if found else f"kwire: nothing wrong {what}")
-    return Exit.FOUND if found else Exit.DONE
+    environment.note(f"kwire: {_count(fault_count, 'fault')} {what}" if fault_count else f"kwire: nothing wrong {what}")
+    return Exit.FOUND if fault_count else Exit.DONE
 
 
 def _count(number: int, one: str, many: str = "") -> str:
@@ -369,24 +369,28 @@ def _pairs(a: Place, b: Place) -> Iterator[Pair]:
 def _partitions(folder: Place) -> dict[str, list[Place]]:
     from kwire_cli.source.logs.files import walk
 
-    in_use = [each for each in walk(folder).partitions if not (each.name and each.name.state)]
-    names = Counter(each.path.name for each in in_use)
-    found = {}
-    for each in in_use:  # those of several log directories may have one name
-        name = each.path.name if names[each.path.name] == 1 else str(each.path)[len(str(folder)) :].strip("/")
-        found[name] = [file.path for file in each.of(Kind.LOG)]
-    if not any(found.values()):
+    in_use = [partition for partition in walk(folder).partitions if not (partition.name and partition.name.state)]
+    names = Counter(partition.path.name for partition in in_use)
+    paths_by_name = {}
+    for partition in in_use:  # those of several log directories may have one name
+        name = (
+            partition.path.name
+            if names[partition.path.name] == 1
+            else str(partition.path)[len(str(folder)) :].strip("/")
+        )
+        paths_by_name[name] = [file.path for file in partition.of(Kind.LOG)]
+    if not any(paths_by_name.values()):
         raise nothing_in(folder, "segment")
-    return found
+    return paths_by_name
 
 
 def _compared(pair: Pair) -> Comparison:
     from kwire_cli.analysis.comparison.partitions import compare
 
-    found = compare(_items_of_partition(pair.a_files), _items_of_partition(pair.b_files))
-    if not found.a.batches and not found.b.batches and found.a.size + found.b.size:
+    partition_diff = compare(_items_of_partition(pair.a_files), _items_of_partition(pair.b_files))
+    if not partition_diff.a.batches and not partition_diff.b.batches and partition_diff.a.size + partition_diff.b.size:
         raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
-    return found
+    return partition_diff
 
 
 def _items_of_partition(files: list[Place]) -> Iterator[Item]:

@@ -85,23 +85,23 @@ def counted(asked: Asked, how: How, together: str) -> list[Any]:
     from kwire_cli.pipeline.parts import Faults
     from kwire_cli.pipeline.reports import count
 
-    found = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
+    tallies = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
     faults = Faults()
-    for each in found:
-        faults.merge(each.faults)
+    for tally in tallies:
+        faults.merge(tally.faults)
     tell(asked, faults)
-    read = [each for each in found if each.lines]
-    if len(found) > 1:
-        tell_of_logs(asked.environment, found[0].files, together)
+    read = [tally for tally in tallies if tally.lines]
+    if len(tallies) > 1:
+        tell_of_logs(asked.environment, tallies[0].files, together)
     if not read:
         raise InputError("no capture or request log in this could be read")
     summary = asked.summary
     summary.files, summary.size, summary.rows = (
-        sum(len(each.files) for each in found),
-        sum(each.size for each in found),
-        sum(each.lines for each in read),
+        sum(len(tally.files) for tally in tallies),
+        sum(tally.size for tally in tallies),
+        sum(tally.lines for tally in read),
     )
-    return [each.counts for each in read]
+    return [tally.counts for tally in read]
 
 
 def tell(asked: Asked, faults: Faults) -> None:
@@ -398,7 +398,7 @@ def check(options: dict[str, Any]) -> None:
     upgrade to nowhere.
     """
     context = click.get_current_context()
-    flags = {each.name: each.opts[0] for each in context.command.params}
+    flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
     for name, reports, _ in _OPTIONS:
         if options["report"] not in reports and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{flags[name]} goes with --report {' and '.join(reports)}")

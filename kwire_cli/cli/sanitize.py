@@ -149,9 +149,9 @@ def _refuse_others(out: Path, targets: set[Path]) -> None:
     """Raise InputError if a folder holds files other than `targets`: the result would be mixed with what is not
     sanitized.
     """
-    others = sorted(path for path in out.rglob("*") if path not in targets and (path.is_symlink() or not path.is_dir()))
-    if others:
-        there = f"{others[0].relative_to(out)}{f' and {len(others) - 1} more' if len(others) > 1 else ''}"
+    strays = sorted(path for path in out.rglob("*") if path not in targets and (path.is_symlink() or not path.is_dir()))
+    if strays:
+        there = f"{strays[0].relative_to(out)}{f' and {len(strays) - 1} more' if len(strays) > 1 else ''}"
         raise InputError(
             f"holds other files, which are not sanitized: {there}; name another folder, or empty this one",
             file=str(out),

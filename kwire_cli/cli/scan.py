@@ -274,10 +274,10 @@ def _run(
 
 
 def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
-    asked = [name for name in ("table", "sql", "report") if options[name]]
+    chosen = [name for name in ("table", "sql", "report") if options[name]]
     if not paths:
         raise click.UsageError("give files, folders or globs")
-    if len(asked) != 1:
+    if len(chosen) != 1:
         raise click.UsageError("say what to show with --table, --sql or --report")
     check(options)
     if options["columns"] and not options["table"]:
@@ -319,19 +319,19 @@ def _rows(
     if options["follow"]:
         summary.rows = _follow(spark, paths, columns, options, raw_csv=environment.raw_csv)
         return Exit.DONE
-    found = _tables(environment, spark, paths, options)
+    tables = _tables(environment, spark, paths, options)
     if options["out"]:
         summary.rows = _write(
-            found.sql(options["sql"]) if options["sql"] else found.rows(options["table"], columns),
+            tables.sql(options["sql"]) if options["sql"] else tables.rows(options["table"], columns),
             options,
             raw_csv=environment.raw_csv,
         )
     else:
-        frame = found.sql(options["sql"]) if options["sql"] else found.table(options["table"], columns)
+        frame = tables.sql(options["sql"]) if options["sql"] else tables.table(options["table"], columns)
         summary.rows = _print(environment, frame, fmt, options["limit"])
     environment.flush()
-    found.inputs.tally.check()
-    summary.size, summary.faults = found.inputs.tally.size, found.inputs.tally.faults
+    tables.inputs.tally.check()
+    summary.size, summary.faults = tables.inputs.tally.size, tables.inputs.tally.faults
     return Exit.DONE
 
 

@@ -96,8 +96,8 @@ def files_of(environment: Environment, arguments: tuple[str, ...], *, every: boo
     With `every` a folder gives all files that can be read: those of the log directory itself first. InputError for what
     is not there or is no log.
     """
-    for found in inputs(environment, arguments, "auto", catalog=None, says=Kind.BATCHES):
-        yield from segment_files(found, every=every)
+    for content in inputs(environment, arguments, "auto", catalog=None, says=Kind.BATCHES):
+        yield from segment_files(content, every=every)
 
 
 def segment_files(found: Recognised, *, every: bool = False) -> Iterator[SegmentFile]:

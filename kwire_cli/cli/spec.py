@@ -157,9 +157,9 @@ def overlays(environment: Environment, fmt: str) -> None:
     from kwire_cli.spec.overlay import bundled_overlays, load_overlay
     from kwire_cli.view.json import dumps
 
-    found = {name: load_overlay(name) for name in bundled_overlays()}
-    width = max(map(len, found), default=0)
-    for name, overlay in found.items():
+    loaded = {name: load_overlay(name) for name in bundled_overlays()}
+    width = max(map(len, loaded), default=0)
+    for name, overlay in loaded.items():
         if fmt == "jsonl":
             environment.write(
                 dumps(

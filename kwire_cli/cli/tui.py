@@ -101,16 +101,16 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
             "this is a pipe or a device, which can be read only once: write what comes from it to a file first",
             file=source,
         )
-    found = recognise(source, form=options["form"], catalog=catalog)
-    if found.kind is Kind.FOLDER:
+    recognised = recognise(source, form=options["form"], catalog=catalog)
+    if recognised.kind is Kind.FOLDER:
         raise InputError("this is a folder; give one of the files in it", file=source)
     compile_, redaction = partial(filter_of, catalog), Redaction(catalog, show_secrets=options["show_secrets"])
-    if found.kind is Kind.BATCHES:
+    if recognised.kind is Kind.BATCHES:
         refuse(options, (*_OF_FRAMES, "port", "tls_keylog"), "is for frames, and this file has batches")
-        return _segments(redaction, found, partial(filter_of, catalog, rows="batches"), options)
+        return _segments(redaction, recognised, partial(filter_of, catalog, rows="batches"), options)
     if options["topic"]:
         raise click.UsageError("--topic is for segments, and this file is not a segment")
-    if found.kind is Kind.CAPTURE:
+    if recognised.kind is Kind.CAPTURE:
         refuse(options, _OF_FRAMES, "is for frames without a capture around them, and this is one")
         from kwire_cli.tui.captures import Captures
 
@@ -120,7 +120,7 @@ def listing_of(catalog: Catalog, source: str, options: dict[str, Any]) -> Listin
     from kwire_cli.tui.frames import Frames
 
     hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return Frames(redaction, found.frames, compile_, hints, framed=options["framed"])
+    return Frames(redaction, recognised.frames, compile_, hints, framed=options["framed"])
 
 
 def _segments(
@@ -130,8 +130,8 @@ def _segments(
     from kwire_cli.records.reading import recognised_source
     from kwire_cli.tui.frames import Segments
 
-    file, *others = segment_files(found)
-    if others:
+    file, *rest = segment_files(found)
+    if rest:
         raise InputError(
             "there are several record sets in this file: give one of them in a file of its own", file=found.name
         )

@@ -104,19 +104,19 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
         written = (
             opened.enter_context(_written(options["keep"], source, force=options["force"])) if options["keep"] else None
         )
-        shown = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
-        opened.callback(shown.close)
-        found = _following(environment, packets, shown, stop, options["tls_keylog"], written)
-        for line in _lines(catalog, found, options):
-            shown.add(line)
-        shown.end()
+        display = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
+        opened.callback(display.close)
+        live_capture = _following(environment, packets, display, stop, options["tls_keylog"], written)
+        for line in _lines(catalog, live_capture, options):
+            display.add(line)
+        display.end()
         if capturing:
             capturing.end()
             if capturing.dropped:
                 environment.note(
                     f"kwire: {capturing.tool} had no time for {capturing.dropped} packets: --port captures fewer"
                 )
-        for notice in found.notices:
+        for notice in live_capture.notices:
             environment.note(f"kwire: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     return Exit.DONE
 
@@ -255,8 +255,8 @@ class _Shown:
             self._screen = _screen(self._environment)
         console = self._screen.console
         text = Text(no_wrap=True, overflow="crop")
-        for each in screen_lines(self._total, line, self._where, elapsed, console.height):
-            for part, style in without_control(each):
+        for row in screen_lines(self._total, line, self._where, elapsed, console.height):
+            for part, style in without_control(row):
                 text.append(part, STYLES.get(style, ""))
             text.append("\n")
         self._screen.update(text, refresh=True)

@@ -120,8 +120,8 @@ def lengths(decl: Sized | ArrayOf, data: Octets, start: Ints) -> Ints:
 def absent(decl: NullableStruct, data: Octets, start: Ints) -> Mask:
     """Return a mask of the presence markers that say that there is no struct."""
     mark = numbers(decl.presence, data, start)
-    found: Mask = mark <= 0 if decl.tagged else mark < 0
-    return found
+    nulls: Mask = mark <= 0 if decl.tagged else mark < 0
+    return nulls
 
 
 def numbers(decl: Any, data: Octets, start: Ints) -> Ints:
@@ -141,9 +141,9 @@ def _fixed(data: Octets, start: Ints, length: int, *, signed: bool) -> Ints:
 
 def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
     """The texts of these bytes."""
-    found = _copied(pa.string(), data, start, end, null)
+    column = _copied(pa.string(), data, start, end, null)
     try:
-        found.validate(full=True)
+        column.validate(full=True)
     except pa.ArrowInvalid:
         return pa.array(
             [
@@ -152,7 +152,7 @@ def strings(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> p
             ],
             pa.string(),
         )
-    return found
+    return column
 
 
 def binaries(data: Octets, start: Ints, end: Ints, null: Mask | None = None) -> pa.Array:
@@ -278,12 +278,12 @@ class Columns:
 
     def struct(self, node: Struct, count: int) -> pa.StructArray:
         """Its fields, then the tagged ones."""
-        made = {field.name: self.array(field, count) for field in node.fields}
+        arrays = {field.name: self.array(field, count) for field in node.fields}
         if node.tags:
-            made |= self.tagged(node.tags, count)
-        if not made:
+            arrays |= self.tagged(node.tags, count)
+        if not arrays:
             return pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
-        return pa.StructArray.from_arrays(list(made.values()), list(made))
+        return pa.StructArray.from_arrays(list(arrays.values()), list(arrays))
 
     def list(self, node: Array) -> pa.ListArray:
         """Lists by the counts."""
@@ -304,23 +304,23 @@ class Columns:
         """A struct where its marker says so."""
         at = self.places(node.presence)
         null = absent(node.presence.decl, at.data, at.start)
-        found = self.struct(node.struct, int((~null).sum()))
-        return found.take(pa.array(np.cumsum(~null) - 1, mask=null)) if null.any() else found
+        structs = self.struct(node.struct, int((~null).sum()))
+        return structs.take(pa.array(np.cumsum(~null) - 1, mask=null)) if null.any() else structs
 
     def tagged(self, node: Tags, count: int) -> dict[str, pa.Array]:
         """The known fields of a section that is there `count` times, at their defaults where they are left out; of one
         that came twice the last.
         """
         sections = self.spans(node.count)
-        made = {}
+        arrays = {}
         for number, (field, default) in node.known.items():
             headers = self.order[self.begin[number] : self.begin[number + 1]]
-            found = self.array(field, len(headers))
+            values = self.array(field, len(headers))
             take = np.full(count, len(headers), np.int64)
             take[np.searchsorted(sections, headers, "right") - 1] = np.arange(len(headers))
             otherwise = pa.array([_plain(field, default)], arrow_type(field))
-            made[field.name] = pa.concat_arrays([found, otherwise]).take(pa.array(take))
-        return made
+            arrays[field.name] = pa.concat_arrays([values, otherwise]).take(pa.array(take))
+        return arrays
 
 
 def by_node(walk: Walk) -> tuple[Ints, Ints]:
@@ -366,7 +366,7 @@ def _plain(node: Node, value: Any) -> Any:
             else value
         )
     if isinstance(node, Array):
-        return [_plain(node.element, each) for each in value]
+        return [_plain(node.element, item) for item in value]
     if isinstance(node, Nullable):
         return _plain(node.struct, value)
     assert isinstance(node, Struct)  # noqa: S101 - for the type checker: what attribute bits bring has no tags
@@ -431,12 +431,12 @@ def _texts(walk: Walk, start: Ints) -> pa.Array:
     there = np.flatnonzero(begin[1:] > begin[:-1])
     if not len(there):
         return pa.nulls(0, pa.string())
-    found = [
+    arrays = [
         as_texts(walk.program.leaves[k], places(walk, start, order[begin[k] : begin[k + 1]])) for k in there.tolist()
     ]
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    return pa.concat_arrays(found).take(pa.array(back))
+    return pa.concat_arrays(arrays).take(pa.array(back))
 
 
 def sum_walk(walk: Walk) -> Ints:

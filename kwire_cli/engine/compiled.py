@@ -76,8 +76,8 @@ class Walk:
     @property
     def complete(self) -> npt.NDArray[np.bool_]:
         """A mask of the messages of which every field was decoded, even if bytes are left over."""
-        found: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
-        return found
+        mask: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
+        return mask
 
     def only(self, jobs: Ints) -> Walk:
         """Return the spans of some messages, in order."""
@@ -114,9 +114,9 @@ class Walk:
 
 def octets(data: Any) -> npt.NDArray[np.uint8]:
     """Bytes-likes as the kernel takes them: not copied, and never written to."""
-    found = np.frombuffer(data, np.uint8)
-    found.flags.writeable = False
-    return found
+    view = np.frombuffer(data, np.uint8)
+    view.flags.writeable = False
+    return view
 
 
 def jobs_of(entry: Entry, starts: Any, stops: Any) -> Ints:
@@ -216,15 +216,15 @@ _HELD = threading.local()
 def _output(program: Program) -> tuple[Any, ...]:
     """The columns that the kernel writes into, and pairs of flags: of this thread, which is in one walk at a time."""
     room = CHUNK + program.widest
-    known: tuple[Any, ...] = getattr(_HELD, "output", ())
-    if not known or len(known[0]) < room:
-        known = _HELD.output = (
+    columns: tuple[Any, ...] = getattr(_HELD, "output", ())
+    if not columns or len(columns[0]) < room:
+        columns = _HELD.output = (
             np.empty(room, np.int32),
             np.empty(room, np.int64),
             np.empty(room, np.int64),
             np.empty(4 * room, np.int64),
         )
-    return known
+    return columns
 
 
 _ARRAYS: dict[int, tuple[Program, int, Ints, Ints]] = {}
@@ -232,11 +232,11 @@ _ARRAYS: dict[int, tuple[Program, int, Ints, Ints]] = {}
 
 def _arrays(program: Program) -> tuple[Ints, Ints]:
     """The program as arrays; made again when it has grown."""
-    known = _ARRAYS.get(id(program))
-    if known is None or known[1] != len(program.code):
+    cached = _ARRAYS.get(id(program))
+    if cached is None or cached[1] != len(program.code):
         code, tables = np.array(program.code, np.int64), np.array(program.tables or [0], np.int64)
-        known = _ARRAYS[id(program)] = program, len(program.code), code, tables
-    return known[2], known[3]
+        cached = _ARRAYS[id(program)] = program, len(program.code), code, tables
+    return cached[2], cached[3]
 
 
 @cache
@@ -250,14 +250,14 @@ def compiled(function: Callable[..., Any]) -> Any:
     if folder is None:
         return numba.njit(nogil=True, error_model="numpy")(function)
     settings: Any = numba.config
-    known, settings.CACHE_DIR = (
+    cache_dir, settings.CACHE_DIR = (
         settings.CACHE_DIR,
         str(folder),
     )  # looked at now, when keeping is set up; other functions keep theirs
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(_in_a_file(function, folder))
     finally:
-        settings.CACHE_DIR = known
+        settings.CACHE_DIR = cache_dir
 
 
 def _in_a_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
@@ -318,6 +318,6 @@ def copy_rows(data: Any, start: Any, out: Any) -> None:
     """The bytes at each place, as many as `out` has columns."""
     size = out.shape[1]
     for i in range(len(start)):
-        given, taken = data[start[i] : start[i] + size], out[i]
+        source, taken = data[start[i] : start[i] + size], out[i]
         for k in range(size):
-            taken[k] = given[k]
+            taken[k] = source[k]

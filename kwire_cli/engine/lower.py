@@ -190,15 +190,15 @@ class Lowering:
         loop = self.emit(p.TAGNEXT, unknown_header.id)
         self.emit(p.TAGSIZE, unknown_header.id, section)
         self.open()
-        known: dict[int, tuple[Node, Any]] = {}
+        fields: dict[int, tuple[Node, Any]] = {}
         rows = {tables[row]: row for row in range(first, len(tables), p.TAG_ROW)}
         for field in decl.known:
             tables[rows[field.tag] + 1] = self.here()
-            known[headers[field.tag].id] = (self.node(field.subcon, field.name, dot + field.name), field.default)
+            fields[headers[field.tag].id] = (self.node(field.subcon, field.name, dot + field.name), field.default)
             self.emit(p.TAGEND, 0, loop)
         self.opened.pop()
         self.program.code[section + 4] = self.here()
-        return Tags("_tags", where, count, known, unknown_header, unknown_data)
+        return Tags("_tags", where, count, fields, unknown_header, unknown_data)
 
 
 def _length_op(decl: Sized) -> int:
@@ -280,9 +280,9 @@ class _RecordLowering(Lowering):
         ):
             return super().struct(decl, name, path)
         trial = self.emit(p.TRY)
-        made = super().struct(decl, name, path)
-        self.attempted(trial, list(made.fields))
-        return made
+        node = super().struct(decl, name, path)
+        self.attempted(trial, list(node.fields))
+        return node
 
     def within_size(self, decl: Any) -> bool:
         """Return whether the innermost open scope is a size, or False if no scope is open.
@@ -302,7 +302,7 @@ class _RecordLowering(Lowering):
         for i, sc in enumerate(decl.subcons):
             where = dot + sc.name
             if sc is decl.size:
-                tried, trial = self.attempt([each.subcon for each in decl.subcons[i:]])
+                tried, trial = self.attempt([member.subcon for member in decl.subcons[i:]])
                 fields.append(self.size(sc.subcon, sc.name, where))
                 self.open(size=True)
                 at = 0

@@ -50,9 +50,9 @@ def _is_ours(folder: Path) -> bool:
         folder.parent.mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
         if hasattr(os, "getuid"):
-            for each in (folder, folder.parent):
-                found = each.stat()
-                if found.st_uid != os.getuid() or found.st_mode & 0o022:
+            for directory in (folder, folder.parent):
+                status = directory.stat()
+                if status.st_uid != os.getuid() or status.st_mode & 0o022:
                     return False
     except OSError:
         return False
@@ -144,12 +144,12 @@ def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
     for i in range(len(start)):
         offsets[i] = to
         size = end[i] - start[i]
-        given, taken = (
+        source, taken = (
             data[start[i] : end[i]],
             out[to : to + size],
         )  # two arrays: LLVM then knows that many bytes can be copied at once
         for k in range(size):
-            taken[k] = given[k]
+            taken[k] = source[k]
         to += size
     offsets[len(start)] = to
 
@@ -197,15 +197,15 @@ def count_elements(
             elif node[i] == number:
                 at = start[i]
                 byte = data[at] & 255
-                found = byte & 127
+                varint = byte & 127
                 move = 7
                 while byte >= 128:
                     at += 1
                     byte = data[at] & 255
-                    found |= (byte & 127) << move
+                    varint |= (byte & 127) << move
                     move += 7
-                found = ((found >> 1) & 0x7FFFFFFF) ^ -(found & 1)
-                highest[k] = max(highest[k], found)
+                varint = ((varint >> 1) & 0x7FFFFFFF) ^ -(varint & 1)
+                highest[k] = max(highest[k], varint)
 
 
 def hop(

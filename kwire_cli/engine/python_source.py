@@ -71,16 +71,16 @@ def unknown_tags(data: Any, at: int, stop: int, invalid: frozenset[int]) -> tupl
     count, at = unsigned(data, at)
     if count > stop - at:
         raise MalformedError
-    found: list[tuple[int, bytes]] = []
+    fields: list[tuple[int, bytes]] = []
     last = -1
     for _ in range(count):
         tag, at = unsigned(data, at)
         size, at = unsigned(data, at)
         if tag <= last or size > stop - at or tag in invalid:
             raise MalformedError
-        found.append((tag, data[at : at + size]))
+        fields.append((tag, data[at : at + size]))
         last, at = tag, at + size
-    return found, at
+    return fields, at
 
 
 @lru_cache(maxsize=1024)
@@ -180,5 +180,5 @@ class Source:
     def function(self, name: str) -> Callable[..., Any]:
         """Compile what was written; return the function of this name."""
         exec(compile("\n".join(self.lines), f"<{name}>", "exec"), self.space)  # noqa: S102 - no text of a definition is in it
-        made: Callable[..., Any] = self.space[name]
-        return made
+        compiled: Callable[..., Any] = self.space[name]
+        return compiled

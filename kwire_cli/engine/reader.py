@@ -40,15 +40,15 @@ def reader_of(
     that none can be made for raises MalformedError.
     """
     key = (id(entry), form, roles is not None)
-    known = _READERS.get(key)
-    if known is None:
+    cached = _READERS.get(key)
+    if cached is None:
         if len(_READERS) >= MOST_READERS:
             _READERS.clear()
-        known = _READERS[key] = (
+        cached = _READERS[key] = (
             entry,
             _reader(entry, form, roles or {}, naming),
         )  # the entry is kept, so that its id stays its own
-    return known[1]
+    return cached[1]
 
 
 _SEEN: dict[int, list[Any]] = {}
@@ -61,9 +61,9 @@ def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | Non
     if (id(entry), form, False) not in _READERS:
         if len(_SEEN) >= MOST_READERS:
             _SEEN.clear()
-        seen = _SEEN.setdefault(id(entry), [entry, 0])  # as above
-        seen[1] += 1
-        if seen[1] < OFTEN:
+        tally = _SEEN.setdefault(id(entry), [entry, 0])  # as above
+        tally[1] += 1
+        if tally[1] < OFTEN:
             return None
     return reader_of(entry, form)
 
@@ -75,12 +75,12 @@ def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
     value begins and where it ends. The counter of a layout that none can be made for raises MalformedError.
     """
     key = (id(entry), frozenset(places))
-    known = _COUNTERS.get(key)
-    if known is None:
+    cached = _COUNTERS.get(key)
+    if cached is None:
         if len(_COUNTERS) >= MOST_READERS:
             _COUNTERS.clear()
-        known = _COUNTERS[key] = entry, _counter(entry, places)
-    return known[1]
+        cached = _COUNTERS[key] = entry, _counter(entry, places)
+    return cached[1]
 
 
 # The generator is imported where the first reader is made: who decodes a single message needs none.

@@ -286,8 +286,8 @@ class Writer:
             out.add("if at != size_end: raise Malformed")
         for topic, topic_id in self.naming.items():
             if topic in names and topic_id in names:
-                known, found = names[topic], names[topic_id]
-                out.add(f"if {known} and {found} != NO_ID: names.append(({found}, {known}))")
+                topic_value, id_value = names[topic], names[topic_id]
+                out.add(f"if {topic_value} and {id_value} != NO_ID: names.append(({id_value}, {topic_value}))")
         if kept:
             out.add(f"{name} = {sink.struct(out, pairs)}")
         if node.tags:

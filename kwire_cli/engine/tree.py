@@ -255,10 +255,10 @@ class _Builder:
             if self.at >= self.count:
                 raise _EndOfSpansError
             number = self.nodes[self.at]
-            known = node.known.get(number)
-            if known:
+            field = node.known.get(number)
+            if field:
                 self.part(item, self.leaves[number])
-                self.part(item, known[0])
+                self.part(item, field[0])
             else:
                 header = self.part(item, node.unknown_header)
                 header.tag = UVARINT.read(_first_varint(self.data, header.start))

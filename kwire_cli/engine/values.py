@@ -110,7 +110,7 @@ def _struct_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
 def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any]:
     if len(item.parts) == 1:
         return {}
-    known: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     unknown = []
     for header, part in tagged_parts(item):
         if header.tag is not None:
@@ -119,10 +119,10 @@ def _tags_value(item: Item, node: Tags, tree: Tree, form: Form) -> dict[str, Any
             continue
         default = node.known[header.leaf.id][1]
         v = value(part, tree, form)
-        known.pop(header.leaf.id, None)  # of a tag that occurs twice the last value counts
+        values.pop(header.leaf.id, None)  # of a tag that occurs twice the last value counts
         if v is not ABSENT and v != default:
-            known[header.leaf.id] = v
-    out = {node.known[number][0].name: known[number] for number in sorted(known)}  # numbered as they are declared
+            values[header.leaf.id] = v
+    out = {node.known[number][0].name: values[number] for number in sorted(values)}  # numbered as they are declared
     return out | ({UNKNOWN_KEY: unknown} if unknown else {})
 
 
@@ -140,7 +140,7 @@ def _key(part: Item, v: Any, form: Form) -> str:
 def anomalies(tree: Tree) -> list[Anomaly]:
     """Everything that a correct writer would not have written, in the order of the bytes."""
     spans, data = tree.spans, tree.spans.data
-    found: list[Anomaly] = []
+    notes: list[Anomaly] = []
     lost = ""
     for path, item in places(tree.root, keep=False):
         node = item.node
@@ -148,25 +148,25 @@ def anomalies(tree: Tree) -> list[Anomaly]:
             lost = path
         elif isinstance(node, Leaf):
             if bits := spans.flags.get(item.span, 0):
-                found += (Anomaly(code, path, item.start, MEANING[code]) for code in codes(bits))
+                notes += (Anomaly(code, path, item.start, MEANING[code]) for code in codes(bits))
             if isinstance(node.decl, Bool) and data[item.start] > 1:
-                found.append(Anomaly("BOOL_NOT_0_OR_1", path, item.start, f"the byte is {data[item.start]}"))
+                notes.append(Anomaly("BOOL_NOT_0_OR_1", path, item.start, f"the byte is {data[item.start]}"))
             elif (
                 node.kind == "string"
                 and isinstance(node.decl, Sized)
                 and not _is_utf8(data[spans.value[item.span] : item.end])
             ):
-                found.append(Anomaly("INVALID_UTF8", path, spans.value[item.span], MEANING["INVALID_UTF8"]))
+                notes.append(Anomaly("INVALID_UTF8", path, spans.value[item.span], MEANING["INVALID_UTF8"]))
             elif getattr(node.decl, "declared", None):
-                found += _out_of_range(node, item, path, data)
+                notes += _out_of_range(node, item, path, data)
         if isinstance(node, Tags):
-            found += _tag_anomalies(item, node, tree, path)
+            notes += _tag_anomalies(item, node, tree, path)
     if tree.gap:
         at = tree.gap.span
-        found += (
+        notes += (
             Anomaly(code, lost, tree.gap.start, _gap_detail(code, tree)) for code in codes(spans.flags.get(at, 0))
         )
-    return found
+    return notes
 
 
 def _out_of_range(node: Leaf, item: Item, path: str, data: Any) -> list[Anomaly]:
@@ -180,19 +180,19 @@ def _out_of_range(node: Leaf, item: Item, path: str, data: Any) -> list[Anomaly]
 
 
 def _tag_anomalies(item: Item, node: Tags, tree: Tree, path: str) -> list[Anomaly]:
-    found = []
-    seen: set[Any] = set()
+    notes = []
+    keys: set[Any] = set()
     owner = path.removesuffix("_tags")
     for header, part in tagged_parts(item):
         key = header.leaf.id if header.tag is None else ("tag", header.tag)
         where = owner + part.node.name if header.tag is None else f"{path}[{header.tag}]"
         flagged = tree.spans.flags.get(header.span, 0)
-        if key in seen and "TAG_DUPLICATE" not in codes(flagged):
-            found.append(Anomaly("TAG_DUPLICATE", where, header.start, MEANING["TAG_DUPLICATE"]))
-        seen.add(key)
+        if key in keys and "TAG_DUPLICATE" not in codes(flagged):
+            notes.append(Anomaly("TAG_DUPLICATE", where, header.start, MEANING["TAG_DUPLICATE"]))
+        keys.add(key)
         if header.tag is None and part.whole and value(part, tree) == node.known[header.leaf.id][1]:
-            found.append(Anomaly("TAG_DEFAULT_VALUE", where, header.start, MEANING["TAG_DEFAULT_VALUE"]))
-    return found
+            notes.append(Anomaly("TAG_DEFAULT_VALUE", where, header.start, MEANING["TAG_DEFAULT_VALUE"]))
+    return notes
 
 
 def _is_utf8(data: Any) -> bool:
@@ -300,8 +300,8 @@ class Body:
 
     def form(self, form: Form) -> dict[str, Any]:
         """Kafka's JSON form, as far as the bytes reach."""
-        if not form.hidden and (shown := self._read(form.records)) is not None:
+        if not form.hidden and (document := self._read(form.records)) is not None:
             self.__dict__["_calm"] = True  # which need not be found out again
-            return shown
-        found = value(self.tree.root, self.tree, form)
-        return {} if found is ABSENT else found
+            return document
+        root_value = value(self.tree.root, self.tree, form)
+        return {} if root_value is ABSENT else root_value

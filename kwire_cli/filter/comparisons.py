@@ -100,10 +100,10 @@ def number_of(literal: Literal, kind: Type, context: Context) -> int | float:
 
 def time_of(literal: Literal, context: Context) -> Literal:
     """The instant or time of day that a literal is, in quotes or not; FilterError where it is none."""
-    found = time(literal.text, literal.column)
-    if not found:
+    moment = time(literal.text, literal.column)
+    if not moment:
         raise context.wrong(f"expected {EXPECTED['time']}, found {literal.text!r}", literal.column)
-    return found
+    return moment
 
 
 def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
@@ -274,7 +274,7 @@ def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], subject:
             else "a time of day is compared with the column time; a date with"
         )
         raise context.wrong(f"{what} fields whose name ends in Ms or Timestamp; put a text in quotes", literal.column)
-    return lambda value: (shown := _text(value)) is not None and compare(shown, text)
+    return lambda value: (value_text := _text(value)) is not None and compare(value_text, text)
 
 
 def _text(value: Any) -> str | None:
@@ -288,9 +288,9 @@ def _text(value: Any) -> str | None:
 
 
 def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context) -> Test:
-    found = time_of(literal, context)
-    instant = found.value
-    if found.kind == "clock":
+    moment = time_of(literal, context)
+    instant = moment.value
+    if moment.kind == "clock":
         return lambda value: value is not None and compare(value % DAY, instant)
     return lambda value: value is not None and compare(value, instant)
 

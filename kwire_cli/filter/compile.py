@@ -52,14 +52,14 @@ class Cursor:
 
     def expected(self, what: str) -> FilterError:
         """An error that says what was expected and what stands there."""
-        found = _WORD.match(self.text, self.at)
-        there = repr(found[0] if found else self.text[self.at]) if self.at < len(self.text) else "the end"
+        match = _WORD.match(self.text, self.at)
+        there = repr(match[0] if match else self.text[self.at]) if self.at < len(self.text) else "the end"
         return self.error(f"expected {what}, found {there}")
 
     def space(self) -> None:
         """Go on to the next character that is no white space."""
-        found = _SPACE.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
 
     def take(self, symbol: str) -> bool:
         """Read a symbol and return True if it stands next, behind white space; else return False."""
@@ -72,9 +72,9 @@ class Cursor:
     def take_keyword(self, keyword: str) -> bool:
         """Read a keyword, in any case, and return True if it stands next; else return False."""
         self.space()
-        found = _NAME.match(self.text, self.at)
-        if found and found[0].casefold() == keyword:
-            self.at = found.end()
+        match = _NAME.match(self.text, self.at)
+        if match and match[0].casefold() == keyword:
+            self.at = match.end()
             return True
         return False
 
@@ -84,13 +84,13 @@ def name(cursor: Cursor) -> Name:
     cursor.space()
     if named := _header(cursor):
         return named
-    found = _NAME.match(cursor.text, cursor.at)
-    if not found or found[0].casefold() in KEYWORDS:
+    match = _NAME.match(cursor.text, cursor.at)
+    if not match or match[0].casefold() in KEYWORDS:
         raise cursor.expected("the name of a column or field")
-    cursor.at = found.end()
+    cursor.at = match.end()
     if cursor.text.startswith("[", cursor.at):
         raise cursor.error("a path has no indexes: topics.partitions, not topics[0].partitions")
-    return Name(found[0], found.start() + 1)
+    return Name(match[0], match.start() + 1)
 
 
 def name_of(text: str) -> Name | None:
@@ -106,16 +106,16 @@ def _header(cursor: Cursor) -> Name | None:
     """The name of record headers that stands next; None where another one stands there, a field of the frame's own
     header too.
     """
-    found = _HEADER.match(cursor.text, cursor.at)
-    if not found or (found[0].startswith("header.") and found[3] and found[3].split(".")[0] in FRAME_HEADER):
+    match = _HEADER.match(cursor.text, cursor.at)
+    if not match or (match[0].startswith("header.") and match[3] and match[3].split(".")[0] in FRAME_HEADER):
         return None
-    cursor.at = found.end()
+    cursor.at = match.end()
     key = (
-        found[3]
-        if found[3] is not None
-        else re.sub(r"\\(.)", r"\1", found[1] if found[1] is not None else found[2], flags=re.DOTALL)
+        match[3]
+        if match[3] is not None
+        else re.sub(r"\\(.)", r"\1", match[1] if match[1] is not None else match[2], flags=re.DOTALL)
     )
-    return Name(found[0], found.start() + 1, key)
+    return Name(match[0], match.start() + 1, key)
 
 
 def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:
@@ -126,17 +126,17 @@ def literal(cursor: Cursor, *, pattern: bool = False) -> Literal:
     start = cursor.at
     quote = cursor.text[start : start + 1]
     if quote and quote in _QUOTED:
-        found = _QUOTED[quote].match(cursor.text, start)
-        if not found:
+        match = _QUOTED[quote].match(cursor.text, start)
+        if not match:
             raise cursor.error(f"expected a closing {quote} for this one")
-        cursor.at = found.end()
-        text = found[1] if pattern else _unescaped(cursor, found)
+        cursor.at = match.end()
+        text = match[1] if pattern else _unescaped(cursor, match)
         return Literal("string", text, text, start + 1)
-    found = _WORD.match(cursor.text, start)
-    if not found or found[0].casefold() in KEYWORDS:
+    match = _WORD.match(cursor.text, start)
+    if not match or match[0].casefold() in KEYWORDS:
         raise cursor.expected("a value")
-    cursor.at = found.end()
-    return word(found[0], start + 1)
+    cursor.at = match.end()
+    return word(match[0], start + 1)
 
 
 def _unescaped(cursor: Cursor, quoted: re.Match[str]) -> str:
@@ -213,7 +213,7 @@ def _test(cursor: Cursor) -> Node:
     subject = name(cursor)
     cursor.space()
     start = cursor.at
-    if operator := next((each for each in _OPERATORS if cursor.take(each)), None):
+    if operator := next((symbol for symbol in _OPERATORS if cursor.take(symbol)), None):
         value = literal(cursor, pattern=operator in {"~", "!~"})
         return Compare(subject, operator, (value,), start + 1)
     if cursor.take_keyword("in"):
@@ -320,7 +320,7 @@ def compile_filter(
     part = _compiled(node, context)
     names = tuple(sorted(part.names, key=lambda name: name.column))
     places = [context.places(name) for name in names]
-    deep = any(each.deep or (of_batches and not each.records) for each in places)
+    deep = any(place.deep or (of_batches and not place.records) for place in places)
     return Filter(text, part.holds, part.columns, names, part.hints, deep)
 
 
@@ -356,18 +356,18 @@ def _comparison(node: Compare, context: Context) -> _Part:
     subject = subject_of(node.name, context)
     if (column := subject.column) is None:
         return _over(node.name, subject, test_of(node, subject, context), context)
-    asked = column.name
-    if asked == "api" and node.operator not in {"~", "!~"}:
+    column_name = column.name
+    if column_name == "api" and node.operator not in {"~", "!~"}:
         # An api is compared by key, so that every name of it will do; only its name tells whether it is known.
         nulls = tuple(literal for literal in node.literals if literal.kind == "null")
         if nulls and len(nulls) < len(node.literals):
-            known = tuple(literal for literal in node.literals if literal.kind != "null")
+            values = tuple(literal for literal in node.literals if literal.kind != "null")
             together = Either if node.operator == "in" else Both
-            return _compiled(together((replace(node, literals=known), replace(node, literals=nulls))), context)
-        asked = "api" if nulls else "apiKey"
-    part = _over(node.name, subject, test_of(node, subject, context), context, asked)
+            return _compiled(together((replace(node, literals=values), replace(node, literals=nulls))), context)
+        column_name = "api" if nulls else "apiKey"
+    part = _over(node.name, subject, test_of(node, subject, context), context, column_name)
     if node.operator in {"==", "in"} and not column.many and column.type not in {"time", "end"}:
-        return _Part(part.holds, part.columns, part.names, {asked: keys_of(node.literals, column, context)})
+        return _Part(part.holds, part.columns, part.names, {column_name: keys_of(node.literals, column, context)})
     return part
 
 
@@ -392,17 +392,17 @@ def _any_value(test: Test, values: Callable[[Row], Any]) -> Callable[[Row], bool
 
 
 def _all(operands: list[Callable[[Row], bool]]) -> Callable[[Row], bool]:
-    first, *others = operands
-    if len(others) == 1:
-        second = others[0]
+    first, *rest = operands
+    if len(rest) == 1:
+        second = rest[0]
         return lambda row: first(row) and second(row)
     return lambda row: all(holds(row) for holds in operands)
 
 
 def _any(operands: list[Callable[[Row], bool]]) -> Callable[[Row], bool]:
-    first, *others = operands
-    if len(others) == 1:
-        second = others[0]
+    first, *rest = operands
+    if len(rest) == 1:
+        second = rest[0]
         return lambda row: first(row) or second(row)
     return lambda row: any(holds(row) for holds in operands)
 

@@ -142,19 +142,19 @@ def time(text: str, column: int) -> Literal | None:
     """The instant (ISO 8601, UTC where no zone is given) or the time of day that a text is; None where it is
     neither.
     """
-    if found := _TIME_OF_DAY.fullmatch(text):
-        clock = _nanoseconds(found)
+    if match := _TIME_OF_DAY.fullmatch(text):
+        clock = _nanoseconds(match)
         return None if clock is None else Literal("clock", text, clock, column)
-    if not (found := _INSTANT.fullmatch(text)):
+    if not (match := _INSTANT.fullmatch(text)):
         return None
     try:
-        day = datetime.fromisoformat(found["date"]).replace(tzinfo=UTC)
+        day = datetime.fromisoformat(match["date"]).replace(tzinfo=UTC)
     except ValueError:
         return None
-    clock = _nanoseconds(found) if found["hour"] else 0
+    clock = _nanoseconds(match) if match["hour"] else 0
     offset = (
-        int(f"{found['zone']}1") * (int(found["zone_hour"]) * 3600 + int(found["zone_minute"]) * 60)
-        if found["zone"]
+        int(f"{match['zone']}1") * (int(match["zone_hour"]) * 3600 + int(match["zone_minute"]) * 60)
+        if match["zone"]
         else 0
     )
     if clock is None:
@@ -168,13 +168,13 @@ def plain(number: Fraction) -> int | float:
 
 
 def _number(text: str, column: int) -> Literal | None:
-    if not (found := _NUMBER.fullmatch(text)):
+    if not (match := _NUMBER.fullmatch(text)):
         return None
-    number = Fraction(int(found["hex"], 16)) if found["hex"] else Fraction(found["decimal"])
-    if found["sign"] == "-":
+    number = Fraction(int(match["hex"], 16)) if match["hex"] else Fraction(match["decimal"])
+    if match["sign"] == "-":
         number = -number
     unit = (
-        (found["unit"] or "").casefold().replace("\u03bc", "µ")
+        (match["unit"] or "").casefold().replace("\u03bc", "µ")
     )  # casefold turns the micro sign into the Greek letter
     if not unit:
         return Literal("number", text, plain(number), column)

@@ -162,10 +162,14 @@ def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterat
     if places.records:
         yield from below(batches, places.records, whole=whole)
     if places.header is not None:
-        yield from [each["value"] for each in below(batches, (RECORDS, "headers")) if each["key"] == places.header]
+        yield from [
+            record_header["value"]
+            for record_header in below(batches, (RECORDS, "headers"))
+            if record_header["key"] == places.header
+        ]
     if places.payloads:
-        found = {PAYLOADS: row.payloads(), "decoded": below(batches, (RECORDS, "decoded"))}
-        yield from values_at(found, places.path, whole=whole)
+        document = {PAYLOADS: row.payloads(), "decoded": below(batches, (RECORDS, "decoded"))}
+        yield from values_at(document, places.path, whole=whole)
 
 
 # What the parts of a field's path can be: one that is misspelt is nowhere, and nothing would say so.
@@ -272,10 +276,10 @@ def _unknown(parts: list[str], text: str, fields: Fields) -> str | None:
                 if text.startswith(f"{part}.")
                 else ()
             )
-            known = [*first, *fields]
+            names = [*first, *fields]
             return (
                 f"no {'column and no ' if may_be_column else ''}field is called {part}"
-                f"{did_you_mean(close_to(part, known))}"
+                f"{did_you_mean(close_to(part, names))}"
             )
     return None
 

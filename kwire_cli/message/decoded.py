@@ -114,7 +114,7 @@ def cut_records(raw: Spans) -> InField | None:
 
 def record_sets(found: Roles, raw: Spans) -> Iterator[RecordSet]:
     """The record sets of a body with these spans and roles that are not empty, in order."""
-    return (each for _, each in by_span(found, raw))
+    return (record_set for _, record_set in by_span(found, raw))
 
 
 def cut_record_set(found: Roles, raw: Spans) -> RecordSet | None:
@@ -168,17 +168,17 @@ def _way(spec: MessageSpec, fields: tuple[FieldSpec, ...], known: dict[str, Way]
     """The way from these fields on; `known` are those of the structs that were seen, so that none is walked twice, not
     even one that holds itself.
     """
-    found: Way = {}
+    way: Way = {}
     for field in fields:
         if field.type == "records":
-            found[field.json_name] = None
+            way[field.json_name] = None
         elif name := field.struct_name:
             if name not in known:
                 known[name] = {}
                 known[name] |= _way(spec, spec.struct_fields(field), known)
             if known[name]:
-                found[field.json_name] = known[name]
-    return found
+                way[field.json_name] = known[name]
+    return way
 
 
 def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
@@ -195,7 +195,7 @@ def _replaced(value: Any, way: Way, path: str, topic: str | None) -> Any:
         if inner is None and isinstance(part, list | tuple):
             changed[key] = _written(part, where, own)
         elif inner is not None and isinstance(part, list | tuple):
-            parts = [_replaced(each, inner, f"{where}[{i}]", own) for i, each in enumerate(part)]
+            parts = [_replaced(element, inner, f"{where}[{i}]", own) for i, element in enumerate(part)]
             if any(a is not b for a, b in zip(part, parts, strict=True)):
                 changed[key] = parts
         elif inner is not None and (new := _replaced(part, inner, where, own)) is not part:
@@ -208,9 +208,9 @@ def _written(items: Any, path: str, topic: str | None) -> str:
     from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - only messages with batches need what knows records
     from kwire_cli.records.writing import write  # noqa: PLC0415
 
-    known = topic if topic in OWN_TOPICS else None
+    own_topic = topic if topic in OWN_TOPICS else None
     with within(path):
-        return base64.b64encode(write(items, topic=known)).decode("ascii")
+        return base64.b64encode(write(items, topic=own_topic)).decode("ascii")
 
 
 LOSSLESS_KEY = "_lossless"
@@ -284,15 +284,15 @@ class Decoded(Body):
             hidden = self.hides(records == "base64") if self.hides else frozenset()
         if lossless and (records != "base64" or hidden):
             raise InputError("the lossless form keeps all bytes: records as base64, nothing redacted")
-        shown = self.form(Form(RAW if records == "decoded" else records, hidden))
+        document = self.form(Form(RAW if records == "decoded" else records, hidden))
         if records == "decoded":
             reading = reading or self.reading or RecordsAs()
-            shown = filled(roles(self.spec, self.entry), shown, reading)
+            document = filled(roles(self.spec, self.entry), document, reading)
             if self.raw.lost >= 0 and len(self.raw.node) - 1 not in hidden:
-                self._fill_cut(shown, reading)
-        if lossless and (found := patches(self)):
-            shown[KEY] = found
-        return shown
+                self._fill_cut(document, reading)
+        if lossless and (differences := patches(self)):
+            document[KEY] = differences
+        return document
 
     def _fill_cut(self, shown: dict[str, Any], reading: RecordsAs) -> None:
         """Put what can be read of a record set that the end of the bytes cuts where it belongs."""
@@ -415,15 +415,15 @@ def patches(decoded: Decoded) -> list[Patch]:
     if canonical is None:
         return whole
     tree = decoded.tree
-    found = _differences(tree.root, tree, _decode(decoded.spec, decoded.layout_version, canonical))
+    differences = _differences(tree.root, tree, _decode(decoded.spec, decoded.layout_version, canonical))
     if tree.gap:
-        found.append(_patch("", REST, decoded.data[tree.gap.start : tree.gap.end]))
-    if not found:
+        differences.append(_patch("", REST, decoded.data[tree.gap.start : tree.gap.end]))
+    if not differences:
         # Null where it is not allowed: the value says it all, but only the lossless form may be encoded. Nothing
         # follows it.
-        found.append(_patch("", REST, b""))
-    value = decoded.value | {KEY: found}
-    return found if apply(decoded.spec, value, decoded.layout_version) == data else whole
+        differences.append(_patch("", REST, b""))
+    value = decoded.value | {KEY: differences}
+    return differences if apply(decoded.spec, value, decoded.layout_version) == data else whole
 
 
 def _built(decoded: Decoded, *, lenient: bool) -> bytes | None:
@@ -435,16 +435,16 @@ def _built(decoded: Decoded, *, lenient: bool) -> bytes | None:
 
 def apply(spec: MessageSpec, value: dict[str, Any], version: int) -> bytes:
     """Encode a value with its patches put in place; EncodeError where one has no place."""
-    found = _checked(value[KEY])
-    if len(found) == 1 and found[0][1] == WHOLE:
-        return found[0][2]
-    rest = b"".join(data for _, kind, data in found if kind == REST)
+    parts = _checked(value[KEY])
+    if len(parts) == 1 and parts[0][1] == WHOLE:
+        return parts[0][2]
+    rest = b"".join(data for _, kind, data in parts if kind == REST)
     plain_value = {key: v for key, v in value.items() if key != KEY}
     canonical = build(spec, plain_value, version, lenient=True)
     tree = _decode(spec, version, canonical)
     at = {(path, _kind(item)): item for path, item in places(tree.root)}
     changes = []
-    for path, kind, data in found:
+    for path, kind, data in parts:
         if kind in {WHOLE, REST}:
             continue
         if (path, kind) not in at:
@@ -496,7 +496,7 @@ def _patch(path: str, kind: str, data: Any) -> Patch:
 def _differences(root: Item, tree: Tree, canonical: Tree) -> list[Patch]:
     """Walk both trees together; a part that differs in itself, not only in its parts, is kept whole."""
     paths = {id(item): path for path, item in places(root)}
-    found: list[Patch] = []
+    differences: list[Patch] = []
     open_pairs = [(root, canonical.root)]
     while open_pairs:
         ours, theirs = open_pairs.pop()
@@ -506,8 +506,8 @@ def _differences(root: Item, tree: Tree, canonical: Tree) -> list[Patch]:
         if ours.parts and _same_parts(ours, theirs):
             open_pairs += zip(ours.parts, theirs.parts, strict=True)
         else:
-            found.append(_patch(paths[id(ours)], _kind(ours), data))
-    return sorted(found, key=lambda patch: patch["path"])
+            differences.append(_patch(paths[id(ours)], _kind(ours), data))
+    return sorted(differences, key=lambda patch: patch["path"])
 
 
 def _same_parts(ours: Item, theirs: Item) -> bool:

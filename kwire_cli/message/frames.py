@@ -185,7 +185,7 @@ class Frame:
         api = self.catalog.api_by_key(key)
         if api is None or not api.request:
             return (
-                0 <= key <= max(known.key for known in self.catalog.apis) + NEWER_APIS
+                0 <= key <= max(declared.key for declared in self.catalog.apis) + NEWER_APIS
                 and 0 <= version <= NEWER_VERSIONS
             )
         return 0 <= version <= self.catalog.entry(api.request).valid_versions.high + NEWER
@@ -225,14 +225,16 @@ class Frame:
         Paths in the header begin with header. Offsets count from the start of the data. If the frame is cut, a size
         beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it says no more than that.
         """
-        found = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
+        all_notes = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
-            found += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
-        found += self.body.anomalies if self.body else []
-        if self.cut and any(note.code == "TRUNCATED" for note in found):
-            found = [note for note in found if note.code != "COUNT_MISMATCH"]
-            found = [note._replace(code="TRUNCATED") if note.code == "FRAME_SIZE_MISMATCH" else note for note in found]
-        return found + self._anomalies_inside
+            all_notes += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
+        all_notes += self.body.anomalies if self.body else []
+        if self.cut and any(note.code == "TRUNCATED" for note in all_notes):
+            all_notes = [note for note in all_notes if note.code != "COUNT_MISMATCH"]
+            all_notes = [
+                note._replace(code="TRUNCATED") if note.code == "FRAME_SIZE_MISMATCH" else note for note in all_notes
+            ]
+        return all_notes + self._anomalies_inside
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """The messages in its fields; `asked` is a response's request."""
@@ -282,10 +284,10 @@ class Frame:
         out: dict[str, Any] = {"frame": self.number, "kind": self.kind, "size": self.size} | self._labelled
         out |= {"apiKey": self.api_key, "api": self.api, "apiVersion": self.api_version}
         header = self.header.to_json(lossless=lossless, hidden=hidden.get("header", frozenset())) if self.header else {}
-        shown: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
-        if shown and self.flavour != "kafka" and self.kind == "request":
-            shown["flavour"] = self.flavour
-        out["header"] = shown | {
+        head: dict[str, Any] = {"headerVersion": self.header.version} if self.header else {}
+        if head and self.flavour != "kafka" and self.kind == "request":
+            head["flavour"] = self.flavour
+        out["header"] = head | {
             key: v for key, v in header.items() if key not in {"requestApiKey", "requestApiVersion"}
         }
         secret = hidden.get("body", frozenset())
@@ -311,7 +313,11 @@ class Frame:
 
     def payloads(self, hidden: dict[str, frozenset[int]], asked: Frame | None = None) -> list[dict[str, Any]]:
         """Return what is decoded of messages in its fields; `hidden` and `asked` as in `to_json`."""
-        return [] if PAYLOADS in hidden else [each.to_json(**_hidden_in(each, hidden)) for each in self.inside(asked)]
+        return (
+            []
+            if PAYLOADS in hidden
+            else [message.to_json(**_hidden_in(message, hidden)) for message in self.inside(asked)]
+        )
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
         from kwire_cli.message.decoded import LOSSLESS_KEY, frame_patch  # noqa: PLC0415 - decoding alone need not load what encodes
@@ -414,7 +420,7 @@ def _forwarded(frame: Frame, asked: Frame | None) -> Iterator[Forwarded]:
     start, stop = at
     hints = Hints(kind="request")
     if frame.kind == "response":
-        inner = [each.frame for each in inside(asked) if isinstance(each, Forwarded)] if asked else []
+        inner = [carried.frame for carried in inside(asked) if isinstance(carried, Forwarded)] if asked else []
         api = frame.catalog.api_by_key(inner[0].api_key) if inner and inner[0].api_key is not None else None
         if not api or not api.response:
             return
@@ -447,19 +453,19 @@ def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:
     out: list[Anomaly] = []
     starts = (
         {span.path: span.value for span in frame.body.spans}
-        if frame.body and any(each.anomalies for each in found)
+        if frame.body and any(message.anomalies for message in found)
         else {}
     )
-    for each in found:
-        for note in each.anomalies:
-            path = f"{each.path}.{note.path}".rstrip(".")
-            if isinstance(each, Forwarded):
+    for message in found:
+        for note in message.anomalies:
+            path = f"{message.path}.{note.path}".rstrip(".")
+            if isinstance(message, Forwarded):
                 out.append(note._replace(path=path))
-            elif each.path in starts:
-                out.append(note._replace(path=path, offset=starts[each.path] + note.offset))
+            elif message.path in starts:
+                out.append(note._replace(path=path, offset=starts[message.path] + note.offset))
             else:
                 around = max(
-                    (start for outer, start in starts.items() if each.path.startswith(outer)), default=frame.start
+                    (start for outer, start in starts.items() if message.path.startswith(outer)), default=frame.start
                 )
                 out.append(note._replace(path=path, offset=around))
     return out
@@ -554,8 +560,8 @@ def _is_cut_request(frame: Frame) -> bool:
     """
     if not frame.cut or not _may_be_request(frame):
         return False
-    found = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
-    return _names_client(frame) or set(found) <= {"TRUNCATED", "LAYOUT_AMBIGUOUS"}
+    codes = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
+    return _names_client(frame) or set(codes) <= {"TRUNCATED", "LAYOUT_AMBIGUOUS"}
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
@@ -568,13 +574,15 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         said = (f"api {hints.api.name}" if hints.api else "") + (
             "" if hints.version is None else f" version {hints.version}"
         )
-        known = api and 0 <= version < NO_VERSION
+        declared = api and 0 <= version < NO_VERSION
         # Numbers of no known api may be bytes of a secret.
-        says = f"api key {key} version {version}" if known else "an api or version that is not known"
+        says = f"api key {key} version {version}" if declared else "an api or version that is not known"
         raise InputError(f"the request's header says {says}, not {said.strip()}; omit --api and --version for requests")
     if not api or not api.request:
         unknown = _unknown_request(catalog, frame, at, hints, key, version)
-        newer = 0 <= key <= max(known.key for known in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+        newer = (
+            0 <= key <= max(declared.key for declared in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
+        )
         return unknown if hints.kind == "request" or (newer and hints.kind is None and _has_client(unknown)) else frame
     layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
     header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
@@ -584,9 +592,9 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
 
 def _cut_head(catalog: Catalog, frame: Frame, at: int) -> RequestHead | None:
     """Return the head of a request that ends in its head, or None if the api key or version is missing."""
-    known = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
-    key, version = known.get("requestApiKey"), known.get("requestApiVersion")
-    return None if key is None or version is None else RequestHead(key, version, known.get("correlationId", 0))
+    fields = decode_header(catalog, "request", 0, frame.data, start=at, stop=frame.stop).value
+    key, version = fields.get("requestApiKey"), fields.get("requestApiVersion")
+    return None if key is None or version is None else RequestHead(key, version, fields.get("correlationId", 0))
 
 
 def _unknown_request(catalog: Catalog, frame: Frame, at: int, hints: Hints, key: int, version: int) -> Frame:
@@ -615,11 +623,11 @@ def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         return respond(catalog, frame, at, hints.api, hints.version)
     from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
 
-    found = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
-    if not found:
+    guesses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    if not guesses:
         return frame
-    best = respond(catalog, frame, at, found[0].api, found[0].version)
-    return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in found))
+    best = respond(catalog, frame, at, guesses[0].api, guesses[0].version)
+    return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in guesses))
 
 
 def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:

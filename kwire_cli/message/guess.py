@@ -52,7 +52,7 @@ def response_candidates(
     """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the
     search.
     """
-    found = []
+    candidates = []
     headers: dict[int, int | None] = {}
     for tried in [api] if api else catalog.apis:
         if not tried.response:
@@ -66,8 +66,8 @@ def response_candidates(
                 headers[layout] = _header_end(catalog, layout, data, start, stop)
             body_start = headers[layout]
             if body_start is not None:
-                found += _fit(catalog, tried, v, data, body_start, stop)
-    return sorted(found, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
+                candidates += _fit(catalog, tried, v, data, body_start, stop)
+    return sorted(candidates, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
 
 
 def _commonness(key: int) -> int:

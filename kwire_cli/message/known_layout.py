@@ -89,7 +89,7 @@ class Layouts:
         except InputError:
             return None
         entry = entry_for(spec, version)
-        found = roles(spec, entry)
+        field_roles = roles(spec, entry)
         tail_at = SIZE_BYTES + head_size(catalog, kind)
         return Layout(
             kind,
@@ -99,8 +99,8 @@ class Layouts:
             header,
             spec.name,
             entry,
-            found,
-            Readers(entry, found),
+            field_roles,
+            Readers(entry, field_roles),
             holds_records(entry),
             tail_at,
         )
@@ -156,12 +156,12 @@ class Plain:
 
     def read(self) -> Read:
         """Return what was read of the body, in the form of its layout; MalformedError where it may be malformed."""
-        found = self._read
-        if found is None:
+        contents = self._read
+        if contents is None:
             readers, data = self.layout.readers, self.data
             self._form = readers.form
-            found = self._read = readers.read(data, self.start, len(data))
-        return found
+            contents = self._read = readers.read(data, self.start, len(data))
+        return contents
 
     @property
     def spans(self) -> Spans:
@@ -170,11 +170,11 @@ class Plain:
 
     def top(self, name: str) -> Any:
         """Return the value of a field of the message itself; MalformedError as `read`."""
-        found = self.read().value.get(name)
-        known = self.layout.roles
-        if found is not None and type(found) is not bytes and name in known.top:
-            return found
-        return top_value(known, self.spans, name) if name in known.top else None
+        field_value = self.read().value.get(name)
+        field_roles = self.layout.roles
+        if field_value is not None and type(field_value) is not bytes and name in field_roles.top:
+            return field_value
+        return top_value(field_roles, self.spans, name) if name in field_roles.top else None
 
     @property
     def header(self) -> dict[str, Any]:
@@ -186,17 +186,17 @@ class Plain:
         layout = self.layout
         decoded = records == "decoded" and layout.has_records
         form = RAW if decoded else "base64" if not layout.has_records else records
-        found = self._read
-        if found is None or form != self._form:
+        contents = self._read
+        if contents is None or form != self._form:
             readers = layout.readers
             if readers.form != form:
                 readers.turn_to(form)
-            found = self._read = readers.read(self.data, self.start, len(self.data))
+            contents = self._read = readers.read(self.data, self.start, len(self.data))
             self._form = form
         if not decoded:
-            return found.value
+            return contents.value
         self._form = ""  # the value is changed in what follows
-        return filled(layout.roles, found.value, reading or RecordsAs())
+        return filled(layout.roles, contents.value, reading or RecordsAs())
 
 
 def may_hide(message: str) -> bool:

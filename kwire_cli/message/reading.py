@@ -97,13 +97,13 @@ def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
     without a size.
     """
     key = bytes(data[SIZE_BYTES : SIZE_BYTES + API_KEY_BYTES])
-    known = (
+    request_api = (
         len(data) < 2 * SIZE_BYTES
         and len(key) == API_KEY_BYTES
         and any(key)
         and catalog.api_by_key(int.from_bytes(key, "big"))
     )
-    return bool(known) and 2 * SIZE_BYTES <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
+    return bool(request_api) and 2 * SIZE_BYTES <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
 
 
 def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:

@@ -148,8 +148,8 @@ def redacting(catalog: Catalog, frame: Frame, line: Line | None = None) -> Frame
         return redaction.line(line) if line else redaction.frame(frame)
 
     def part(name: str, body: Decoded | None) -> Decoded | None:
-        found = partial(_of_part, hides, name)
-        return None if body is None else replace(body, hides=found, reading=Redaction(catalog).reading())
+        part_hides = partial(_of_part, hides, name)
+        return None if body is None else replace(body, hides=part_hides, reading=Redaction(catalog).reading())
 
     return replace(frame, header=part("header", frame.header), body=part("body", frame.body), hides=hides)
 

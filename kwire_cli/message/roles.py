@@ -56,8 +56,8 @@ _ROLES: dict[int, Roles] = {}
 
 def roles(spec: MessageSpec, entry: Entry) -> Roles:
     """The roles in a layout."""
-    known = _ROLES.get(id(entry))
-    if known is None:
+    cached = _ROLES.get(id(entry))
+    if cached is None:
         by_node = dict(_find(spec, entry))
         top = {field.name: field.id for field in entry.root.fields if isinstance(field, Leaf)}
         codes = {leaf.id: leaf.decl for leaf in entry.program.leaves if by_node.get(leaf.id) == ERROR}
@@ -65,10 +65,10 @@ def roles(spec: MessageSpec, entry: Entry) -> Roles:
             node: decl for node, decl in codes.items() if not isinstance(decl, FixedInt) or decl.wire != decl.kind
         }
         naming = tuple(_naming(entry.root, by_node))
-        known = _ROLES[id(entry)] = Roles(
+        cached = _ROLES[id(entry)] = Roles(
             entry, by_node, top, naming, encoded
         )  # it keeps the entry, so that its id stays its own
-    return known
+    return cached
 
 
 def _find(spec: MessageSpec, entry: Entry) -> Iterator[tuple[int, str]]:
@@ -222,14 +222,14 @@ def holds_records(entry: Entry) -> bool:
 
 def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
     """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
-    known = _WAYS.get(id(found))
-    if known is None:
-        known = _WAYS[id(found)] = (
+    cached = _WAYS.get(id(found))
+    if cached is None:
+        cached = _WAYS[id(found)] = (
             found,
             _way(found.entry.root, found),
         )  # the roles are kept, so that their id stays their own
-    if known[1]:
-        _fill(known[1], body, None, reading)
+    if cached[1]:
+        _fill(cached[1], body, None, reading)
     return body
 
 
@@ -240,11 +240,11 @@ def _way(node: Node, found: Roles) -> _Way | None:
         return _way(node.element, found)
     if not isinstance(node, Struct):
         return None
-    fields = [*node.fields, *([known for known, _ in node.tags.known.values()] if node.tags else ())]
-    leaves = [each for each in fields if isinstance(each, Leaf)]
+    fields = [*node.fields, *([tagged for tagged, _ in node.tags.known.values()] if node.tags else ())]
+    leaves = [field for field in fields if isinstance(field, Leaf)]
     topics = tuple(leaf.name for leaf in leaves if found.by_node.get(leaf.id) in {TOPIC, TOPIC_ID})
     records = tuple(leaf.name for leaf in leaves if leaf.kind == "records")
-    below = tuple((each.name, way) for each in fields if (way := _way(each, found)))
+    below = tuple((field.name, way) for field in fields if (way := _way(field, found)))
     return _Way(topics, records, below) if records or below else None
 
 
@@ -256,9 +256,9 @@ def _fill(way: _Way, value: dict[str, Any], topic: str | None, reading: RecordsA
         if data is not None and not isinstance(data, str):  # text says that it is hidden
             value[name] = reading.to_json(data, topic)
     for name, inner in way.below:
-        found = value.get(name)
-        for each in (found,) if isinstance(found, dict) else found or ():
-            _fill(inner, each, topic, reading)
+        nested = value.get(name)
+        for struct in (nested,) if isinstance(nested, dict) else nested or ():
+            _fill(inner, struct, topic, reading)
 
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {

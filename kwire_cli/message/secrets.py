@@ -90,11 +90,17 @@ def hidden_records(catalog: Catalog, body: Body) -> frozenset[int]:
     Bytes of it that are no whole batch are taken for such too.
     """
     reading, data = RecordsAs(catalog), body.raw.data
-    sets = [(at, each) for at, each in by_span(roles(body.spec, body.entry), body.raw) if is_internal(each.topic)]
+    sets = [
+        (at, record_set)
+        for at, record_set in by_span(roles(body.spec, body.entry), body.raw)
+        if is_internal(record_set.topic)
+    ]
     return frozenset(
         at
-        for at, each in sets
-        if _records_hold_secrets(catalog, reading.items(bytes(data[each.start : each.stop]), each.topic))
+        for at, record_set in sets
+        if _records_hold_secrets(
+            catalog, reading.items(bytes(data[record_set.start : record_set.stop]), record_set.topic)
+        )
     )
 
 
@@ -119,14 +125,14 @@ def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> boo
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
     """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
     parts = {"key": payload.key, "value": payload.value}
-    found = {
+    by_part = {
         name: hidden
         for name, part in parts.items()
         if part and part.body and (hidden := hidden_spans(catalog, part.body))
     }
     if payload.value and not payload.value.body and payload.value.plain is None:
-        found["value"] = frozenset({0})  # of an unknown type, or in a frame of an unknown version
-    return found
+        by_part["value"] = frozenset({0})  # of an unknown type, or in a frame of an unknown version
+    return by_part
 
 
 def is_believed(frame: Frame) -> bool:
@@ -186,16 +192,16 @@ def hidden_in_frame(
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
     """The hidden spans of what is in a frame's fields, by the path of the field and the part."""
-    found: dict[str, frozenset[int]] = {}
-    for each in frame.inside(asked):
-        if isinstance(each, Forwarded):
-            inner = hidden_in_frame(catalog, each.frame, known=True)
+    by_path: dict[str, frozenset[int]] = {}
+    for message in frame.inside(asked):
+        if isinstance(message, Forwarded):
+            inner = hidden_in_frame(catalog, message.frame, known=True)
             if OUTSIDE in inner:
-                inner = whole_frame_hidden(each.frame)
-            found |= {f"{each.path}:{name}": spans for name, spans in inner.items()}
-        elif each.body and (spans := hidden_spans(catalog, each.body)):
-            found[f"{each.path}:body"] = spans
-    return found
+                inner = whole_frame_hidden(message.frame)
+            by_path |= {f"{message.path}:{name}": spans for name, spans in inner.items()}
+        elif message.body and (spans := hidden_spans(catalog, message.body)):
+            by_path[f"{message.path}:body"] = spans
+    return by_path
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
@@ -242,16 +248,16 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
     """Return where a guessed response holds secrets if it is another one of the candidates that fit."""
     if not frame.guess or not frame.header:
         return []
-    found = []
+    ranges = []
     for candidate in frame.candidates:
         name, _, version = candidate.rpartition(" ")
         api = catalog.api(name)
         if can_hold_secrets(api.response):
             body = respond(catalog, frame, frame.header.start, api, int(version)).body
-            found += (
+            ranges += (
                 [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
             )
-    return found
+    return ranges
 
 
 def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
@@ -259,7 +265,7 @@ def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
 
     The request may be cut or of an unknown version, with a size prefix or without.
     """
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for start in (frame.start, frame.start + SIZE_BYTES):
         if frame.stop - start < 8:
             continue
@@ -273,10 +279,10 @@ def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
             prefixed=False,
         )
         if tried.body and 0 <= (tried.api_version or 0) < NO_VERSION:
-            found += (
+            ranges += (
                 (tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body)
             )
-    return found
+    return ranges
 
 
 def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[int]:
@@ -291,18 +297,18 @@ def _overlapping(decoded: Decoded, secret: list[tuple[int, int]]) -> frozenset[i
 def _secret_parts(catalog: Catalog, decoded: Body) -> list[Item]:
     message = decoded.message
     always, configs = SECRET_FIELDS.get(message, frozenset()), CONFIG_VALUES.get(message, frozenset())
-    found: list[Item] = []
+    items: list[Item] = []
     for _, item in places(decoded.tree.root):
         node = item.node
         if isinstance(node, Struct):
             if any(part.node.path in configs for part in item.parts) and _is_sensitive(item, decoded):
                 # what it is set to elsewhere, its synonyms, is no less secret
-                found += (part for _, part in places(item) if part.node.path in configs)
+                items += (part for _, part in places(item) if part.node.path in configs)
         elif not isinstance(node, Leaf) or not item.whole or node.kind in {"count", "presence", "tag-header"}:
             continue
         elif node.path in always or (node.path == FORWARDED.get(message) and _holds_secrets(catalog, decoded, item)):
-            found.append(item)
-    return found
+            items.append(item)
+    return items
 
 
 def _is_sensitive(struct: Item, decoded: Body) -> bool:

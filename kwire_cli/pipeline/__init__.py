@@ -55,8 +55,8 @@ def tables(
     from kwire_cli.source.logs.splitting import SPLIT_SIZE  # noqa: PLC0415 - as above
 
     register(spark)
-    given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
-    return Tables(Inputs(spark, given, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port, note))
+    names = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
+    return Tables(Inputs(spark, names, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port, note))
 
 
 def streams(
@@ -81,5 +81,5 @@ def streams(
 
     register(spark)
     spark.dataSource.register(SegmentSource)
-    given = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
-    return Streams(spark, given, reading=reading or Reading(), port=port, idle=idle, options=options)
+    names = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
+    return Streams(spark, names, reading=reading or Reading(), port=port, idle=idle, options=options)

@@ -115,9 +115,9 @@ def describe_connection(
     size = 0
     for number in parts:
         reader = PartReader(plan.parts[number].part)
-        for each in described(plan.parts[number], reader, payloads=payloads):
-            rows.append(each)
-            size += len(each.rows) + len(each.kept or b"")
+        for descriptor in described(plan.parts[number], reader, payloads=payloads):
+            rows.append(descriptor)
+            size += len(descriptor.rows) + len(descriptor.kept or b"")
             if size > MOST_BYTES:
                 yield _batch(rows)
                 rows, size = [], 0
@@ -154,8 +154,8 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[i
         for batch in batches
         for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True)
     )
-    found = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
-    for (point, ends), some in groupby(found, key=lambda each: (each.point, each.ends)):
+    descriptors = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
+    for (point, ends), some in groupby(descriptors, key=lambda each: (each.point, each.ends)):
         origin = plan.origin(point)
         yield (
             point,
@@ -200,8 +200,8 @@ def lines(
     capture point beforehand.
     """
     for point, replay in owned(batches, plan):
-        known = names.get(point) or Names()
-        own = Names({**known.topics}, {**known.brokers}, {**known.sessions})
+        point_names = names.get(point) or Names()
+        own = Names({**point_names.topics}, {**point_names.brokers}, {**point_names.sessions})
         for line in traffic(
             catalog, replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts(catalog)
         ):
@@ -227,13 +227,13 @@ def names_learnt(
     began.
     """
     for point, replay in owned(batches, plan):
-        known = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
+        names = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
         first = min(replay.starts.values(), default=0)
-        rows: list[tuple[Any, ...]] = [(point, first, "topics", key, value) for key, value in known.topics.items()]
-        rows += [(point, first, "brokers", key, str(value)) for key, value in known.brokers.items()]
+        rows: list[tuple[Any, ...]] = [(point, first, "topics", key, value) for key, value in names.topics.items()]
+        rows += [(point, first, "brokers", key, str(value)) for key, value in names.brokers.items()]
         rows += [
             (point, first, "sessions", f"{session} {broker}", "\0".join(topics))
-            for (broker, session), topics in known.sessions.items()
+            for (broker, session), topics in names.sessions.items()
             if topics
         ]
         if rows:
@@ -242,9 +242,9 @@ def names_learnt(
 
 def names_of(rows: Iterable[tuple[int, int, str, str, str]]) -> dict[int, Names]:
     """The names in these rows by capture point: those of the connection that began first stand."""
-    found: dict[int, Names] = {}
+    by_point: dict[int, Names] = {}
     for point, _, table, key, value in sorted(rows):
-        names = found.setdefault(point, Names())
+        names = by_point.setdefault(point, Names())
         if table == "topics":
             names.topics.setdefault(key, value)
         elif table == "brokers":
@@ -252,7 +252,7 @@ def names_of(rows: Iterable[tuple[int, int, str, str, str]]) -> dict[int, Names]
         else:
             session, _, broker = key.partition(" ")
             names.sessions.setdefault((broker, int(session)), value.split("\0"))
-    return found
+    return by_point
 
 
 # Captures in Spark: one plan of the files, and the DataFrames made from it.
@@ -416,9 +416,9 @@ class Captures:
             for batch in batches:
                 yield from capture_faults(plan.value, batch.column(0).to_pylist())
 
-        found = self._parts().mapInArrow(of_files, schema)
+        faults = self._parts().mapInArrow(of_files, schema)
         rows = unreadable_rows(self.plan)
-        return found.unionByName(self._spark.createDataFrame(rows, schema)) if rows else found
+        return faults.unionByName(self._spark.createDataFrame(rows, schema)) if rows else faults
 
     def unread(self) -> list[FileFault]:
         """The files that cannot be read, or not to their end, and why."""
@@ -453,8 +453,8 @@ class Captures:
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
-            found = (Line(*line, how) for line in lines(batches, plan, catalog, names.value, port))
-            return rows(wanted_lines(found, filters), how)
+            all_lines = (Line(*line, how) for line in lines(batches, plan, catalog, names.value, port))
+            return rows(wanted_lines(all_lines, filters), how)
 
         return self._owned(schema, of)
 
@@ -476,8 +476,8 @@ class Captures:
         def own(batches: Batches) -> Iterator[pa.RecordBatch]:
             return of(batches, plan.value)
 
-        found = self._parts().mapInArrow(describe, from_arrow_schema(DESCRIBED))
-        sorted_ones = found.repartition(self._tasks, *KEY).sortWithinPartitions(*ORDER)
+        descriptors = self._parts().mapInArrow(describe, from_arrow_schema(DESCRIBED))
+        sorted_ones = descriptors.repartition(self._tasks, *KEY).sortWithinPartitions(*ORDER)
         return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
 
     @property

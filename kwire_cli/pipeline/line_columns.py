@@ -70,8 +70,8 @@ class Line:
 
     def text(self, name: str) -> str | None:
         """A part of the document as JSON text; None where it has none."""
-        found = self.document.get(name) if self.captured.is_frame else None
-        return None if found is None else dumps(found, indent=False)
+        part = self.document.get(name) if self.captured.is_frame else None
+        return None if part is None else dumps(part, indent=False)
 
 
 if TYPE_CHECKING:
@@ -237,7 +237,10 @@ def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
         if code := captured.code:
             rows.append((*own, code, None, None, MEANING.get(code)))
         if captured.frame:
-            rows += [(*own, each.code, each.path, each.offset, each.detail) for each in captured.frame.anomalies]
+            rows += [
+                (*own, anomaly.code, anomaly.path, anomaly.offset, anomaly.detail)
+                for anomaly in captured.frame.anomalies
+            ]
         if len(rows) >= _ROWS:
             yield batch_of(rows, CAPTURE_FAULTS)
             rows = []
@@ -281,15 +284,15 @@ def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
     first: int | None = None
     last: int | None = None
     since: int | None = None
-    for each in filters:
-        if len(getattr(each, "attribute", ())) != 1:
+    for predicate in filters:
+        if len(getattr(predicate, "attribute", ())) != 1:
             continue
-        (name,) = each.attribute  # type: ignore[attr-defined] # all of those below have one
+        (name,) = predicate.attribute  # type: ignore[attr-defined] # all of those below have one
         if name in {"file", "topic", "partition", "kind"}:
-            if (values := _values(each)) is not None:
+            if (values := _values(predicate)) is not None:
                 places.append((name, frozenset(values)))
             continue
-        low, high = bounds(each, _number)
+        low, high = bounds(predicate, _number)
         if low is not None and name in _FIRST.get(table, ()):
             first = max(low, first) if first is not None else low
         if high is not None and name in _LAST.get(table, ()):
@@ -310,8 +313,8 @@ def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | Non
     """The lowest and the highest number that it lets through; `number` says what a value of it is."""
     if (values := _values(each)) is not None:
         numbers = [number(value) for value in values]
-        known = [number for number in numbers if number is not None]
-        return (min(known), max(known)) if known and len(known) == len(numbers) else (None, None)
+        numeric = [number for number in numbers if number is not None]
+        return (min(numeric), max(numeric)) if numeric and len(numeric) == len(numbers) else (None, None)
     if isinstance(each, GreaterThan | GreaterThanOrEqual):
         return number(each.value), None
     if isinstance(each, LessThan | LessThanOrEqual):
@@ -353,7 +356,7 @@ _COMPARED = {
 
 def wanted_lines(lines: Iterable[Line], filters: Iterable[Filter]) -> Iterator[Line]:
     """The lines that may have rows behind all of these filters."""
-    tests = [test for each in filters if (test := _test(each)) is not None]
+    tests = [test for predicate in filters if (test := _test(predicate)) is not None]
     return (line for line in lines if all(test(line) for test in tests)) if tests else iter(lines)
 
 

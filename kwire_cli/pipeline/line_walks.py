@@ -126,10 +126,10 @@ def sums_of_sets(data: Octets, start: Ints, stop: Ints) -> Iterator[tuple[str, i
         for path, row in by_path(entry.program, sum_many(entry.program, data, jobs_of(entry, begin, end))).items():
             prefix, value, count = row.tolist()
             yield path, prefix, value, count
-    others = ~plain & (start < stop)
-    if others.any():
+    irregular = ~plain & (start < stop)
+    if irregular.any():
         exact = RecordSets(BatchSizes())
-        for at, until in zip(start[others].tolist(), stop[others].tolist(), strict=True):
+        for at, until in zip(start[irregular].tolist(), stop[irregular].tolist(), strict=True):
             exact.add(data[at:until].tobytes(), 0, until - at)
         for part in exact.parts():
             yield part.path, part.prefix_bytes, part.value_bytes, part.count
@@ -147,9 +147,9 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
     begin, end, which = begin[:count], end[:count], which[:count]
     said = arrow_numbers(_CRC, data, begin + _V2.crc_at)
     view, checksum, first = data.data, _V2.checksum, _V2.crc_from
-    found = [checksum(view[at + first : until]) for at, until in zip(begin.tolist(), end.tolist(), strict=True)]
+    checksums = [checksum(view[at + first : until]) for at, until in zip(begin.tolist(), end.tolist(), strict=True)]
     wrong = np.zeros(len(start), np.bool_)
-    wrong[which[said != np.array(found, np.int64)]] = True
+    wrong[which[said != np.array(checksums, np.int64)]] = True
     plain = np.zeros(len(start), np.bool_)
     plain[which] = True
     plain &= ~wrong
@@ -264,9 +264,9 @@ class Parts:
     def groups(self) -> Iterator[tuple[_Key, Group, Any]]:
         """Each key with its parts walked, and the numbers of their lines."""
         data = bytes(self.data)
-        for key, found in self.places.items():
-            numbers = np.array([number for _, number in found], np.int64)
-            for group in together(data, [place for place, _ in found]):
+        for key, pairs in self.places.items():
+            numbers = np.array([number for _, number in pairs], np.int64)
+            for group in together(data, [place for place, _ in pairs]):
                 yield key, group, numbers[group.which]
 
 
@@ -313,7 +313,7 @@ class Sums:
             if len(self._fronts) < _MOST_FRONTS:
                 self._fronts[of, len(frames.front)] = front
         for key, sums in front:
-            self.add(key, *(each * times for each in sums))
+            self.add(key, *(amount * times for amount in sums))
         self.walk(of, f"{layout.message}.", frames.walk)
 
     def batch(self) -> pa.RecordBatch:
@@ -351,12 +351,12 @@ def ledger_of_frames(
             sums.lines(lines)
             yield sums.batch()
             sums, lines, size = Sums(options.catalog, point), [], 0
-        for each in many:
-            if isinstance(each, Frames):
-                sums.frames(each)
+        for item in many:
+            if isinstance(item, Frames):
+                sums.frames(item)
             else:
-                lines.append(Line(each, 0, options))
-                size += each.seen.size
+                lines.append(Line(item, 0, options))
+                size += item.seen.size
         if size > AT_ONCE or len(lines) > MOST_LINES:
             sums.lines(lines)
             lines, size = [], 0
@@ -383,7 +383,7 @@ def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatc
             for line in many
         ]
         whole = [pa.array(column, field.type) for column, field in zip(zip(*frames, strict=True), FIELDS, strict=False)]
-        hidden = {number: found for number, line in enumerate(many) if (found := options.redaction.line(line.captured))}
+        hidden = {number: spans for number, line in enumerate(many) if (spans := options.redaction.line(line.captured))}
         for (_, _, _, prefix), group, numbers in parts.groups():
             rows = field_rows(group.walk)
             message = numbers[rows.column("message").to_numpy()]

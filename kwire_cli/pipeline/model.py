@@ -68,18 +68,18 @@ def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
         InputError: There is nothing of a name, or no file of any of these kinds in all of them.
 
     """
-    found: list[dict[str, int]] = [{} for _ in kinds]
+    files_by_kind: list[dict[str, int]] = [{} for _ in kinds]
     numbers = count()
     for path in paths:
-        for given in named(path):
-            name, itself = absolute(given), path_of(given) == path_of(path)
-            for kind, files in zip(kinds, found, strict=True):
+        for matched in named(path):
+            name, itself = absolute(matched), path_of(matched) == path_of(path)
+            for kind, files in zip(kinds, files_by_kind, strict=True):
                 some = kind.within(name) if path_of(name).is_dir() else [name] if kind.is_one(name, itself) else []
                 for file in some:
                     files.setdefault(file, next(numbers))
-    if not any(found):
+    if not any(files_by_kind):
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
-    return found
+    return files_by_kind
 
 
 def _segments_within(folder: str) -> Iterator[str]:
@@ -113,8 +113,8 @@ def _request_logs_within(folder: str) -> Iterator[str]:
 
 def _those(paths: Iterable[str], are: Callable[[str], bool]) -> Iterator[str]:
     """Return the paths for which `are` is true."""
-    given = [*paths]
-    return compress(given, in_parallel(are, given))
+    candidates = [*paths]
+    return compress(candidates, in_parallel(are, candidates))
 
 
 def _is_segment(path: str, itself: bool) -> bool:  # noqa: FBT001 - as `Kind` has it

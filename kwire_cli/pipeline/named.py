@@ -67,8 +67,8 @@ def needed(spark: SparkSession, query: str, schemas: Mapping[str, pa.Schema]) ->
     words = {word.lower() for word in _WORD.findall(query)}
     mentioned = [name for name in schemas if name in words]
     adaptive = spark.conf.get(_ADAPTIVE)
-    with tempfile.TemporaryDirectory(prefix="kwire-") as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory(prefix="kwire-") as temporary:
+        folder = Path(temporary)
         try:
             spark.conf.set(_ADAPTIVE, "false")  # whose plan shows its parts only when it has run
             for name in mentioned:
@@ -82,14 +82,14 @@ def needed(spark: SparkSession, query: str, schemas: Mapping[str, pa.Schema]) ->
             spark.conf.set(_ADAPTIVE, str(adaptive))
             for name in mentioned:
                 spark.catalog.dropTempView(name)
-    found: dict[str, Needed] = {}
+    by_table: dict[str, Needed] = {}
     for scan in scans:
         name = Path(scan.relation().location().rootPaths().apply(0).getName()).name
         own = Needed(tuple(scan.requiredSchema().fieldNames()), tuple(_filters(spark, scan)))
-        found[name] = _both(found[name], own) if name in found else own
+        by_table[name] = _both(by_table[name], own) if name in by_table else own
     return {
-        name: Needed(tuple(each for each in schemas[name].names if each in one.columns), one.filters)
-        for name, one in found.items()
+        name: Needed(tuple(column for column in schemas[name].names if column in one.columns), one.filters)
+        for name, one in by_table.items()
     }
 
 
@@ -115,8 +115,8 @@ def _filters(spark: SparkSession, scan: Any) -> Iterator[Filter]:
     some = scan.dataFilters()
     for number in range(some.size()):
         told = translate(some.apply(number), False)  # noqa: FBT003 - Scala's method: filters of nested columns
-        if told.isDefined() and (found := _filter(told.get())) is not None:
-            yield found
+        if told.isDefined() and (predicate := _filter(told.get())) is not None:
+            yield predicate
 
 
 def _filter(told: Any) -> Filter | None:
@@ -132,12 +132,12 @@ def _filter(told: Any) -> Filter | None:
     }:
         return None
     attribute = (str(told.attribute()),)
-    made: Filter
+    predicate: Filter
     if kind == "In":
-        made = datasource.In(attribute, tuple(_value(each) for each in told.values()))
+        predicate = datasource.In(attribute, tuple(_value(operand) for operand in told.values()))
     else:
-        made = getattr(datasource, kind)(attribute, _value(told.value()))
-    return made
+        predicate = getattr(datasource, kind)(attribute, _value(told.value()))
+    return predicate
 
 
 def _value(value: Any) -> Any:
@@ -244,12 +244,12 @@ class OfBoth:
         captures, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
         if captures and logs:
             inputs.note(beside_captures(logs, "frames has rows of both"))
-        found = [
+        dataframes = [
             maker.make(inputs, wanted)
             for maker, files in ((self.captures, captures), (FromParts(self.logs), logs))
             if files
         ]
-        return reduce(DataFrame.unionByName, found)
+        return reduce(DataFrame.unionByName, dataframes)
 
 
 @dataclass(frozen=True)
@@ -266,25 +266,25 @@ class Faults:
     def schema(self) -> pa.Schema:
         """The columns of both, those of logs first that both have."""
         return pa.schema(
-            [*self.logs.schema, *(each for each in self.captures if each.name not in self.logs.schema.names)]
+            [*self.logs.schema, *(column for column in self.captures if column.name not in self.logs.schema.names)]
         )
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is nothing of any."""
         segments, indexes, captures, logs = by_kind(inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
         own = [name for name in self.logs.schema.names if name in wanted.columns] or ["position"]
-        found: list[DataFrame] = []
+        dataframes: list[DataFrame] = []
         if segments or indexes:
-            found.append(FromParts(self.logs).make(inputs, Needed(tuple(own), wanted.filters)))
+            dataframes.append(FromParts(self.logs).make(inputs, Needed(tuple(own), wanted.filters)))
         if captures:
-            found.append(inputs.captures.faults())
+            dataframes.append(inputs.captures.faults())
         if logs:
-            found.append(FromParts(LOG_FAULTS).make(inputs, Needed(tuple(LOG_FAULTS.schema.names))))
-        made = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), found)
+            dataframes.append(FromParts(LOG_FAULTS).make(inputs, Needed(tuple(LOG_FAULTS.schema.names))))
+        union = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), dataframes)
         types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
-        return made.select(
+        return union.select(
             *(
-                made[name] if name in made.columns else functions.lit(None).cast(types[name]).alias(name)
+                union[name] if name in union.columns else functions.lit(None).cast(types[name]).alias(name)
                 for name in wanted.columns
             )
         )
@@ -327,8 +327,8 @@ class Tables(Mapping[str, "DataFrame"]):
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> DataFrame:
         """A table with these columns only. InputError where there is no such table or column."""
-        found = self.rows(name, columns)
-        return found.frame() if isinstance(found, Rows) else found
+        table_rows = self.rows(name, columns)
+        return table_rows.frame() if isinstance(table_rows, Rows) else table_rows
 
     def rows(self, name: str, columns: Sequence[str] | None = None) -> DataFrame | Rows:
         """As `table`; of a table whose rows files hold, what makes them in tasks, which can do something else with them
@@ -337,7 +337,7 @@ class Tables(Mapping[str, "DataFrame"]):
         if name not in MAKERS:
             raise InputError(f"there is no table {name!r}: tables are {', '.join(MAKERS)}")
         maker = MAKERS[name]
-        if unknown := [each for each in columns or () if each not in maker.schema.names]:
+        if unknown := [column for column in columns or () if column not in maker.schema.names]:
             raise InputError(
                 f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}"
             )
@@ -378,5 +378,5 @@ class Tables(Mapping[str, "DataFrame"]):
 
 def _narrow(schema: pa.Schema) -> str:
     """A column that costs little where only the number of rows is asked for."""
-    names: list[str] = [each.name for each in schema if pa.types.is_integer(each.type)]
+    names: list[str] = [column.name for column in schema if pa.types.is_integer(column.type)]
     return (names or schema.names)[0]

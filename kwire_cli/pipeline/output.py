@@ -88,14 +88,14 @@ def write_in_tasks(rows: Rows, folder: Path, by: Sequence[str], *, overwrite: bo
     writer = writer_in(rows.numbers.sparkSession, folder, by, rows.schema)
     there = folder.exists()
     try:
-        found = writer.run(rows.numbers, rows.make)
+        files = writer.run(rows.numbers, rows.make)
         with told(str(folder)):
-            _commit(writer, found or [writer.empty()], folder)
+            _commit(writer, files or [writer.empty()], folder)
     finally:
         shutil.rmtree(writer.folder, ignore_errors=True)
         if not there and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
-    return sum(rows for _, _, rows in found)
+    return sum(rows for _, _, rows in files)
 
 
 def writer_in(spark: SparkSession, folder: Path, by: Sequence[str], schema: StructType) -> Writer:
@@ -105,20 +105,20 @@ def writer_in(spark: SparkSession, folder: Path, by: Sequence[str], schema: Stru
 
 def _left_over(folder: Path) -> bool:
     """Return whether a killed job left this folder, with nothing in it that counts."""
-    found = [*folder.iterdir()] if folder.is_dir() else []
-    return bool(found) and all(each.name.startswith(HIDDEN) for each in found)
+    paths = [*folder.iterdir()] if folder.is_dir() else []
+    return bool(paths) and all(path.name.startswith(HIDDEN) for path in paths)
 
 
 def _commit(writer: Writer, found: Sequence[tuple[str, str, int]], folder: Path) -> None:
     """Put files in their places, instead of whatever is there."""
     own = Path(writer.folder)
-    for each in [*folder.iterdir()]:
-        if each == own:
+    for path in [*folder.iterdir()]:
+        if path == own:
             continue
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
         else:
-            each.unlink()
+            path.unlink()
     writer.put(found, folder)
     (folder / "_SUCCESS").touch()
 
@@ -208,7 +208,7 @@ class _File:
     """A file that is written a row group at a time. InputError where it can't be."""
 
     def __init__(self, writer: Writer, front: str, place: str) -> None:
-        own = type(writer.schema)([each for each in writer.schema if each.name not in writer.by])
+        own = type(writer.schema)([field for field in writer.schema if field.name not in writer.by])
         self._schema = to_arrow_schema(own, timezone="UTC").with_metadata({_SCHEMA: own.json().encode()})
         self.name = f"{front}.{writer.codec}" if writer.codec != "none" else front
         self.place, self.rows = place, 0
@@ -359,19 +359,21 @@ def texts(frame: DataFrame, fmt: str, limit: int | None) -> Iterator[tuple[int, 
     names = frame.columns
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"two columns are named {twice}: name one of them otherwise, with `as`")
-    text_of, each = ROW_TEXTS[fmt], limit is not None
+    text_of, by_row = ROW_TEXTS[fmt], limit is not None
 
     def lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for some in batches:
-            made = [
+            row_texts = [
                 text_of(names, values) for values in zip(*(column.to_pylist() for column in some.columns), strict=True)
             ]
-            if made:
-                counts, shown = ([1] * len(made), made) if each else ([len(made)], ["\n".join(made)])
+            if row_texts:
+                counts, output = (
+                    ([1] * len(row_texts), row_texts) if by_row else ([len(row_texts)], ["\n".join(row_texts)])
+                )
                 yield pa.RecordBatch.from_arrays(
-                    [pa.array(counts, pa.int32()), pa.array(shown, pa.string())], ["rows", "text"]
+                    [pa.array(counts, pa.int32()), pa.array(output, pa.string())], ["rows", "text"]
                 )
 
-    shown = frame.mapInArrow(lines, "rows int, text string")
-    for row in shown.take(limit) if limit is not None else shown.toLocalIterator(prefetchPartitions=True):
+    output = frame.mapInArrow(lines, "rows int, text string")
+    for row in output.take(limit) if limit is not None else output.toLocalIterator(prefetchPartitions=True):
         yield row.rows, row.text

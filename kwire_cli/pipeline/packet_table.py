@@ -62,7 +62,7 @@ def without_payload(schema: pa.Schema) -> pa.Schema:
     """Return the columns of a table that are there unless more is asked for; those of other tables than `packets` are
     all.
     """
-    return pa.schema([each for each in schema if each.name != PAYLOAD]) if schema.equals(PACKETS) else schema
+    return pa.schema([column for column in schema if column.name != PAYLOAD]) if schema.equals(PACKETS) else schema
 
 
 def refuse_payload(schema: pa.Schema, names: Iterable[str], *, show_secrets: bool) -> None:
@@ -92,10 +92,10 @@ class PacketTable:
             ("", path) if is_url(path) else outlined(path, split_size)[::-1] for path in by_kind(paths, CAPTURES)[0]
         ]
         points = self._points(outlines)
-        for found, path in outlines:
+        for outline, path in outlines:
             if not of_files.has({"file": location(path)}):
                 continue
-            for part in (Part(path),) if isinstance(found, str) else found.parts:
+            for part in (Part(path),) if isinstance(outline, str) else outline.parts:
                 if part.times is None or (part.times[0] <= until and part.times[1] >= since):
                     yield Wanted(part, since, until, points[path])
 
@@ -104,11 +104,11 @@ class PacketTable:
         are of a point.
         """
         times = {
-            path: Timed(path, NO_TIME, NO_TIME) if isinstance(each, str) else Timed(path, each.first, each.latest)
-            for each, path in outlines
+            path: Timed(path, NO_TIME, NO_TIME) if isinstance(entry, str) else Timed(path, entry.first, entry.latest)
+            for entry, path in outlines
         }
-        known = {path: each for path, each in times.items() if not is_url(path)}
-        return {path: point.name for point in points_of([*times], self.naming, known) for path in point.files}
+        local = {path: entry for path, entry in times.items() if not is_url(path)}
+        return {path: point.name for point in points_of([*times], self.naming, local) for path in point.files}
 
     def read(self, part: Wanted, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """The segments of a part."""
@@ -117,9 +117,9 @@ class PacketTable:
         exact = Segments()
         try:
             for data, packets in reader.chunks():
-                found = part.of(segment_columns(data, packets, exact))
-                if len(found.rows):
-                    yield _shown(part, data, found, names, packed=reader.packed)
+                columns = part.of(segment_columns(data, packets, exact))
+                if len(columns.rows):
+                    yield _shown(part, data, columns, names, packed=reader.packed)
         except InputError as error:
             told.fault(file, error.reason)
         told.size += reader.size
@@ -146,14 +146,14 @@ class Wanted:
 def _times_behind(filters: Sequence[Filter]) -> tuple[int, int]:
     """The first and the last time that all filters let through, in nanoseconds."""
     since, until = NO_TIME, sys.maxsize
-    for each in filters:
-        name = getattr(each, "attribute", None)
+    for predicate in filters:
+        name = getattr(predicate, "attribute", None)
         if name == ("time",):
-            low, high = bounds(each, lambda value: microseconds(value) if isinstance(value, datetime) else None)
+            low, high = bounds(predicate, lambda value: microseconds(value) if isinstance(value, datetime) else None)
             since = since if low is None else max(since, low * 1000)
             until = until if high is None else min(until, high * 1000 + 999)
         elif name == ("time_ns",):
-            low, high = bounds(each, lambda value: value if isinstance(value, int) else None)
+            low, high = bounds(predicate, lambda value: value if isinstance(value, int) else None)
             since = since if low is None else max(since, low)
             until = until if high is None else min(until, high)
     return since, until
@@ -163,7 +163,7 @@ def _shown(
     part: Wanted, data: npt.NDArray[np.uint8], found: SegmentColumns, names: Sequence[str], *, packed: bool
 ) -> pa.RecordBatch:
     rows = found.rows
-    made = []
+    columns = []
     for name in names:
         kind = PACKETS.field(name).type
         if name in {"capture_point", "file"}:
@@ -178,8 +178,8 @@ def _shown(
             column = _payloads(data, found)
         else:
             column = pa.array(rows[name].astype(kind.to_pandas_dtype()))
-        made.append(column)
-    return pa.RecordBatch.from_arrays(made, schema=pa.schema([PACKETS.field(name) for name in names]))
+        columns.append(column)
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema([PACKETS.field(name) for name in names]))
 
 
 def _times(time: Any, kind: pa.DataType) -> pa.Array:

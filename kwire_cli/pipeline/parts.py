@@ -76,13 +76,13 @@ class Tally:
     @property
     def size(self) -> int:
         """Bytes of the parts."""
-        return sum(each.size for each in self.counted.value.values())
+        return sum(told.size for told in self.counted.value.values())
 
     def check(self) -> None:
         """Raise InputError, with the names of files, if there was something to read and nothing of it could be read."""
         if self.size or not self.faults:
             return
-        first = sorted({each for told in self.counted.value.values() for each in told.first})
+        first = sorted({fault for told in self.counted.value.values() for fault in told.first})
         named = "; ".join(f"{file}: {text}" for file, text in first[:MOST_NAMED])
         left = self.faults - min(len(first), MOST_NAMED)
         more = f"; and {left} more" if left else ""
@@ -92,7 +92,7 @@ class Tally:
     @property
     def faults(self) -> int:
         """Gaps between batches, and files that cannot be read, or not to their end."""
-        return sum(each.faults for each in self.counted.value.values())
+        return sum(told.faults for told in self.counted.value.values())
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ def rows_of_parts(
         for some in numbers:
             for number in some.column(0).to_pylist():
                 part, told = pickle.loads(sent.value[number]), Told(stop=reading.fail_fast)  # noqa: S301 - our own
-                for found in table.read(part, names, replace(reading, told=told)):
-                    yield found.cast(schema)
+                for batch in table.read(part, names, replace(reading, told=told)):
+                    yield batch.cast(schema)
                 tally.add(key, number, told)
 
     return Rows(spark.range(0, len(pickled), 1, min(max(len(pickled), 1), MOST_TASKS)), read, row_type)
@@ -185,8 +185,10 @@ def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[A
         if own:
             yield made_by(own[0], fold(pickle.loads(sent.value[number]) for number in own))  # noqa: S301 - our own
 
-    found = spark.range(0, len(units), 1, min(len(units), MOST_TASKS)).mapInArrow(work, from_arrow_schema(MADE_SCHEMA))
-    return gathered(found, len(units), merge)
+    results = spark.range(0, len(units), 1, min(len(units), MOST_TASKS)).mapInArrow(
+        work, from_arrow_schema(MADE_SCHEMA)
+    )
+    return gathered(results, len(units), merge)
 
 
 def made_by(task: int, made: Any) -> pa.RecordBatch:
@@ -202,8 +204,10 @@ def gathered(found: DataFrame, tasks: int, merge: Merge) -> list[Any]:
     If there are many tasks, other tasks put some consecutive results together before these come here.
     """
     if tasks > FEW:
-        each = isqrt(tasks)
-        found = found.withColumn("some", functions.floor(found["at"] / each)).repartition(max(tasks // each, 1), "some")
+        group_size = isqrt(tasks)
+        found = found.withColumn("some", functions.floor(found["at"] / group_size)).repartition(
+            max(tasks // group_size, 1), "some"
+        )
         found = (
             found.sortWithinPartitions("at")
             .select(*MADE_SCHEMA.names, "some")
@@ -214,17 +218,17 @@ def gathered(found: DataFrame, tasks: int, merge: Merge) -> list[Any]:
 
 def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows = (
-        (some, at, made)
+        (some, at, pickled)
         for batch in batches
-        for at, made, some in zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True)
     )
     for _, those in groupby(rows, key=lambda row: row[0]):
         first: int | None = None
         whole: Any = None
-        for _, at, made in those:
+        for _, at, pickled in those:
             if first is None:
-                first, whole = at, pickle.loads(made)  # noqa: S301 - our own
+                first, whole = at, pickle.loads(pickled)  # noqa: S301 - our own
             else:
-                merge(whole, pickle.loads(made))  # noqa: S301 - as above
+                merge(whole, pickle.loads(pickled))  # noqa: S301 - as above
         if first is not None:
             yield made_by(first, whole)

@@ -113,9 +113,9 @@ class Messages:
             else None
         )
         self._units: list[Unit] = [
-            (segments[each.path], each)
-            for each in (segments_of(segments) if segments else ())
-            if each.topic in OWN_TOPICS
+            (segments[segment.path], segment)
+            for segment in (segments_of(segments) if segments else ())
+            if segment.topic in OWN_TOPICS
         ]
         numbers = {location(path): number for path, number in captures.items()}
         self._places = (
@@ -140,18 +140,18 @@ class Messages:
 
     def priced(self, plans: Plans) -> Prices:
         """Return the prices of the messages under plans."""
-        found: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
-        return found
+        prices: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
+        return prices
 
     def _folded(self, fold: Fold, start: Any) -> Looked:
         total = Looked(start)
-        for each in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
-            total.merge(each)
+        for looked in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
+            total.merge(looked)
         if self._captures:
-            for each in self._captures.folded(
+            for looked in self._captures.folded(
                 partial(_advice_of_lines, fold, self._wanted, self._places), Looked.merge, learnt=False
             ):
-                total.merge(each)
+                total.merge(looked)
         return total
 
 
@@ -176,12 +176,12 @@ def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> Looked:
 
 def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked) -> Iterator[Message]:
     if isinstance(unit, LogPart):
-        exchanges = (found for found in found_in(unit, wanted.catalog, looked.faults) if isinstance(found, Exchange))
-        for found in in_exchanges(exchanges, Bodies(wanted.catalog), place):
-            if isinstance(found, Message):
-                yield found
+        exchanges = (item for item in found_in(unit, wanted.catalog, looked.faults) if isinstance(item, Exchange))
+        for item in in_exchanges(exchanges, Bodies(wanted.catalog), place):
+            if isinstance(item, Message):
+                yield item
             else:
-                looked.left_out.add(place_in(unit, found), found)
+                looked.left_out.add(place_in(unit, item), item)
         return
     try:
         source = source_of(mapped(unit.path), topic=unit.topic, catalog=wanted.catalog, limits=wanted.limits)
@@ -262,35 +262,35 @@ def count(
             logged.merge(some)
         out.append(logged)
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
-        captured = Counted(how.make(), captures, found.size)
-        for some in found.folded(partial(_exchanges_of_lines, how), Counted.merge):
+        source = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
+        captured = Counted(how.make(), captures, source.size)
+        for some in source.folded(partial(_exchanges_of_lines, how), Counted.merge):
             captured.merge(some)
-        captured.faults.add(*found.unread())
+        captured.faults.add(*source.unread())
         out.append(captured)
     return out
 
 
 def _exchanges_of_lines(how: How, lines: Iterable[Line]) -> Counted:
     """Return the counts of one task over captures."""
-    found = Counted(how.make())
+    counted = Counted(how.make())
     for line in lines:
-        found.lines += 1
-        how.line(found.counts, line.captured)
-    return found
+        counted.lines += 1
+        how.line(counted.counts, line.captured)
+    return counted
 
 
 def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
     """Return the counts of one task over request logs."""
-    made = Counted(how.make())
+    counted = Counted(how.make())
     for part in parts:
-        for found in found_in(part, catalog, made.faults):
-            made.lines += 1
-            if isinstance(found, Exchange):
-                how.exchange(made.counts, found)
+        for entry in found_in(part, catalog, counted.faults):
+            counted.lines += 1
+            if isinstance(entry, Exchange):
+                how.exchange(counted.counts, entry)
             elif how.fault:
-                how.fault(made.counts, found.code)
-    return made
+                how.fault(counted.counts, entry.code)
+    return counted
 
 
 # Where the bytes of captures and segments go, counted in tasks as `kwire overhead` counts them.
@@ -340,11 +340,11 @@ def spent(
     ):
         total.merge(some)
     if captures:
-        found = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
-        for some in found.folded(partial(_overhead_of_lines, catalog, dimensions, limits), Spent.merge):
+        source = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
+        for some in source.folded(partial(_overhead_of_lines, catalog, dimensions, limits), Spent.merge):
             total.merge(some)
-        total.file_bytes = found.size
-        total.faults.add(*found.unread())
+        total.file_bytes = source.size
+        total.faults.add(*source.unread())
     return total
 
 
@@ -407,9 +407,9 @@ def verified(
     def verify(some: Iterable[tuple[int, Place]]) -> list[Found]:
         return [(number, *_faults(part, deep=deep)) for number, part in some]
 
-    made = [found for some in folded(spark, units, verify, list.extend) for found in some]
+    verdicts = [verdict for some in folded(spark, units, verify, list.extend) for verdict in some]
     for number, path in enumerate(paths):
-        yield path, _as_given(_taken([found for found in made if found[0] == number], checked), path)
+        yield path, _as_given(_taken([verdict for verdict in verdicts if verdict[0] == number], checked), path)
 
 
 def _as_given(faults: Iterator[Fault], path: str) -> Iterator[Fault]:
@@ -422,13 +422,13 @@ def _as_given(faults: Iterator[Fault], path: str) -> Iterator[Fault]:
 
 
 def _faults(part: Place, *, deep: bool) -> tuple[list[Fault], Checked]:
-    own, found = Checked(), []
+    own, faults = Checked(), []
     try:
         for fault in verify_part(part, deep=deep, checked=own):
-            found.append(fault)  # noqa: PERF402 - those before an error count
+            faults.append(fault)  # noqa: PERF402 - those before an error count
     except InputError as error:
-        found.append(Fault("UNREADABLE", str(part), None, None, error.reason))
-    return found, own
+        faults.append(Fault("UNREADABLE", str(part), None, None, error.reason))
+    return faults, own
 
 
 def _taken(found: list[Found], checked: Checked) -> Iterator[Fault]:

@@ -47,10 +47,10 @@ def found_in(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchan
     A log that cannot be read, or not to its end, is a fault too.
     """
     try:
-        for found in RequestLog(part.path, catalog, part):
-            if not isinstance(found, Exchange):
-                faults.add(FileFault(place_of(part, found), f"{found.code}: {found.detail}"))
-            yield found
+        for entry in RequestLog(part.path, catalog, part):
+            if not isinstance(entry, Exchange):
+                faults.add(FileFault(place_of(part, entry), f"{entry.code}: {entry.detail}"))
+            yield entry
     except InputError as error:
         faults.add(FileFault(part.path, error.reason))
 
@@ -96,10 +96,10 @@ class Logged:
                 return None
         if not message or message in FORWARDED:
             return None
-        found = [*self._bodies.of(exchange)][0 if kind == "request" else -1]
-        if not isinstance(found, Written):
+        written = [*self._bodies.of(exchange)][0 if kind == "request" else -1]
+        if not isinstance(written, Written):
             return None
-        return dumps(found.body.to_json(records="size", hidden=self._redaction.body(found.body)), indent=False)
+        return dumps(written.body.to_json(records="size", hidden=self._redaction.body(written.body)), indent=False)
 
 
 class Row:
@@ -124,15 +124,15 @@ class Row:
         if exchange.time is None:
             return None
         at = datetime.fromisoformat(exchange.time)
-        found = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
-        found -= 0 if self.is_response else round((exchange.total_ms or 0) * 1000)
-        return found if found >= 0 else None
+        microseconds = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        microseconds -= 0 if self.is_response else round((exchange.total_ms or 0) * 1000)
+        return microseconds if microseconds >= 0 else None
 
     @property
     def throttle(self) -> int | None:
         """The throttle time in milliseconds that the response states, or None."""
-        found = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
-        return _within(found, "int32")
+        throttle_ms = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
+        return _within(throttle_ms, "int32")
 
     @property
     def header(self) -> dict[str, Any]:
@@ -155,11 +155,11 @@ def _nanoseconds(row: Row) -> int | None:
 
 
 def _error_codes(row: Row) -> list[int]:
-    found = (
+    numbers = (
         row.logged.codes.get(error) if isinstance(error, str) else _within(error, "int32")
         for error in row.exchange.errors
     )
-    return [code for code in found if code is not None] if row.is_response else []
+    return [code for code in numbers if code is not None] if row.is_response else []
 
 
 _COLUMNS: dict[str, Callable[[Row], Any]] = {
@@ -208,11 +208,11 @@ class LogTable:
         schema = pa.schema([self.schema.field(name) for name in names])
         rows: list[Any] = []
         start, logged = part.start, Logged(reading)
-        for found in _found_in(part, reading):
-            rows += self._rows(part, found, names, logged)
-            if len(rows) >= ROWS or found.start - start > TEXTS:
+        for entry in _found_in(part, reading):
+            rows += self._rows(part, entry, names, logged)
+            if len(rows) >= ROWS or entry.start - start > TEXTS:
                 yield batch_of(rows, schema)
-                rows, start = [], found.start
+                rows, start = [], entry.start
         yield batch_of(rows, schema)
 
     def _rows(
@@ -237,10 +237,10 @@ def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]
     """
     told = reading.told
     try:
-        for found in RequestLog(part.path, reading.catalog, part):
-            if isinstance(found, LineFault):
-                told.fault(part.path, f"{found.code}: {found.detail}")
-            yield found
+        for entry in RequestLog(part.path, reading.catalog, part):
+            if isinstance(entry, LineFault):
+                told.fault(part.path, f"{entry.code}: {entry.detail}")
+            yield entry
         told.size += (part.stop or path_of(part.path).stat().st_size) - part.start
     except (InputError, OSError) as error:
         if told.stop:

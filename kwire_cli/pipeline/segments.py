@@ -84,18 +84,18 @@ class SegmentTable:
 
     def parts_of(self, files: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
         """The same of files that are known to be segments."""
-        found = wanted(self.name, filters)
+        limits = wanted(self.name, filters)
         segments = [segment_at(path_of(path)) for path in files]
         some = [
             each
             for each in segments
-            if found.has({"file": location(each.path), "topic": each.topic, "partition": each.partition})
+            if limits.has({"file": location(each.path), "topic": each.topic, "partition": each.partition})
         ]
         for segment, places in zip(
             some, in_parallel(partial(_places, split_size), some, lambda each: each.path), strict=True
         ):
             for start, stop in places:
-                yield Part(segment, found.selection, start, stop)
+                yield Part(segment, limits.selection, start, stop)
 
     def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
@@ -108,7 +108,9 @@ class SegmentTable:
 
     def _read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         own = [
-            name for name in self.rows_schema.names if name in names or name in {self.times.get(each) for each in names}
+            name
+            for name in self.rows_schema.names
+            if name in names or name in {self.times.get(column) for column in names}
         ]
         data = mapped(part.segment.path, part.start, part.stop)
         source = recognised_source(
@@ -120,12 +122,12 @@ class SegmentTable:
         if reading.told.stop:
             _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading.told)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
-        for found in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
-            if not isinstance(found, Gap):
-                yield self._shown(part, found, names)
-            elif found.code != PADDING:
+        for item in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
+            if not isinstance(item, Gap):
+                yield self._shown(part, item, names)
+            elif item.code != PADDING:
                 reading.told.fault(
-                    part.segment.path, f"{found.code}: {found.size} bytes at {found.position}, {MEANING[found.code]}"
+                    part.segment.path, f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
                 )
 
     @property
@@ -135,16 +137,16 @@ class SegmentTable:
 
     def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
         place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
-        made = []
+        columns = []
         for name in names:
             field = self.schema.field(name)
             if name in place:
-                made.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
+                columns.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
             elif name in self.times:
-                made.append(as_time(found.column(self.times[name])))
+                columns.append(as_time(found.column(self.times[name])))
             else:
-                made.append(found.column(name))
-        return pa.RecordBatch.from_arrays(made, names=[*names])
+                columns.append(found.column(name))
+        return pa.RecordBatch.from_arrays(columns, names=[*names])
 
 
 def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
@@ -159,8 +161,8 @@ def _stop_at_faults(source: Source, path: str, start: int, stop: int, told: Told
     """Tell the first fault, if there is any: a look at all of the bytes, which is a pass over them that nothing else
     needs.
     """
-    for found in fault_columns(source, start, stop):
-        fault = found.slice(0, 1).to_pylist()[0]
+    for batch in fault_columns(source, start, stop):
+        fault = batch.slice(0, 1).to_pylist()[0]
         told.fault(path, f"{fault['code']}: {fault['detail']}")
 
 
@@ -173,7 +175,14 @@ def as_time(milliseconds: pa.Array) -> pa.Array:
 def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
     """The schema with a time behind the column of its milliseconds."""
     return pa.schema(
-        [*PLACE, *(field for each in schema for field in ([each, pa.field(name, TIME)] if each.name == of else [each]))]
+        [
+            *PLACE,
+            *(
+                field
+                for column in schema
+                for field in ([column, pa.field(name, TIME)] if column.name == of else [column])
+            ),
+        ]
     )
 
 
@@ -262,7 +271,7 @@ class IndexTable:
         self, files: Sequence[str], filters: Sequence[Filter], split_size: int
     ) -> Iterator[tuple[Segment, ...]]:
         """The same of files that are known to be indexes."""
-        found = wanted(self.name, filters)
+        limits = wanted(self.name, filters)
         part: list[Segment] = []
         size = 0
         for path, bytes_of_file in zip(files, sizes(files), strict=True):
@@ -271,7 +280,7 @@ class IndexTable:
             own: dict[str, Any] = {"file": location(file.path), "kind": kind.value}
             if kind not in OFFSET_CHECKPOINTS:  # whose entries are of many partitions
                 own |= {"topic": file.topic, "partition": file.partition}
-            if not found.has(own):
+            if not limits.has(own):
                 continue
             part.append(file)
             size += bytes_of_file
@@ -302,7 +311,8 @@ def _entries(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]
         some = contents.entries[start : start + _ROWS]
         names = [_HUMP.sub("_", name).lower() for name in some[0].to_json()]
         said: dict[str, Any] = {
-            name: [each] * len(some) for name, each in zip(("file", "topic", "partition"), _place(file), strict=True)
+            name: [constant] * len(some)
+            for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)
         }
         said |= {"kind": [contents.kind.value] * len(some), "entry": range(start, start + len(some))}
         said |= zip(names, zip(*some, strict=True), strict=True)
@@ -349,8 +359,8 @@ class PartitionFaults:
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[PartitionPart]:
         """Yield the parts of segments, and the parts of indexes."""
-        found = by_kind(paths, SEGMENTS, INDEXES)
-        for number, (table, files) in enumerate(zip(TABLES, found, strict=True)):
+        files_by_kind = by_kind(paths, SEGMENTS, INDEXES)
+        for number, (table, files) in enumerate(zip(TABLES, files_by_kind, strict=True)):
             yield from ((number, part) for part in table.parts_of(files, filters, split_size))
 
     def read(self, part: PartitionPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:

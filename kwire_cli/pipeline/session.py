@@ -44,8 +44,8 @@ _VERSION = re.compile(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)')
 
 def check(variables: Mapping[str, str] = os.environ) -> None:
     """Nothing where Spark can be started; InputError says what is missing and how to get it."""
-    if (found := java_version(variables)) is not None and found < OLDEST:
-        raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {found}: {HOW}")
+    if (version := java_version(variables)) is not None and version < OLDEST:
+        raise InputError(f"Spark needs Java {OLDEST} or newer, and {_java(variables)} is Java {version}: {HOW}")
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         verb = "is" if len(missing) == 1 else "are"
@@ -180,19 +180,19 @@ def session(
         yield running
         return
     with tempfile.TemporaryFile(prefix="kwire-java-") as said:
-        made = _start(
+        spark = _start(
             master,
             {**_ALWAYS, **(_EMBEDDED if master.startswith("local") else {}), **(settings or {})},
             worker_python,
             said.fileno(),
         )
-        threading.Thread(target=_start_a_worker, args=(made,), daemon=True).start()
+        threading.Thread(target=_start_a_worker, args=(spark,), daemon=True).start()
         try:
-            yield made
+            yield spark
         finally:
             # By a thread of its own, which has a connection of its own to Java: the one of this thread may wait for an
             # answer that Ctrl-C cut.
-            ending = threading.Thread(target=_stop, args=(made,), daemon=True)
+            ending = threading.Thread(target=_stop, args=(spark,), daemon=True)
             ending.start()
             ending.join(_ENDING)
 
@@ -224,12 +224,12 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
             signal.signal(
                 signal.SIGINT, interrupted
             )  # PySpark's own handler speaks to Java in the middle of what is said
-        made = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
+        spark = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
     meanwhile.join()
-    ship(made.sparkContext)
-    return made
+    ship(spark.sparkContext)
+    return spark
 
 
 def _import_what_comes_next() -> None:

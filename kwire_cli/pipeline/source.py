@@ -148,17 +148,19 @@ def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -
     numbers = {name: _bytes(options, name, otherwise) for name, otherwise in stream_reader.OPTIONS.items()}
     not_of_tables = {name.lower() for name in (*stream_reader.OPTIONS, "reading")}
     own = {option: value for option, value in options.items() if option.lower() not in not_of_tables}
-    asked = KwireReader(
+    table_reader = KwireReader(
         own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None
     )
-    if asked.table not in stream_reader.STREAMED:
-        raise InputError(f"the table {asked.table} cannot be a stream; streams are {', '.join(stream_reader.STREAMED)}")
+    if table_reader.table not in stream_reader.STREAMED:
+        raise InputError(
+            f"the table {table_reader.table} cannot be a stream; streams are {', '.join(stream_reader.STREAMED)}"
+        )
     given_reading = _option(
         options, "reading"
     )  # by `streams`: how things are read, with definitions that no option says
-    reading = pickle.loads(b64decode(given_reading)) if given_reading else asked.reading  # noqa: S301 - our own
-    given = (asked.paths, to_arrow_schema(schema, timezone="UTC"), reading, asked.split_size, numbers)
-    return SegmentReader(*given) if segments else stream_reader.TableReader(asked.table, *given)
+    reading = pickle.loads(b64decode(given_reading)) if given_reading else table_reader.reading  # noqa: S301 - our own
+    arguments = (table_reader.paths, to_arrow_schema(schema, timezone="UTC"), reading, table_reader.split_size, numbers)
+    return SegmentReader(*arguments) if segments else stream_reader.TableReader(table_reader.table, *arguments)
 
 
 class PartToRead(InputPartition):
@@ -173,8 +175,8 @@ class KwireReader(DataSourceReader):
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType, table: str | None = None) -> None:
-        known = {option.lower() for option in OPTIONS}
-        if strange := sorted(option for option in options if option.lower() not in known):
+        option_names = {option.lower() for option in OPTIONS}
+        if strange := sorted(option for option in options if option.lower() not in option_names):
             raise InputError(f"there is no option {strange[0]}: options are {', '.join(OPTIONS)}")
         self.table = table or _table(options)
         self.paths = _paths(options)

@@ -84,9 +84,11 @@ class SegmentReader(StreamReader):
             return
         rows: list[tuple[Any, ...]] = []
         size, point = 0, self.reading.naming.name(task.part.file)
-        for each in described(Scheduled(task.part, 0, 0, task.before), payloads=True):
-            rows.append((point, each.ends, task.part.file, task.before, task.through, each.rows, each.kept))
-            size += len(each.rows) + len(each.kept or b"")
+        for descriptor in described(Scheduled(task.part, 0, 0, task.before), payloads=True):
+            rows.append(
+                (point, descriptor.ends, task.part.file, task.before, task.through, descriptor.rows, descriptor.kept)
+            )
+            size += len(descriptor.rows) + len(descriptor.kept or b"")
             if size > MOST_BYTES:
                 yield batch_of(rows, SEGMENTS)
                 rows, size = [], 0
@@ -118,8 +120,8 @@ class Known(Origin):
     def segments(self, ends: bytes, given: Sequence[Any]) -> Iterator[Segment]:
         """All segments of a batch in the order of their times, with numbers that grow."""
         given = sorted(given, key=lambda row: (row.before, bytes(row.rows)))
-        tables = [np.frombuffer(bytes(each.rows), DESCRIPTOR).copy() for each in given]
-        payloads = [bytes(each.payloads or b"") for each in given]
+        tables = [np.frombuffer(bytes(input_row.rows), DESCRIPTOR).copy() for input_row in given]
+        payloads = [bytes(input_row.payloads or b"") for input_row in given]
         at = 0
         for table, own in zip(tables, payloads, strict=True):
             table["position"] -= at
@@ -129,7 +131,7 @@ class Known(Origin):
         rows, which = rows[order], which[order]
         steps = np.arange(len(rows))
         numbers = np.maximum.accumulate(np.maximum(rows["packet"] - steps, self.last + 1)) + steps
-        before = np.array([each.before for each in given])[which] + numbers - rows["packet"]
+        before = np.array([input_row.before for input_row in given])[which] + numbers - rows["packet"]
         for row in np.flatnonzero(np.append(True, (np.diff(which) != 0) | (np.diff(before) != 0))).tolist():
             self.places.append(_Place(int(numbers[row]), location(given[which[row]].file), int(before[row])))
         rows["packet"], self.last = numbers, int(numbers[-1])
@@ -186,14 +188,14 @@ class Connections(StatefulProcessor):
         if now < active + self._idle:
             self._handle.registerTimer(active + self._idle)
             return
-        known = self._taken_up(kept, key)
-        yield from self._shown(known.ongoing.close())
+        connection = self._taken_up(kept, key)
+        yield from self._shown(connection.ongoing.close())
         self._state.clear()
 
     def _shown(self, lines: Iterator[tuple[Captured, int]]) -> Iterator[Row]:
         how = Options(self._reading.catalog, show_secrets=self._reading.show_secrets)
-        found = (Line(captured, stream, how) for captured, stream in lines)
-        for rows in self._rows(found, how):
+        all_lines = (Line(captured, stream, how) for captured, stream in lines)
+        for rows in self._rows(all_lines, how):
             out = pa.BufferOutputStream()
             with pa.ipc.new_stream(out, rows.schema) as stream:
                 stream.write_batch(rows)
@@ -216,8 +218,8 @@ class Connections(StatefulProcessor):
 def unwrapped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows in Arrow streams."""
     for batch in batches:
-        for made in batch.column(0):
-            with pa.ipc.open_stream(made.as_buffer()) as stream:
+        for scalar in batch.column(0):
+            with pa.ipc.open_stream(scalar.as_buffer()) as stream:
                 yield from stream
 
 
@@ -279,24 +281,24 @@ class Streams:
             raise InputError(
                 f"there is no stream of the table {name!r}: there are {', '.join((*STREAMED, *OF_CONNECTIONS))}"
             )
-        made = self._source("kwire").option("table", name).load()
-        return made if columns is None else made.select(*columns)
+        dataframe = self._source("kwire").option("table", name).load()
+        return dataframe if columns is None else dataframe.select(*columns)
 
     def _of_connections(self, name: str, columns: Sequence[str] | None) -> DataFrame:
         schema = OF_CONNECTIONS[name]
         names = [*(schema.names if columns is None else columns)]
-        if unknown := [each for each in names if each not in schema.names]:
+        if unknown := [column for column in names if column not in schema.names]:
             raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(schema.names)}")
         processor = Connections(partial(_rows, name, names), self._reading, self._port, self._idle)
-        found = (
+        wrapped = (
             self._source("kwire-segments")
             .load()
             .groupBy("point", "ends")
             .transformWithState(processor, MADE, "append", "ProcessingTime")
         )
-        own = schema if name == "fields" else pa.schema([schema.field(each) for each in names])
-        made: DataFrame = found.mapInArrow(unwrapped, from_arrow_schema(own)).select(*names)
-        return made
+        own = schema if name == "fields" else pa.schema([schema.field(column) for column in names])
+        dataframe: DataFrame = wrapped.mapInArrow(unwrapped, from_arrow_schema(own)).select(*names)
+        return dataframe
 
     def _source(self, form: str) -> DataStreamReader:
         reading = b64encode(pickle.dumps(self._reading)).decode()

@@ -63,8 +63,8 @@ class Mark:
 
     def to_json(self) -> dict[str, Any]:
         """Without what says nothing."""
-        found = {name: getattr(self, name) for name in ("at", "beginning", "size", "turn", "was")}
-        return {name: value for name, value in found.items() if value}
+        fields = {name: getattr(self, name) for name in ("at", "beginning", "size", "turn", "was")}
+        return {name: value for name, value in fields.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class Progress:
 
     def to_json(self) -> dict[str, Any]:
         """The offset."""
-        found: dict[str, Any] = {"files": {path: mark.to_json() for path, mark in self.files.items()}}
+        document: dict[str, Any] = {"files": {path: mark.to_json() for path, mark in self.files.items()}}
         if self.done:
-            found["done"] = b64encode(
+            document["done"] = b64encode(
                 b"".join(_DONE.pack(key, mark.beginning, *_halves(mark.at)) for key, mark in sorted(self.done.items()))
             ).decode()
-        return found | ({"packets": self.packets} if self.packets else {})
+        return document | ({"packets": self.packets} if self.packets else {})
 
     @classmethod
     def of(cls, offset: Mapping[str, Any]) -> Progress:
@@ -204,7 +204,7 @@ class SegmentFiles:
             for segment in _there(path, segments_of):
                 folders[str(path_of(segment.path).parent)].append(segment)
         for segments in folders.values():
-            names = [file_name(path_of(each.path).name) for each in segments]
+            names = [file_name(path_of(log_file.path).name) for log_file in segments]
             newest: dict[Kind, int] = {}
             for name in names:
                 newest[name.kind] = max(newest.get(name.kind, 0), name.base_offset or 0)
@@ -271,9 +271,9 @@ class CaptureFiles:
         """As `Files`."""
         now = time.time()
         for path in paths:
-            for each in _there(path, captures_of):
-                if status := _status(each):
-                    yield Entry(each, *status, now - status[1] > self._patience, self)
+            for capture in _there(path, captures_of):
+                if status := _status(capture):
+                    yield Entry(capture, *status, now - status[1] > self._patience, self)
 
     def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
         """By the time of the first packet."""
@@ -284,23 +284,23 @@ class CaptureFiles:
         return False
 
     def _first(self, path: str, turn: int) -> int:
-        found = self._firsts.get((path, turn), NO_TIME)
-        if found == NO_TIME:
+        first_time = self._firsts.get((path, turn), NO_TIME)
+        if first_time == NO_TIME:
             with contextlib.suppress(InputError):
-                self._firsts[path, turn] = found = (self._unpacked(path) or grown(Part(path), 1)).first
-        return found
+                self._firsts[path, turn] = first_time = (self._unpacked(path) or grown(Part(path), 1)).first
+        return first_time
 
     def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
         """As `Files`; all of it where it has ended, and no packet is left. A packed file is taken as a whole."""
         try:
             if packed := None if mark.at else self._unpacked(entry.path):
                 return (entry.size, packed.packets) if packed.whole or entry.ended else (0, 0)
-            found = grown(self._at(entry.path, mark.at), mark.at + most)
+            growth = grown(self._at(entry.path, mark.at), mark.at + most)
         except InputError:
             return (entry.size if entry.ended else mark.at), 0
-        self._keep(found.onward)
-        if found.packets or mark.at < found.onward.start < entry.size:
-            return found.onward.start, found.packets
+        self._keep(growth.onward)
+        if growth.packets or mark.at < growth.onward.start < entry.size:
+            return growth.onward.start, growth.packets
         return (entry.size if entry.ended else mark.at), 0
 
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
@@ -311,15 +311,15 @@ class CaptureFiles:
                 return
             onward = self._at(path, start)
             while True:
-                found = grown(onward, min(onward.start + size, stop), least=0 if onward.start + size >= stop else 1)
-                if found.onward.start > stop:  # what was given up there has gone on since
+                growth = grown(onward, min(onward.start + size, stop), least=0 if onward.start + size >= stop else 1)
+                if growth.onward.start > stop:  # what was given up there has gone on since
                     yield Portion(replace(onward, stop=stop))
                     return
-                if found.onward.start == stop or not found.packets:
-                    yield Portion(replace(found.part, stop=stop), found.packets, found.first)
+                if growth.onward.start == stop or not growth.packets:
+                    yield Portion(replace(growth.part, stop=stop), growth.packets, growth.first)
                     return
-                yield Portion(found.part, found.packets, found.first)
-                onward = found.onward
+                yield Portion(growth.part, growth.packets, growth.first)
+                onward = growth.onward
         except InputError:
             yield Portion(Part(path, start, stop))
 
@@ -329,20 +329,20 @@ class CaptureFiles:
         The file is read again only if it has changed.
         """
         status = _status(path)
-        known = self._packed.get(path)
-        if known is None or known[0] != status:
-            known = self._packed[path] = status, unpacked(path)
-        return known[1]
+        cached = self._packed.get(path)
+        if cached is None or cached[0] != status:
+            cached = self._packed[path] = status, unpacked(path)
+        return cached[1]
 
     def _at(self, path: str, at: int) -> Part:
         """Return where reading goes on behind the whole packets in the first `at` bytes."""
         if not at:
             return Part(path)
-        found = self._onward.get((path, at))
-        if found is None:
-            found = grown(Part(path), at, least=0).onward
-            self._keep(found)
-        return found
+        part = self._onward.get((path, at))
+        if part is None:
+            part = grown(Part(path), at, least=0).onward
+            self._keep(part)
+        return part
 
     def _keep(self, onward: Part) -> None:
         self._onward[onward.file, onward.start] = onward
@@ -380,13 +380,13 @@ def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
 
 def is_glob(path: str) -> bool:
     """Return whether a path is a pattern, which may match files that come later."""
-    return any(each in path for each in "*?[")
+    return any(wildcard in path for wildcard in "*?[")
 
 
 def _status(path: str) -> tuple[int, float] | None:
     """Size and time of a file; None of one that is gone."""
     try:
-        found = path_of(path).stat()
+        status = path_of(path).stat()
     except (OSError, InputError):
         return None
-    return found.st_size, found.st_mtime
+    return status.st_size, status.st_mtime

@@ -48,10 +48,10 @@ def follow(
 
     InputError as `files.as_files`; what ends the stream otherwise is Spark's exception.
     """
-    spark, shown = frame.sparkSession, as_files(frame, fmt, by, raw_csv=raw_csv)
+    spark, output = frame.sparkSession, as_files(frame, fmt, by, raw_csv=raw_csv)
     there = folder_of_tasks(spark, folder, fmt, by)
     batches = Batches(_InTasks(there, by) if there else _BySpark(spark, folder, fmt, by))
-    writer = shown.writeStream.foreachBatch(batches.write).option("checkpointLocation", f"{folder}/{CHECKPOINT}")
+    writer = output.writeStream.foreachBatch(batches.write).option("checkpointLocation", f"{folder}/{CHECKPOINT}")
     query = writer.trigger(processingTime=f"{every} seconds").start()
     batches.begin(str(query.id))
     try:
@@ -114,21 +114,21 @@ class _InTasks:
 
     def clear(self, front: str) -> None:
         """As `_Files`."""
-        for each in self._folder.glob(f"{HIDDEN}*"):
-            shutil.rmtree(each, ignore_errors=True)
-        for each in self._folder.rglob(f"{front}*"):
-            each.unlink()
+        for path in self._folder.glob(f"{HIDDEN}*"):
+            shutil.rmtree(path, ignore_errors=True)
+        for path in self._folder.rglob(f"{front}*"):
+            path.unlink()
 
     def write(self, batch: DataFrame, front: str) -> int:
         """As `_Files`."""
         writer = writer_in(batch.sparkSession, self._folder, self._by, batch.schema)
         try:
-            found = writer.run(batch.sortWithinPartitions(*self._by) if self._by else batch, iter)
+            files = writer.run(batch.sortWithinPartitions(*self._by) if self._by else batch, iter)
             with told(str(self._folder)):
-                writer.put(found, self._folder, front)
+                writer.put(files, self._folder, front)
         finally:
             shutil.rmtree(writer.folder, ignore_errors=True)
-        return sum(rows for _, _, rows in found)
+        return sum(rows for _, _, rows in files)
 
 
 class _BySpark:
@@ -154,9 +154,9 @@ class _BySpark:
         """As `_Files`."""
         hidden, counted = self._path(self._folder, f"{HIDDEN}{uuid4().hex}"), Observation()
         first = f.count(f.when(f.spark_partition_id() == 0, 1)).alias("first")
-        seen = batch.observe(counted, f.count(f.lit(1)).alias("rows"), first)
+        observed = batch.observe(counted, f.count(f.lit(1)).alias("rows"), first)
         try:
-            seen.write.format(self._fmt).options(**HOW[self._fmt]).partitionBy(*self._by).save(hidden.toString())
+            observed.write.format(self._fmt).options(**HOW[self._fmt]).partitionBy(*self._by).save(hidden.toString())
             rows, of_first = counted.get["rows"], counted.get["first"]
             for file in [*self._below(hidden)] if rows else ():
                 # Spark writes a file for the first task although there are no rows in it.
@@ -175,6 +175,6 @@ class _BySpark:
 
     def _below(self, folder: Any) -> Iterator[Any]:
         """The paths of all files in a folder and in those in it."""
-        found = self._files.listFiles(folder, True)  # noqa: FBT003 - as above
-        while found.hasNext():
-            yield found.next().getPath()
+        files = self._files.listFiles(folder, True)  # noqa: FBT003 - as above
+        while files.hasNext():
+            yield files.next().getPath()

@@ -99,13 +99,13 @@ class Arrivals:
         self._unlisted = 0
         marks, missing = _marks(start, listed)
         files: dict[str, Mark] = {}
-        seen, unchanged, packets, left = {}, [], start.packets, most
+        states, unchanged, packets, left = {}, [], start.packets, most
         changed = any(mark.at < mark.size for mark in missing)
         for path, entry in sorted(listed.items(), key=lambda each: each[1].kind.order(each[1], marks[each[0]])):
             before, state = marks[path], (entry.size, entry.modified, entry.ended)
             files[path] = before
             if self._seen.get(path) == (before, state):
-                seen[path] = before, state
+                states[path] = before, state
                 unchanged.append(path)
                 continue
             mark = self._checked(entry, before)
@@ -117,14 +117,14 @@ class Arrivals:
                 if entry.kind.advanced(entry, mark, 1)[0] > at:
                     left = 0  # it goes on: what is newer has to wait
             elif left > 0:
-                seen[path] = mark, state
+                states[path] = mark, state
             if mark == before:
                 unchanged.append(path)
                 files[path] = replace(mark, size=entry.size) if not mark.at else mark
             else:
                 changed = True
                 files[path] = mark
-        self._seen = seen
+        self._seen = states
         spelled, done = shortened(files, unchanged)
         return Progress(spelled, done, packets) if changed else start
 
@@ -149,18 +149,18 @@ class Arrivals:
         """Return what is new in the progress `end` since `start`, in the order of paths."""
         kinds = self._kind_of(end)
         earlier = start.by_key() if any(mark.was for mark in end.files.values()) else {}
-        found = []
+        ranges = []
         for path, mark in end.files.items():
             before = start.mark(path) or earlier.get(bytes.fromhex(mark.was)) or Mark()
             faults: tuple[str, ...] = (REPLACED,) if mark.turn > before.turn else ()
             at = 0 if faults else before.at
             if mark.at > at or faults:
-                found.append(Range(path, kinds[path], at, mark.at, faults))
+                ranges.append(Range(path, kinds[path], at, mark.at, faults))
         renamed = {mark.was for mark in end.files.values()}
         for path, mark in start.files.items():
             if mark.at < mark.size and end.mark(path) is None and key_of(path).hex() not in renamed:
-                found.append(Range(path, self._kinds[0], mark.at, mark.at, (GONE,)))
-        return sorted(found, key=lambda each: each.path)
+                ranges.append(Range(path, self._kinds[0], mark.at, mark.at, (GONE,)))
+        return sorted(ranges, key=lambda each: each.path)
 
     def _kind_of(self, end: Progress) -> Mapping[str, Files]:
         """The kinds of files; of one that is gone meanwhile, the first one."""
@@ -173,25 +173,25 @@ def _marks(start: Progress, listed: Iterable[str]) -> tuple[dict[str, Mark], lis
 
     Renamed files are recognised by their first bytes.
     """
-    known = start.by_key()
+    earlier = start.by_key()
     marks: dict[str, Mark] = {}
     new = []
     for path in listed:
-        mark = known.pop(key_of(path), None)
+        mark = earlier.pop(key_of(path), None)
         marks[path] = replace(mark, was="") if mark and mark.was else mark or Mark()
         if mark is None:
             new.append(path)
-    for path in new if known else ():
+    for path in new if earlier else ():
         beginnings: dict[int, int] = {}
-        for key, other in known.items():
+        for key, other in earlier.items():
             first = min(other.at, FIRST)
             if first and first not in beginnings:
                 beginnings[first] = beginning_of(_first_bytes(path, first))
             if first and beginnings[first] == other.beginning:
                 marks[path] = replace(other, was=key.hex())
-                del known[key]
+                del earlier[key]
                 break
-    return marks, [*known.values()]
+    return marks, [*earlier.values()]
 
 
 def _first_bytes(path: str, at: int) -> bytes:
@@ -347,11 +347,11 @@ def _of_capture(part: CapturePart, names: Sequence[str]) -> Iterator[pa.RecordBa
     try:
         for _ in reader.chunks():
             pass
-        found = [(part.file, notice.position, "TRUNCATED", notice.text) for notice in reader.notices]
+        rows = [(part.file, notice.position, "TRUNCATED", notice.text) for notice in reader.notices]
     except InputError as error:
-        found = [(part.file, 0, "UNREADABLE", error.reason)]
-    if found:
-        yield _faults(found, names)
+        rows = [(part.file, 0, "UNREADABLE", error.reason)]
+    if rows:
+        yield _faults(rows, names)
 
 
 def _faults(found: Sequence[tuple[str, int, str, str]], names: Sequence[str]) -> pa.RecordBatch:

@@ -176,8 +176,8 @@ class Batch:
             notes = self._notes
             self._head = head = _format(self.layout.name).head_of(self, notes)
             if self.crc_valid is False:
-                found = self.layout.checksum(self.source.data[self.position + self.layout.crc_from : self.end])
-                detail = f"the batch says {head.crc:#010x}, its bytes have {found:#010x}; Kafka's reader fails here"
+                computed = self.layout.checksum(self.source.data[self.position + self.layout.crc_from : self.end])
+                detail = f"the batch says {head.crc:#010x}, its bytes have {computed:#010x}; Kafka's reader fails here"
                 notes.insert(0, Anomaly("CRC_MISMATCH", "crc", self.position + self.layout.crc_at, detail))
             if strange := head.attributes & ~self.layout.known_bits:
                 detail = f"{strange & 0xFFFF:#x}: {MEANING['ATTRIBUTES_UNKNOWN']}"
@@ -287,8 +287,8 @@ class Payloads:
     @property
     def anomalies(self) -> list[Anomaly]:
         """The anomalies of the payload. Offsets count from the start of the key or value."""
-        found = self.control or self.record
-        return found.anomalies if found else []
+        payload = self.control or self.record
+        return payload.anomalies if payload else []
 
     def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
         """`{"control": …}` or `{"decoded": …}`."""
@@ -310,8 +310,8 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
     if batch.head.control:
         return Payloads(control=decode_control(source.catalog or _catalog(), record.key, record.value))
     if source.topic in OWN_TOPICS:
-        found = decode_record(source.catalog or _catalog(), source.topic, record.key, record.value)
-        return Payloads(record=found) if found else None
+        payload = decode_record(source.catalog or _catalog(), source.topic, record.key, record.value)
+        return Payloads(record=payload) if payload else None
     return None
 
 

@@ -219,10 +219,10 @@ def _lz4_header(data: memoryview, out: Output, magic: int) -> tuple[int, int, by
     if not flags & LZ4_INDEPENDENT:
         out.odd("LZ4_DEPENDENT_BLOCKS", "the blocks of the lz4 frame depend on each other; Kafka's reader fails here")
     right, broken = header_checksums(bytes(data[: layout.size - 1]))
-    found = values[-1]
-    if found != right and (magic > 0 or found != broken):
-        why = ", as before Kafka 0.10 (KAFKA-3160)" if found == broken else ""
-        out.odd("LZ4_HEADER_CHECKSUM", f"the checksum of the lz4 header is {found:#04x}, not {right:#04x}{why}")
+    checksum = values[-1]
+    if checksum != right and (magic > 0 or checksum != broken):
+        why = ", as before Kafka 0.10 (KAFKA-3160)" if checksum == broken else ""
+        out.odd("LZ4_HEADER_CHECKSUM", f"the checksum of the lz4 header is {checksum:#04x}, not {right:#04x}{why}")
     out.add(b"", layout.size)
     return flags, longest, bytes(data[: layout.size - 1]) + bytes((right,))
 

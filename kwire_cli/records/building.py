@@ -70,8 +70,8 @@ class Given:
 
     def number(self, key: str, kind: str, default: int = -1) -> int:
         """The same with a default."""
-        found = self.integer(key, kind)
-        return default if found is None else found
+        value = self.integer(key, kind)
+        return default if value is None else value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         """True or false."""
@@ -92,10 +92,10 @@ class Given:
         name = self.text(key)
         if name is None:
             return default
-        found = next((number for number, known in names.items() if known == name), None)
-        if found is None:
+        code = next((number for number, label in names.items() if label == name), None)
+        if code is None:
             raise self.refuse(key, f"it is one of {', '.join(names.values())}, not {shown(name)}")
-        return found
+        return code
 
     def inner(self, key: str) -> Given | None:
         """An object; None where there is none."""
@@ -121,14 +121,14 @@ class Given:
         if value is None:
             return None
         try:
-            found = _bytes(value)
+            data = _bytes(value)
         except UnicodeEncodeError:
             raise self.refuse(key, "text with a lone surrogate has no UTF-8 form") from None
         except (binascii.Error, ValueError, TypeError, RecursionError) as error:
             raise self.refuse(key, f"it takes {BYTES_FORMS}: {error}") from None
-        if found is None:
+        if data is None:
             raise self.refuse(key, f"it takes {BYTES_FORMS}, not {shown(value)}")
-        return found
+        return data
 
     def absent(self, defaults: Mapping[str, Any], form: str) -> None:
         """EncodeError for a key that says more than its default, which is all that the format can say."""

@@ -65,11 +65,11 @@ class Numbers:
         self._data, self._start, self._known = data, start, dict(known or {})
 
     def __getitem__(self, name: str) -> Ints:
-        known = self._known.get(name)
-        if known is None:
+        column = self._known.get(name)
+        if column is None:
             decl, offset = _HEAD[name]
-            known = self._known[name] = numbers(decl, self._data, self._start + offset)
-        return known
+            column = self._known[name] = numbers(decl, self._data, self._start + offset)
+        return column
 
     def only(self, which: Any) -> Numbers:
         """Return the numbers of the headers that `which` selects."""
@@ -126,8 +126,8 @@ class Heads:
     def odd(self) -> npt.NDArray[np.bool_]:
         """Tell for each batch whether its header alone has an anomaly."""
         strange = self.numbers["attributes"] & 0xFFFF & ~_LAYOUT.known_bits
-        found: npt.NDArray[np.bool_] = (strange != 0) | (self.numbers["lastOffsetDelta"] < 0)
-        return found
+        mask: npt.NDArray[np.bool_] = (strange != 0) | (self.numbers["lastOffsetDelta"] < 0)
+        return mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,13 +150,13 @@ def _crc32c_function() -> Callable[[Any], int]:
     from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
 
     package = find_spec("crc32c")
-    found = PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations) if package else None
-    if found is None or found.loader is None:
+    spec = PathFinder.find_spec("crc32c._crc32c", package.submodule_search_locations) if package else None
+    if spec is None or spec.loader is None:
         import crc32c as library  # noqa: PLC0415
 
         return library.crc32c
-    module = module_from_spec(found)
-    found.loader.exec_module(module)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
     function: Callable[[Any], int] = module.crc32c
     return function
 

@@ -245,8 +245,8 @@ class BatchValues:
 
     def column(self, field: pa.Field) -> pa.Array:
         """One of BATCHES."""
-        made = _BATCH_COLUMNS[field.name](self)
-        return (made if isinstance(made, pa.Array) else pa.array(made)).cast(field.type)
+        values = _BATCH_COLUMNS[field.name](self)
+        return (values if isinstance(values, pa.Array) else pa.array(values)).cast(field.type)
 
     def flag(self, mask: int) -> Any:
         """Tell for each batch whether any of these bits of the attributes is set."""
@@ -391,8 +391,8 @@ class _RecordValues:
         make = _RECORD_COLUMNS.get(field.name)
         if make is None:
             return self.of_batches.column(field).take(pa.array(self.batch))
-        made = make(self)
-        return (made if isinstance(made, pa.Array) else pa.array(made)).cast(field.type)
+        values = make(self)
+        return (values if isinstance(values, pa.Array) else pa.array(values)).cast(field.type)
 
     def field(self, name: str) -> pa.Array:
         return self.columns.array(FIELDS[name], len(self.batch))

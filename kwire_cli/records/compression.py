@@ -86,10 +86,10 @@ def _member(data: memoryview, at: int, out: Output) -> int:
             )
             out.add(b"", at + after)
             return at + after
-        given = rest
+        chunk = rest
         rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         out.add(got, at - len(rest))
-        if not given and not got:
+        if not chunk and not got:
             raise damaged(_GZIP_CUT)
     return at - len(rest)
 

@@ -53,23 +53,23 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         if has_enough(batch, area, count, spans.start, notes):
             return
         piece = []
-        for found, places in add_odd(entry, spans, area, count, notes):
+        for fields, places in add_odd(entry, spans, area, count, notes):
             computed = crc32(area.data[places[kip98.MESSAGE_CRC_FROM] : places["crc"]])
-            if computed != found["crc"]:
+            if computed != fields["crc"]:
                 offset, where = area.place(places["crc"])
-                detail = f"the message says {found['crc']:#010x}, its bytes have {computed:#010x}{where}"
+                detail = f"the message says {fields['crc']:#010x}, its bytes have {computed:#010x}{where}"
                 add_note(notes, Anomaly("CRC_MISMATCH", f"messages[{count}].crc", offset, detail))
-            delta, key = found["offsetDelta"], bytes_of(found.get("key"))
-            timestamp = head.max_timestamp if head.timestamp_type else found["timestamp"]
+            delta, key = fields["offsetDelta"], bytes_of(fields.get("key"))
+            timestamp = head.max_timestamp if head.timestamp_type else fields["timestamp"]
             number = None
-            if kip98.CONTROL.read(found["attributes"]):
+            if kip98.CONTROL.read(fields["attributes"]):
                 number = _KEY.unpack(key)[1] if key is not None and len(key) >= _KEY.size else _UNKNOWN
             record = Record(
                 int64(head.base_offset + delta),
                 timestamp,
                 sequence_after(head.base_sequence, delta),
                 key,
-                bytes_of(found.get("value")),
+                bytes_of(fields.get("value")),
                 (),
             )
             piece.append(

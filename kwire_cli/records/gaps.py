@@ -69,13 +69,13 @@ class CutBatch(Batch):
 
     def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
         """Yield its records that are whole; none where the bytes end in its header."""
-        found: list[Anomaly] = []
+        anomalies: list[Anomaly] = []
         try:
             if self.has_head:
-                yield from super().pieces(found)
+                yield from super().pieces(anomalies)
         finally:
             if notes is not None:
-                notes += _of_the_cut(found)
+                notes += _of_the_cut(anomalies)
 
     def fields(self) -> dict[str, int]:
         """The fields of its header that are there, by the names of its declaration."""
@@ -112,11 +112,11 @@ def _of_the_cut(notes: Iterable[Anomaly]) -> list[Anomaly]:
 
 def cut_batch(source: Source, position: int, stop: int, layout: Layout) -> CutBatch | None:
     """Return the batch that begins here and ends beyond `stop`; None where its header says what no batch says."""
-    found = CutBatch(source, position, stop - position, layout, crc_valid=None)  # type: ignore[arg-type]
-    said = found.fields()
+    batch = CutBatch(source, position, stop - position, layout, crc_valid=None)  # type: ignore[arg-type]
+    said = batch.fields()
     # Nothing but the header tells that it is a batch, and its bytes may be those of a secret.
-    likely = found.whole_size <= MOST_CUT and said.get("recordsCount", 0) >= 0 and is_header(said)
-    return found if likely and not said.get("attributes", 0) & ~layout.known_bits else None
+    likely = batch.whole_size <= MOST_CUT and said.get("recordsCount", 0) >= 0 and is_header(said)
+    return batch if likely and not said.get("attributes", 0) & ~layout.known_bits else None
 
 
 def is_header(said: Mapping[str, int]) -> bool:
@@ -149,5 +149,5 @@ class Gap:
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
         """`{"position","size","gap"}`, with `"batch"` where a batch was cut."""
-        shown = {"position": self.position, "size": self.size, "gap": self.code}
-        return shown | {"batch": self.batch.to_json(deep=deep, hide=hide)} if self.batch else shown
+        document = {"position": self.position, "size": self.size, "gap": self.code}
+        return document | {"batch": self.batch.to_json(deep=deep, hide=hide)} if self.batch else document

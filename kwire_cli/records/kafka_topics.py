@@ -86,10 +86,10 @@ class Control:
         value = self.value.json_data() if self.value else None
         if self.type != UNKNOWN:
             return {"type": self.type, "value": value}
-        shown: dict[str, Any] = {"type": self.type, "number": self.number}
+        document: dict[str, Any] = {"type": self.type, "number": self.number}
         if self.number is None and self.key:
-            shown["key"] = base64.b64encode(self.key.data).decode("ascii")
-        return shown | {"value": value}
+            document["key"] = base64.b64encode(self.key.data).decode("ascii")
+        return document | {"value": value}
 
 
 def decode_control(catalog: Catalog, key: Any, value: Any) -> Control:
@@ -259,12 +259,12 @@ def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> 
 @cache
 def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
     """The key and value of each record type of a module; of a framed topic, values alone."""
-    found: dict[int, tuple[str | None, str | None]] = {}
+    names: dict[int, tuple[str | None, str | None]] = {}
     for entry in catalog:
         if entry.module == module and entry.api_key is not None:
-            key, value = found.get(entry.api_key, (None, None))
-            found[entry.api_key] = (entry.name, value) if entry.type == "coordinator-key" else (key, entry.name)
-    return found
+            key, value = names.get(entry.api_key, (None, None))
+            names[entry.api_key] = (entry.name, value) if entry.type == "coordinator-key" else (key, entry.name)
+    return names
 
 
 def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, str | None, int]:
@@ -341,8 +341,8 @@ def _unknown(number: int, module: str) -> Anomaly:
 def _inside(catalog: Catalog, payload: Payload | None) -> tuple[Payload, ...]:
     if not payload or not payload.body:
         return ()
-    found = payloads_of(catalog, payload.body.spec, payload.body.layout_version, payload.body.tree)
-    return tuple(replace(part, path=f"{payload.path}.{part.path}") for part in found)
+    payloads = payloads_of(catalog, payload.body.spec, payload.body.layout_version, payload.body.tree)
+    return tuple(replace(part, path=f"{payload.path}.{part.path}") for part in payloads)
 
 
 _MEMBER = re.compile(r"value\.members\[(\d+)\]\.(subscription|assignment)")

@@ -182,18 +182,18 @@ def _shallow(
     names = [field.name for field in entry.root.fields]
     spans = walk(entry, area.data, start, stop)
     if not spans.flags and spans.lost < 0 and "headers" not in names:
-        found = []
+        pairs = []
         for at in (names.index("key"), names.index("value")):
             begin, end = spans.value[at], spans.end[at]
             null = begin == end and area.data[begin - 1] == _NULL
-            found.append((None if null else bytes(area.data[begin:end]), begin))
-        return found[0][0], found[1][0], (), found[0][1], found[1][1]
+            pairs.append((None if null else bytes(area.data[begin:end]), begin))
+        return pairs[0][0], pairs[1][0], (), pairs[0][1], pairs[1][1]
     tree = build(entry, spans)
     for note in anomalies(tree):
         offset, where = area.place(note.offset)
         add_note(notes, Anomaly(note.code, prefix + note.path, offset, note.detail + where))
-    shown = value(tree.root, tree)
-    fields: dict[str, Any] = {} if shown is ABSENT else shown
+    decoded = value(tree.root, tree)
+    fields: dict[str, Any] = {} if decoded is ABSENT else decoded
     places = {part.node.name: spans.value[part.span] for part in tree.root.parts if part.span >= 0}
     headers = tuple(
         (header["key"], bytes_of(header["value"])) for header in fields.get("headers") or () if len(header) == 2

@@ -255,16 +255,16 @@ def payloads_of(catalog: Catalog, spec: MessageSpec, version: int, tree: Tree) -
     Their paths are those of the fields, `protocols[0].metadata`; of what lies inside a payload,
     `protocols[0].metadata.userData`.
     """
-    found: list[Payload] = []
+    payloads: list[Payload] = []
     for row in _holders(spec.name):
         for path, item, scope in _reach(tree.root, row.path.replace("[]", "").split("."), "", ()):
             data = tree.spans.data[tree.spans.value[item.span] : item.end]
-            found += (
+            payloads += (
                 _member(catalog, row, data, path, scope, tree)
                 if isinstance(row, Member)
                 else _other(catalog, row, data, path, scope, tree)
             )
-    return found
+    return payloads
 
 
 def _reach(
@@ -301,8 +301,8 @@ def _beside(name: str, scope: tuple[Item, ...], tree: Tree) -> Any:
     for struct in reversed(scope):
         for part in _fields(struct):
             if part.node.name == name and isinstance(part.node, Leaf):
-                found = leaf_value(part, tree)
-                return None if found is ABSENT else found
+                value = leaf_value(part, tree)
+                return None if value is ABSENT else value
     return None
 
 

@@ -113,20 +113,25 @@ class Payload:
         """`{"path","type","version","data"}`, and `"guess": true` where the type was guessed; `hidden` as in
         `json_data`.
         """
-        shown = {"path": self.path, "type": self.type, "version": self.version, "data": self.json_data(hidden=hidden)}
-        return shown | {"guess": True} if self.guess else shown
+        document = {
+            "path": self.path,
+            "type": self.type,
+            "version": self.version,
+            "data": self.json_data(hidden=hidden),
+        }
+        return document | {"guess": True} if self.guess else document
 
 
 def located(payloads: Iterable[Payload]) -> list[Anomaly]:
     """The anomalies of payloads, with each payload's path before their own; offsets count from the begin of the
     payload.
     """
-    found = []
+    notes = []
     for payload in payloads:
         for note in payload.anomalies:
             path = f"{payload.path}.{note.path}" if payload.path and note.path else payload.path or note.path
-            found.append(note._replace(path=path))
-    return found
+            notes.append(note._replace(path=path))
+    return notes
 
 
 def version_of(data: Any) -> tuple[int, int] | None:

@@ -122,10 +122,10 @@ class Reader:
         while at < stop:
             if at - self.kept >= _WINDOW:
                 self.let_go(at)
-            found = sound(view, at, stop)
-            if found is None:
+            batch = sound(view, at, stop)
+            if batch is None:
                 return
-            end, numbers = found
+            end, numbers = batch
             if lost:
                 check(view)
             self.hashed += end - at
@@ -141,22 +141,22 @@ class Reader:
                 self.let_go(at)
             frame = self.frame(at)
             if frame is None or frame.end > stop or self.too_much(frame, at):
-                found = self.find(at + 1, stop)
+                next_at = self.find(at + 1, stop)
                 cut = (frame is not None and frame.end > stop) or stop - at < FRAME.size
             else:
                 right = self.right(frame, at)
-                found = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
-                if found is None:
+                next_at = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
+                if next_at is None:
                     if lost or not right:
                         check(self.view)
                     yield Batch(self.source, at, frame.end - at, frame.layout, right)
                     at = frame.end
                     continue
                 cut = False
-            end = stop if found is None else found
+            end = stop if next_at is None else next_at
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
             check(self.view)
-            code = PADDING if zeros and found is None else TRUNCATED if cut and found is None else CORRUPT
+            code = PADDING if zeros and next_at is None else TRUNCATED if cut and next_at is None else CORRUPT
             yield Gap(at, end - at, code, self.cut(frame, end) if frame and code == TRUNCATED else None)
             at = end
 
@@ -246,7 +246,7 @@ def _beginnings(largest: int, magics: frozenset[int]) -> re.Pattern[bytes]:
     """
     size = MAGIC_AT - SIZE_AT
     offset = rb"[\x00-\x7f].{%d}" % (SIZE_AT - 1)
-    magic = rb"[%b]" % b"".join(rb"\x%02x" % each for each in sorted(magics))
+    magic = rb"[%b]" % b"".join(rb"\x%02x" % byte for byte in sorted(magics))
     return re.compile(rb"(?s:(?=%b(?!\x00{4})[\x00-\x%02x].{%d}%b))" % (offset, largest, size - 1, magic))
 
 
@@ -335,8 +335,10 @@ def is_metadata_log(source: Source, start: int = 0) -> bool:
 def _is_metadata(catalog: Catalog, record: Record) -> bool:
     if record.key is not None or not record.value:
         return False
-    found = decode_record(catalog, CLUSTER_METADATA, None, record.value)
-    return bool(found and found.value and found.value.body and found.value.body.complete and not found.anomalies)
+    payload = decode_record(catalog, CLUSTER_METADATA, None, record.value)
+    return bool(
+        payload and payload.value and payload.value.body and payload.value.body.complete and not payload.anomalies
+    )
 
 
 # Telling record batches by their first bytes: by a valid checksum, or, where a batch is cut or damaged, by a

@@ -34,10 +34,10 @@ def telemetry(path: str, compression_type: Any, data: Any) -> Payload:
     """
     unpacked = decompress(compression_type if isinstance(compression_type, int) else 0, data, LIMITS)
     notes = [Anomaly(unpacked.code, "", unpacked.used, unpacked.detail)] if unpacked.code else []
-    shown, wrong = otlp(unpacked.data)
+    metrics, wrong = otlp(unpacked.data)
     if wrong:
         notes.append(Anomaly("INVALID_PROTOBUF", "", 0, wrong))
-    return Payload(path, TYPE, VERSION, data, plain=shown, notes=tuple(notes))
+    return Payload(path, TYPE, VERSION, data, plain=metrics, notes=tuple(notes))
 
 
 def otlp(message: bytes) -> tuple[dict[str, Any], str | None]:

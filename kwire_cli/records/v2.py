@@ -229,14 +229,14 @@ def made_of(
     others.
     """
     head = batch.head
-    known = len(notes)
+    note_count = len(notes)
     area = area_of(batch, notes)
-    partial = len(notes) > known
+    partial = len(notes) > note_count
     count, highest, base = 0, -1, head.base_offset
-    for made, taken, last in _pieces(batch, area, notes, read, make):
+    for piece, taken, last in _pieces(batch, area, notes, read, make):
         count += taken
         highest = max(highest, last - base)
-        yield made
+        yield piece
     partial = partial or any(note.code == "DECOMPRESSION_LIMIT" for note in notes[-1:])
     if count != head.records_count and not partial and not batch.is_cut:
         detail = f"the batch says that it has {head.records_count} records and holds {count}; Kafka's reader fails here"
@@ -264,12 +264,12 @@ def _pieces(
     appended = head.max_timestamp if head.timestamp_type else None
     count = 0
     while at < stop and quick:
-        made, at, quick, taken, last = read(
+        piece, at, quick, taken, last = read(
             area.data, at, stop, _PIECE, head.base_offset, head.base_timestamp, head.base_sequence, appended
         )
         count += taken
         if taken:
-            yield made, taken, last
+            yield piece, taken, last
     if at < stop:
         before = count
         for spans in chunks(records_entry(v2.RECORDS), area.data, at):
@@ -342,11 +342,11 @@ def _reader() -> Callable[..., Any]:
 def _odd(spans: Spans, head: Head, area: Area, before: int, notes: MutableSequence[Anomaly]) -> list[Record]:
     """The records of spans by way of a tree, with what is odd; a record that is cut is none."""
     out = []
-    for found, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
-        delta = found["offsetDelta"]
-        timestamp = head.max_timestamp if head.timestamp_type else int64(head.base_timestamp + found["timestampDelta"])
-        headers = tuple((header["key"] or "", bytes_of(header["value"])) for header in found["headers"] or ())
+    for fields, places in add_odd(records_entry(v2.RECORDS), spans, area, before, notes):
+        delta = fields["offsetDelta"]
+        timestamp = head.max_timestamp if head.timestamp_type else int64(head.base_timestamp + fields["timestampDelta"])
+        headers = tuple((header["key"] or "", bytes_of(header["value"])) for header in fields["headers"] or ())
         offset, sequence = int64(head.base_offset + delta), sequence_after(head.base_sequence, delta)
-        key, value = bytes_of(found["key"]), bytes_of(found["value"])
+        key, value = bytes_of(fields["key"]), bytes_of(fields["value"])
         out.append(Record(offset, timestamp, sequence, key, value, headers, places["key"], places["value"]))
     return out

@@ -94,7 +94,7 @@ class Payloads:
         there is none.
         """
         record.only(RECORD_KEYS)
-        made: Pair = (None, None)
+        pair: Pair = (None, None)
         if not {"key", "value"} <= record.value.keys():
             if what := record.inner("control"):
                 if not control:
@@ -104,10 +104,10 @@ class Payloads:
                         else "its batch says that it is not a control batch"
                     )
                     raise record.refuse("control", f"{reason}; give key and value")
-                made = self._control(what)
+                pair = self._control(what)
             elif what := record.inner("decoded"):
-                made = self._decoded(what, record)
-        return _chosen(record, made)
+                pair = self._decoded(what, record)
+        return _chosen(record, pair)
 
     def of_draft(self, record: Given) -> Pair:
         """The same of a control message of the KIP-98 draft, whose type is in its key."""
@@ -116,8 +116,8 @@ class Payloads:
         number = next((n for n, name in kip98.CONTROL_TYPES.items() if what and name == what.value.get("type")), None)
         if number is None and what and "key" not in record.value:
             raise what.refuse("type", f"it is one of {', '.join(kip98.CONTROL_TYPES.values())}; or give the key")
-        made = bytes(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": number or 0}))
-        return _chosen(record, (made, None))
+        key = bytes(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": number or 0}))
+        return _chosen(record, (key, None))
 
     def _control(self, what: Given) -> Pair:
         what.only({"type", "number", "coordinatorEpoch", "key", "value"})
@@ -157,10 +157,10 @@ class Payloads:
         key_name, value_name, key_version = (
             (None, None, 0) if number is None else type_names(self.catalog, module, number)
         )
-        made = None
+        key_bytes = None
         if key and "key" not in record.value:
-            made = _prefix(number) + self._body(key_name, key, key_version)
-        return made, None if value is None or "value" in record.value else self._value(value_name, value)
+            key_bytes = _prefix(number) + self._body(key_name, key, key_version)
+        return key_bytes, None if value is None or "value" in record.value else self._value(value_name, value)
 
     def _value(self, name: str | None, value: Given) -> bytes:
         value.only({"version", "data"})
@@ -172,13 +172,13 @@ class Payloads:
         value.only({"type", "version", "data"})
         kind = value.value.get("type")
         modules = (FRAMED[self.topic],) if self.topic in FRAMED else tuple(FRAMED.values())
-        found = {
+        types = {
             type_name(name): (number, name)
             for module in modules
             for number, (_, name) in record_types(self.catalog, module).items()
             if name
         }
-        number, name = found.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
+        number, name = types.get(kind, (None, None)) if isinstance(kind, str) else (None, None)
         if number is None and kind is None:
             return self._body(None, value, None)
         if number is None and not _INTEGER.fullmatch(str(kind)):
@@ -365,7 +365,7 @@ def with_new_checksums(items: Iterable[Any]) -> Iterator[Any]:
 def _layout_of(item: Given, layouts: Mapping[int, Layout]) -> Layout:
     magic = item.number("magic", "int8", _DEFAULT_MAGIC if _DEFAULT_MAGIC in layouts else next(iter(layouts)))
     if magic not in layouts:
-        raise item.refuse("magic", f"it is {' or '.join(str(known) for known in layouts)}, not {magic}")
+        raise item.refuse("magic", f"it is {' or '.join(str(supported) for supported in layouts)}, not {magic}")
     return layouts[magic]
 
 

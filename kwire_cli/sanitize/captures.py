@@ -161,16 +161,16 @@ class PcapngWriter:
         )
 
     def _interface(self, link: int) -> int:
-        known = self._interfaces.get(link)
-        if known is None:
-            known = self._interfaces[link] = len(self._interfaces)
+        number = self._interfaces.get(link)
+        if number is None:
+            number = self._interfaces[link] = len(self._interfaces)
             body = self._layout.interface.build({"link_type": link, "reserved": 0, "snap_len": 0})
             resolution = self._layout.option.build({"code": declared.OPTION_TSRESOL, "length": 1}) + bytes(
                 (_NANOSECONDS, 0, 0, 0)
             )
             end = self._layout.option.build({"code": declared.OPTION_END, "length": 0})
             self._block(declared.INTERFACE_BLOCK, body + resolution + end)
-        return known
+        return number
 
     def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"") -> int:
         padded = -len(data) % 4
@@ -263,14 +263,14 @@ class _Told:
         Each part is a distance from the sequence number, and the bytes there.
         """
         start = self.at(sequence)
-        found = []
+        parts = []
         index = max(bisect_right(self.starts, start) - 1, 0)
         while index < len(self.starts) and self.starts[index] < start + size:
             first, last = max(start, self.starts[index]), min(start + size, self.starts[index] + self.sizes[index])
             if first < last:
-                found.append((first - start, out.get(self.places[index] + first - self.starts[index], last - first)))
+                parts.append((first - start, out.get(self.places[index] + first - self.starts[index], last - first)))
             index += 1
-        return found
+        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,16 +324,16 @@ class Sanitizer:
         return Summary(len(writer.places), self._count, dict(self._fields.counts), packets.notices)
 
     def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> None:
-        made = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
-        place = writer.add(packet.time, packet.link, made.data, packet.wire_length)
+        rewritten = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
+        place = writer.add(packet.time, packet.link, rewritten.data, packet.wire_length)
         segment = self._segments.segment(packet)
         if segment is None:
             return
-        if made.payload is None:
+        if rewritten.payload is None:
             self._fields.count("bytes in fragments", len(segment.payload))
             placed = Placed(segment.payload, -1, segment.ends, segment.sequence)
         else:
-            placed = Placed(segment.payload, place + made.payload[0], segment.ends, segment.sequence)
+            placed = Placed(segment.payload, place + rewritten.payload[0], segment.ends, segment.sequence)
         self._delivered = -1
         self._take(self._streams.feed(segment._replace(payload=cast("Any", placed))))
         if placed and self._delivered != placed.place >= 0:
@@ -367,24 +367,24 @@ class Sanitizer:
 
     def _lines(self, lines: list[Captured]) -> None:
         for line in lines:
-            seen, stream = line.seen, line.stream
+            piece, stream = line.seen, line.stream
             if line.is_frame:
-                frame = line.connection.frame(seen)
-                asked = line.connection.frame(seen.request) if seen.request else None
-                made = self._frames.frame(frame, cut=bool(seen.missing), asked=asked)
-                assert len(made) == len(seen.data)  # noqa: S101 - what follows would be put in the wrong place
+                frame = line.connection.frame(piece)
+                request_frame = line.connection.frame(piece.request) if piece.request else None
+                sanitized = self._frames.frame(frame, cut=bool(piece.missing), asked=request_frame)
+                assert len(sanitized) == len(piece.data)  # noqa: S101 - what follows would be put in the wrong place
                 self._count += 1
-                self._put(stream, seen, made)
-            elif seen.kind == "sasl-token":
-                self._put(stream, seen, self._frames.token(seen.data))
-            elif seen.kind == "gap":
-                self._fields.count("bytes in which no frame was recognised", len(seen.data))
-                self._put(stream, seen, BLANK * len(seen.data))
-            elif seen.protocol == "proxy" and seen.data:
-                self._put(stream, seen, other_proxy(seen.data, self._fields.addresses, self._fields.replacement))
+                self._put(stream, piece, sanitized)
+            elif piece.kind == "sasl-token":
+                self._put(stream, piece, self._frames.token(piece.data))
+            elif piece.kind == "gap":
+                self._fields.count("bytes in which no frame was recognised", len(piece.data))
+                self._put(stream, piece, BLANK * len(piece.data))
+            elif piece.protocol == "proxy" and piece.data:
+                self._put(stream, piece, other_proxy(piece.data, self._fields.addresses, self._fields.replacement))
             else:
                 self._foreign(
-                    stream, seen.side, len(seen.data) or seen.size, held=len(line.connection.rests[seen.side])
+                    stream, piece.side, len(piece.data) or piece.size, held=len(line.connection.rests[piece.side])
                 )
 
     def _put(self, stream: int, seen: Seen, made: bytes) -> None:
@@ -452,14 +452,14 @@ class Sanitizer:
 
 def _telling(data: bytes) -> int:
     """Return how many of the first bytes of a side show its protocol, or 0 if the protocol is unknown."""
-    found = beginning(data)
-    if found is None:
+    opening = beginning(data)
+    if opening is None:
         return 0
     return next(
         (
             size
             for size in range(1, len(data) + 1)
-            if (known := beginning(data[:size])) and known.protocol == found.protocol
+            if (shorter := beginning(data[:size])) and shorter.protocol == opening.protocol
         ),
         0,
     )

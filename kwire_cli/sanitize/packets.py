@@ -116,19 +116,19 @@ class Headers:
         for _ in range(MAX_NESTING):
             if protocol not in {ETHER_IPV4, ETHER_IPV6}:
                 return
-            found = datagram(protocol, data, at, end)
-            self._ip(protocol, data, at, found, packet)
-            if found.fragment is not None:
+            inner = datagram(protocol, data, at, end)
+            self._ip(protocol, data, at, inner, packet)
+            if inner.fragment is not None:
                 return
-            if found.protocol == network.PROTOCOL_TCP:
-                self._tcp(data, found, packet)
+            if inner.protocol == network.PROTOCOL_TCP:
+                self._tcp(data, inner, packet)
                 return
-            before = found.start
-            if found.protocol == network.PROTOCOL_UDP:
+            before = inner.start
+            if inner.protocol == network.PROTOCOL_UDP:
                 packet.data[before : before + _UDP.size] = data[before : before + _UDP.size]
-                self._checksum(packet, found, before + _UDP_CHECKSUM_AT, never_zero=True)
-            protocol, at = self._tunnel(data, found, packet)
-            end = found.end
+                self._checksum(packet, inner, before + _UDP_CHECKSUM_AT, never_zero=True)
+            protocol, at = self._tunnel(data, inner, packet)
+            end = inner.end
 
     def _tunnel(self, data: bytes, found: Datagram, packet: Rewritten) -> headers_module.Carried:
         """The headers of a tunnel, without their options; what they carry."""
@@ -211,12 +211,12 @@ def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:
 
     Of a packet that was cut, what is missing counts as zeros.
     """
-    for each in checksums:
-        if each.never_zero and data[each.at : each.at + 2] == b"\0\0":
+    for checksum in checksums:
+        if checksum.never_zero and data[checksum.at : checksum.at + 2] == b"\0\0":
             continue
-        data[each.at : each.at + 2] = b"\0\0"
-        made = internet_checksum(each.pseudo + bytes(data[each.start : each.stop]))
-        data[each.at : each.at + 2] = (made or (0xFFFF if each.never_zero else 0)).to_bytes(2)
+        data[checksum.at : checksum.at + 2] = b"\0\0"
+        computed = internet_checksum(checksum.pseudo + bytes(data[checksum.start : checksum.stop]))
+        data[checksum.at : checksum.at + 2] = (computed or (0xFFFF if checksum.never_zero else 0)).to_bytes(2)
 
 
 def internet_checksum(data: bytes) -> int:
@@ -282,10 +282,10 @@ def _address(word: bytes, addresses: Addresses, replacement: Replacement) -> byt
         return _OTHER * len(word)
     if "%" in str(address):
         return _OTHER * len(word)
-    made = addresses.ip(address.packed)
-    if made == address.packed:
+    substitute = addresses.ip(address.packed)
+    if substitute == address.packed:
         return word
-    text = str(ip_address(made)).encode()
+    text = str(ip_address(substitute)).encode()
     return text if len(text) == len(word) else _as_long(word.decode("ascii"), replacement)
 
 

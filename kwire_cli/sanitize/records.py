@@ -141,18 +141,18 @@ class Fields:
                 out[at:end] = data[at:end]
             elif kind != "gap":
                 out[at:value] = data[at:value]
-                found, known = data[value:end], inner.get(value) if inner else None
-                if known is not None and len(known) == len(found):
-                    out[value:end] = known
+                original, substitute = data[value:end], inner.get(value) if inner else None
+                if substitute is not None and len(substitute) == len(original):
+                    out[value:end] = substitute
                 elif kind == "string":
                     if different < TOKEN:
-                        out[value:end] = letters(found, different=different)
+                        out[value:end] = letters(original, different=different)
                     else:
-                        out[value:end] = found if stays(message, leaf.path, found) else text(found)
+                        out[value:end] = original if stays(message, leaf.path, original) else text(original)
                 elif kind == "uuid":
-                    out[value:end] = self.replacement.uuid(found)
-                elif found:
-                    out[value:end] = letters(found, different=different)
+                    out[value:end] = self.replacement.uuid(original)
+                elif original:
+                    out[value:end] = letters(original, different=different)
             at = end
         return bytes(out[spans.start :])
 
@@ -162,10 +162,12 @@ class Fields:
         """
         inner: Inner = records(body) if records else {}
         if holds_payloads(body.message) and not body.guess:
-            found = {payload.path: payload for payload in payloads_of(self.catalog, body.spec, body.version, body.tree)}
+            payloads = {
+                payload.path: payload for payload in payloads_of(self.catalog, body.spec, body.version, body.tree)
+            }
             for span in body.spans:
-                if span.path in found and span.value < span.end:
-                    inner[span.value] = self._metrics(body, found[span.path]) or self.payload(found[span.path])
+                if span.path in payloads and span.value < span.end:
+                    inner[span.value] = self._metrics(body, payloads[span.path]) or self.payload(payloads[span.path])
         certain = body.message in SOFTWARE and not body.guess and not body.anomalies
         return self.rewritten(body.raw, message=body.message if certain else "", inner=inner)
 
@@ -268,20 +270,20 @@ class RecordSets:
         if has_payloads(batch):
             for record in batch.records():
                 payload = payload_of(batch, record)
-                found = (payload.control or payload.record) if payload else None
-                if found:
+                decoded = (payload.control or payload.record) if payload else None
+                if decoded:
                     inner |= {
                         at: self.fields.payload(part)
-                        for at, part in ((record.key_at, found.key), (record.value_at, found.value))
+                        for at, part in ((record.key_at, decoded.key), (record.value_at, decoded.value))
                         if part and at >= 0
                     }
         entry = records_entry(v2.RECORDS)
         spans = walk(entry, data)
-        made = self.fields.rewritten(spans, inner=inner, different=different)
+        sanitized = self.fields.rewritten(spans, inner=inner, different=different)
         return (
-            made
+            sanitized
             if spans.lost < 0
-            else made[: spans.used] + _unread(len(made) - spans.used, anomalies(build(entry, spans)))
+            else sanitized[: spans.used] + _unread(len(sanitized) - spans.used, anomalies(build(entry, spans)))
         )
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
@@ -301,15 +303,15 @@ class RecordSets:
         elif has_payloads(batch):
             for record in batch.records():
                 payload = payload_of(batch, record)
-                found = (payload.control or payload.record) if payload else None
-                if found:
+                decoded = (payload.control or payload.record) if payload else None
+                if decoded:
                     base = layout.head.size
-                    places = ((record.key_at, found.key), (record.value_at, found.value))
+                    places = ((record.key_at, decoded.key), (record.value_at, decoded.value))
                     inner |= {base + at: self.fields.payload(part) for at, part in places if part and at >= 0}
-        made = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
+        sanitized = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
         if spans.lost < 0:
-            return made
-        return made[: spans.used] + BEYOND[: len(made) - spans.used].ljust(len(made) - spans.used, b"\0")
+            return sanitized
+        return sanitized[: spans.used] + BEYOND[: len(sanitized) - spans.used].ljust(len(sanitized) - spans.used, b"\0")
 
     def _wrapped(self, batch: Batch, data: bytes, different: int) -> bytes:
         source = source_of(data, topic=batch.source.topic, catalog=batch.source.catalog)
@@ -322,11 +324,11 @@ class RecordSets:
         """
         if again is not None:
             for different in DIFFERENT:
-                found = fitted(codec, again(different), packed, magic=magic)
-                if found is not None:
+                compressed = fitted(codec, again(different), packed, magic=magic)
+                if compressed is not None:
                     if different < TOKEN:
                         self.fields.count("compressed batches whose values are not kept apart", 1)
-                    return found
+                    return compressed
         self.fields.count("compressed batches that are blank", 1)
         return NOTHING * len(packed)
 
@@ -371,20 +373,20 @@ class Frames:
             self.fields.count("frames that are not known", 1)
             return data[:at] + NOTHING * (len(data) - at)
         out = bytearray(data[:at].ljust(len(data), b"\0"))
-        made = self.fields.rewritten(header.raw)
+        sanitized = self.fields.rewritten(header.raw)
         start = header.start - frame.start
-        out[start : start + header.raw.used - header.raw.start] = made[: header.raw.used - header.raw.start]
+        out[start : start + header.raw.used - header.raw.start] = sanitized[: header.raw.used - header.raw.start]
         # What a wrong size makes of all that follows is a frame that never ends, in which other things are malformed
         # too.
         if any(anomaly.code != "TRUNCATED" for anomaly in body.anomalies) if cut else not body.complete:
             self.fields.count("frames that could not be decoded", 1)
-            made = b""
+            sanitized = b""
         else:
-            made = self.fields.body(body, self._in_fields(frame, asked))
+            sanitized = self.fields.body(body, self._in_fields(frame, asked))
             if body.raw.lost >= 0:
-                made = made[: body.raw.used - body.start] + self._cut_records(body)
+                sanitized = sanitized[: body.raw.used - body.start] + self._cut_records(body)
         start = body.start - frame.start
-        out[start:] = self._filled(body, made)
+        out[start:] = self._filled(body, sanitized)
         return bytes(out)
 
     def _cut_records(self, body: Decoded) -> bytes:
@@ -410,10 +412,10 @@ class Frames:
         codes = [note.code for note in body.anomalies]
         last = None
         for filling in fillings(size):
-            found = [note.code for note in decode_spec(body.spec, made + filling, body.version).anomalies]
-            if found == codes:
+            filled_codes = [note.code for note in decode_spec(body.spec, made + filling, body.version).anomalies]
+            if filled_codes == codes:
                 return made + filling
-            if last is None and found == codes[-1:]:
+            if last is None and filled_codes == codes[-1:]:
                 last = made + filling
         return last or made + NOTHING * size
 
@@ -422,11 +424,11 @@ class Frames:
 
         def found(body: Body) -> Inner:
             inner: Inner = {}
-            for at, each in by_span(roles(body.spec, body.entry), body.raw):
-                if body.raw.value[at] != each.start:
+            for at, record_set in by_span(roles(body.spec, body.entry), body.raw):
+                if body.raw.value[at] != record_set.start:
                     continue  # the bytes end in it: see `_cut_records`
-                topic = self._topic(each.topic) if each.topic else None
-                inner[body.raw.value[at]] = self._records(bytes(body.data[each.start : each.stop]), topic)
+                topic = self._topic(record_set.topic) if record_set.topic else None
+                inner[body.raw.value[at]] = self._records(bytes(body.data[record_set.start : record_set.stop]), topic)
             for carried in frame.inside(asked):
                 if isinstance(carried, Forwarded):
                     inner[carried.frame.start] = self.frame(carried.frame, cut=False)
@@ -484,8 +486,8 @@ def tasks(folder: Path, files: Iterable[Path], fields: Fields) -> Iterator[Task]
 
 def _only_numbers(file: Path) -> bool:
     """Return whether a file is what its name says, to the last byte. Any other file can hold anything."""
-    found = read_log_file(file)
-    return not found.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in found.pieces)
+    contents = read_log_file(file)
+    return not contents.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in contents.pieces)
 
 
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:

@@ -140,9 +140,9 @@ def _lz4(data: bytes, like: bytes, magic: int) -> bytes | None:
         return b"".join(parts)
 
     for splits in range(_MOST_SPLITS + 1):
-        found = _exact(partial(made, splits=splits), len(data), len(like))
-        if found is not None:
-            return found
+        compressed = _exact(partial(made, splits=splits), len(data), len(like))
+        if compressed is not None:
+            return compressed
     return None
 
 
@@ -161,8 +161,8 @@ def _exact(made: Callable[[int], bytes], stop: int, size: int) -> bytes | None:
         else:
             low = middle + 1
     for cut in sorted(range(max(low - _NEAR, 0), min(low + _NEAR, stop) + 1), key=lambda each: abs(each - low)):
-        if len(found := made(cut)) == size:
-            return found
+        if len(candidate := made(cut)) == size:
+            return candidate
     return None
 
 
@@ -289,9 +289,9 @@ class Replacement:
     def apart(self, what: bytes, data: bytes, size: int, taken: dict[bytes, bytes]) -> bytes:
         """As `digest`, but for no two values the same: `taken` are those that were given out, and for what."""
         for attempt in count():
-            found = self.digest(what, data, size, attempt)
-            if attempt == _ATTEMPTS or taken.setdefault(found, data) == data:
-                return found
+            token = self.digest(what, data, size, attempt)
+            if attempt == _ATTEMPTS or taken.setdefault(token, data) == data:
+                return token
         raise AssertionError
 
     def _token(self, data: bytes, attempt: int) -> bytes:
@@ -299,16 +299,16 @@ class Replacement:
         return "".join([LETTERS[number >> 5 * i & 31] for i in range(TOKEN)]).encode()
 
     def _short(self, data: bytes) -> bytes:
-        found = self._given.get(data)
-        if found is None:
+        token = self._given.get(data)
+        if token is None:
             for attempt in range(_ATTEMPTS):
-                found = self._token(data, attempt)[: len(data)]
-                if len(self._taken) >= MOST_SHORT or (found != data and self._taken.setdefault(found, data) == data):
+                token = self._token(data, attempt)[: len(data)]
+                if len(self._taken) >= MOST_SHORT or (token != data and self._taken.setdefault(token, data) == data):
                     break
-            assert found is not None  # noqa: S101 - for the type checker
+            assert token is not None  # noqa: S101 - for the type checker
             if len(self._given) < MOST_SHORT:
-                self._given[data] = found
-        return found
+                self._given[data] = token
+        return token
 
 
 # What says nothing of whoever's traffic it is, and stays: Kafka's own words, and fields that hold nothing
@@ -414,7 +414,9 @@ class Addresses:
     def _made(self, what: bytes, first: bytes, address: bytes) -> bytes:
         if len(address) < 2:  # of one that was cut
             return bytes(len(address))
-        found = self._known.get(address)
-        if found is None:
-            found = self._known[address] = first + self._replacement.apart(what, address, len(address) - 1, self._taken)
-        return found
+        substitute = self._known.get(address)
+        if substitute is None:
+            substitute = self._known[address] = first + self._replacement.apart(
+                what, address, len(address) - 1, self._taken
+            )
+        return substitute

@@ -110,11 +110,11 @@ class PointPackets:
             reader = files_packets(self.files.live or file.path)
             self._readers.append(reader)
             (size,) = sizes([file.path]) if self.files.live is None else (0,)
-            found = reader.batches()
+            packet_batches = reader.batches()
             if isinstance(self.origin, Merged) and size < SMALL:
-                found = iter([[*joined.from_iterable(found)]])
+                packet_batches = iter([[*joined.from_iterable(packet_batches)]])
             first = before
-            for batch in found:
+            for batch in packet_batches:
                 before += len(batch)
                 yield [tuple.__new__(Packet, (first + packet[0], *packet[1:])) for packet in batch] if first else batch
             self.passed += size

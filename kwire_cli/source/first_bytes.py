@@ -163,8 +163,8 @@ def undecided(data: bytes | bytearray) -> bool:
     head = bytes(data[:LONGEST])
     if any(start.startswith(head) for _, starts in BEGINNINGS for start in starts if len(head) < len(start)):
         return True
-    found = beginning(data)
-    return found is not None and found.protocol == "proxy" and found.prefix == 0 and len(data) < 256
+    opening = beginning(data)
+    return opening is not None and opening.protocol == "proxy" and opening.prefix == 0 and len(data) < 256
 
 
 def _proxy_size(data: bytes | bytearray) -> int:

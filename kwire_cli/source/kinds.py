@@ -163,13 +163,13 @@ def recognise(
         InputError: It cannot be read, its text is in no form that holds bytes, or its pieces are of several kinds.
 
     """
-    found, *others = recognise_pieces(given, form=form, says=says, name=name, catalog=catalog)
-    if others:
+    recognised, *rest = recognise_pieces(given, form=form, says=says, name=name, catalog=catalog)
+    if rest:
         raise InputError(
-            f"{kinds_by_line((found, *others))}; the tree, hex and JSON of kwire decode show each as what it is",
-            file=found.name,
+            f"{kinds_by_line((recognised, *rest))}; the tree, hex and JSON of kwire decode show each as what it is",
+            file=recognised.name,
         )
-    return found
+    return recognised
 
 
 def recognise_pieces(
@@ -178,8 +178,8 @@ def recognise_pieces(
     """Tell what an input is as `recognise` does; a text whose pieces are record batches and frames is one of each, the
     first line's kind first.
     """
-    found = _recognised(given, form, says, name, catalog)
-    return (replace(found, beside=()), *found.beside) if found.beside else (found,)
+    recognised = _recognised(given, form, says, name, catalog)
+    return (replace(recognised, beside=()), *recognised.beside) if recognised.beside else (recognised,)
 
 
 def _recognised(given: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None) -> Recognised:
@@ -229,9 +229,9 @@ def _is_packet_text(source: Any) -> bool:
     size = LOOK_AHEAD if hasattr(source, "peek") else OPENING
     while True:
         start = _first(source, size)
-        found = is_packet_text(start, whole=len(start) < size)
-        if found is not None or size >= OPENING:
-            return bool(found)
+        verdict = is_packet_text(start, whole=len(start) < size)
+        if verdict is not None or size >= OPENING:
+            return bool(verdict)
         size <<= 3
 
 
@@ -241,20 +241,20 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
         return ""
     from kwire_cli.records.reading import beginning  # noqa: PLC0415 - start-up counts
 
-    found = beginning(data)
-    if found is None or found.valid:  # no frame has a valid checksum by chance
-        return found.why if found else ""
+    opening = beginning(data)
+    if opening is None or opening.valid:  # no frame has a valid checksum by chance
+        return opening.why if opening else ""
     # Size prefixes that lead to the very end outweigh all but a whole header of a batch of the newest format, which no
     # frame looks like.
     if ((data[_MAGIC_AT] < _NEWEST_MAGIC or len(data) < WHOLE_HEADER) and split(data)[-1][2]) or _is_request(
         data, catalog
     ):
         return ""
-    if not found.sure and (
+    if not opening.sure and (
         _may_be_frame(data, catalog) or any(_is_sized_request(data, at, catalog) for at in range(1, LEAST_BATCH))
     ):
         return ""
-    return found.why
+    return opening.why
 
 
 def records_in(given: Any) -> Any:
@@ -263,10 +263,14 @@ def records_in(given: Any) -> Any:
     """
     name = None
     if isinstance(given, str) or hasattr(given, "__fspath__"):
-        found = recognise(given, says=Kind.BATCHES)
-        name, views = found.name, found.views if found.kind is Kind.BATCHES else ()
+        recognised = recognise(given, says=Kind.BATCHES)
+        name, views = recognised.name, recognised.views if recognised.kind is Kind.BATCHES else ()
         if len(views) != 1:
-            what = f"this is {found.kind.what}" if not views else "these are several record sets: read them one by one"
+            what = (
+                f"this is {recognised.kind.what}"
+                if not views
+                else "these are several record sets: read them one by one"
+            )
             raise InputError(what, file=name)
         given = views[0]
     start = bytes(given[:MAGIC]) if hasattr(given, "__getitem__") else b""
@@ -300,13 +304,13 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
     The client id has to be text. Api key 0 without a size prefix needs more proof: a printable client id of more than
     SHORT_ID characters.
     """
-    known = _catalog(catalog)
-    head = request_head(known, data, at, len(data))
-    api = known.api_by_key(head.api_key) if head else None
-    if not head or not api or not api.request or head.version not in known.entry(api.request).valid_versions:
+    definitions = _catalog(catalog)
+    head = request_head(definitions, data, at, len(data))
+    api = definitions.api_by_key(head.api_key) if head else None
+    if not head or not api or not api.request or head.version not in definitions.entry(api.request).valid_versions:
         return False
-    layout = header_version(known, "request", head.api_key, head.version)
-    header = decode_header(known, "request", layout, data, start=at, stop=len(data))
+    layout = header_version(definitions, "request", head.api_key, head.version)
+    header = decode_header(definitions, "request", layout, data, start=at, stop=len(data))
     client_id = header.value.get("clientId") or ""
     # Api key 0 without a size prefix is also how the offset of nearly every batch begins.
     believed = sized or head.api_key or (len(client_id) > SHORT_ID and client_id.isprintable())
@@ -345,8 +349,8 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
         return Recognised(Kind.CAPTURE, AS_SAID, name, path)
     if form == "auto" and path.is_file():
         messages = says in {Kind.FRAMES, Kind.BODY}
-        if not messages and recognised_binary(_first(path, MAGIC)) is None and (found := _by_name(path, name)):
-            return found
+        if not messages and recognised_binary(_first(path, MAGIC)) is None and (recognised := _by_name(path, name)):
+            return recognised
         if kind := begins_as(path, messages=messages):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
@@ -427,9 +431,9 @@ def _of_bytes(
         path is not None
         and text.form == "raw"
         and not split(text.chunks[0].data)[-1][2]
-        and (found := _by_name(path, name or "", loosely=True))
+        and (recognised := _by_name(path, name or "", loosely=True))
     ):
-        return found
+        return recognised
     return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
 
 
@@ -450,7 +454,7 @@ def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> 
 
 def kinds_by_line(pieces: Sequence[Recognised]) -> str:
     """Return which lines of a text hold pieces of which kind, for a message."""
-    return " and ".join(f"{_lines(each.text)} {each.kind.what}" for each in pieces)
+    return " and ".join(f"{_lines(piece.text)} {piece.kind.what}" for piece in pieces)
 
 
 def _lines(text: Input | None, most: int = 5) -> str:

@@ -156,11 +156,11 @@ def accepted_by(release: str) -> Accepted:
 
     Raises InputError if the definitions of the release were never read.
     """
-    known: dict[str, Any] = read_bundled(FILE)
+    releases: dict[str, Any] = read_bundled(FILE)
     name = minor(release)
-    if name not in known:
-        raise InputError(f"what Kafka {release!a} accepts is not known; choose one of {', '.join(known)}")
-    row = known[name]
+    if name not in releases:
+        raise InputError(f"what Kafka {release!a} accepts is not known; choose one of {', '.join(releases)}")
+    row = releases[name]
     return Accepted(name, _ranges(row["accepted"]), _ranges(row.get("deprecated", {})))
 
 

@@ -38,10 +38,10 @@ class FieldNames:
     def __init__(self, definitions: Iterable[tuple[str, str]], read: Callable[[str], MessageSpec]) -> None:
         self._frames: set[str] = set()
         self._others: set[str] = set()
-        known = [*definitions]
-        frames = sorted((pair for pair in known if pair[0] in _FRAMES), key=lambda pair: _FRAMES.index(pair[0]))
+        pairs = [*definitions]
+        frames = sorted((pair for pair in pairs if pair[0] in _FRAMES), key=lambda pair: _FRAMES.index(pair[0]))
         self._unread = (read(name) for _, name in frames)
-        self._unread_others = (read(name) for kind, name in known if kind not in _FRAMES)
+        self._unread_others = (read(name) for kind, name in pairs if kind not in _FRAMES)
 
     def in_frames(self, name: str) -> bool:
         """Return whether a header, request or response has a field of this name."""
@@ -191,10 +191,10 @@ class Catalog:
         """The entry of a message by its full name or an alias, in any case; InputError with close matches where there
         is none.
         """
-        found = self._by_name.get(name.strip().lower())
-        if not found:
+        message_entry = self._by_name.get(name.strip().lower())
+        if not message_entry:
             raise _unknown("message", name, [entry.name for entry in self.entries])
-        return found
+        return message_entry
 
     def message(self, name: str) -> MessageSpec:
         """The definition of a message by its full name or an alias, in any case; InputError with close matches where
@@ -255,12 +255,14 @@ class Catalog:
         """
         name = str(text).strip()
         if name.isascii() and name.removeprefix("-").isdigit() and len(name) < 10:
-            found = self._apis_by_key.get(int(name))
+            definition = self._apis_by_key.get(int(name))
         else:
-            found = self._apis_by_name.get(name.lower()) or self._apis_by_name.get(_stem(name, of=name.lower()).lower())
-        if not found:
+            definition = self._apis_by_name.get(name.lower()) or self._apis_by_name.get(
+                _stem(name, of=name.lower()).lower()
+            )
+        if not definition:
             raise _unknown("api", name, [api.name for api in self.apis])
-        return found
+        return definition
 
     def request_header_version(self, api_key: int, version: int) -> int:
         """The version of a request's header: by the definition's headerVersions, by Kafka's exceptions, else 2 where
@@ -352,10 +354,10 @@ def _several(paths: Paths) -> list[str | os.PathLike[str]]:
 
 def _stamp(file: Path) -> tuple[int, int]:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size
 
 
 @lru_cache(maxsize=16)
@@ -481,6 +483,6 @@ def _unknown(what: str, name: str, names: list[str]) -> InputError:
 def _halves(name: str, names: list[str]) -> list[str]:
     """The messages of the api whose name is the closest."""
     stems: dict[str, list[str]] = {}
-    for each in names:
-        stems.setdefault(_stem(each), []).append(each)
-    return [each for stem in close_to(name, stems, most=1) for each in stems[stem]]
+    for message in names:
+        stems.setdefault(_stem(message), []).append(message)
+    return [message for stem in close_to(name, stems, most=1) for message in stems[stem]]

@@ -122,14 +122,14 @@ def header_exceptions(definitions: Iterable[Mapping[str, Any]], path: Path) -> l
     flexible = {
         (d["apiKey"], d["type"]): d["flexibleVersions"] for d in definitions if d["type"] in {"request", "response"}
     }
-    found: dict[tuple[int, str, int], list[int]] = {}
+    exceptions: dict[tuple[int, str, int], list[int]] = {}
     for row in _table(path):
         key, version = int(row["apiKey"]), int(row["version"])
         for kind, plain in (("request", 1), ("response", 0)):
             low = flexible[key, kind].removesuffix("+")
             actual = int(row[f"{kind}HeaderVersion"])
             if actual != plain + (low != "none" and version >= int(low)):
-                found.setdefault((key, kind, actual), []).append(version)
+                exceptions.setdefault((key, kind, actual), []).append(version)
     # The response exception starts where its body becomes flexible and goes on for ever: one open range says both.
     return [
         {
@@ -138,7 +138,7 @@ def header_exceptions(definitions: Iterable[Mapping[str, Any]], path: Path) -> l
             "versions": "0+" if kind == "response" else str(max(versions)),
             "headerVersion": actual,
         }
-        for (key, kind, actual), versions in sorted(found.items())
+        for (key, kind, actual), versions in sorted(exceptions.items())
     ]
 
 
@@ -192,10 +192,10 @@ def merge_release(sources: Iterable[Path], specs: Path, release: str) -> Merged:
     the release accepts is what the newest one so far does, but for the requests given. InputError for what
     cannot be read, SpecError for a definition that is not JSON.
     """
-    given = [*read_release(sources)]
+    pairs = [*read_release(sources)]
     index = _index(specs)
-    merged = _merge(given, specs, index, release)
-    write_row(specs, release, accepted_row([definition for _, definition in given], base=index["release"], specs=specs))
+    merged = _merge(pairs, specs, index, release)
+    write_row(specs, release, accepted_row([definition for _, definition in pairs], base=index["release"], specs=specs))
     return merged
 
 
@@ -206,11 +206,11 @@ def add_definitions(sources: Iterable[Path], specs: Path) -> Merged:
     Nothing is said of a release. InputError for what cannot be read and where there is no definition, SpecError (file,
     line, column) for one that can't be loaded; then nothing is written.
     """
-    given = [*read_release(sources, check=True)]
-    if not given:
+    pairs = [*read_release(sources, check=True)]
+    if not pairs:
         raise InputError("there is no message definition in what was given")
     index = _index(specs)
-    return _merge(given, specs, index, index["release"])
+    return _merge(pairs, specs, index, index["release"])
 
 
 def _index(specs: Path) -> Any:

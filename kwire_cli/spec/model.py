@@ -266,13 +266,13 @@ class Enums:
 
 def field_at(spec: MessageSpec, path: str) -> FieldSpec | None:
     """The field at a path without indexes (Topics.Partitions.ErrorCode), in any case."""
-    fields, found = spec.fields, None
+    fields, field_spec = spec.fields, None
     for name in path.lower().split("."):
-        found = next((field for field in fields if field.name.lower() == name), None)
-        if not found:
+        field_spec = next((field for field in fields if field.name.lower() == name), None)
+        if not field_spec:
             return None
-        fields = spec.struct_fields(found)
-    return found
+        fields = spec.struct_fields(field_spec)
+    return field_spec
 
 
 def _bit_names(bits: Mapping[str, str], value: int) -> str | None:

@@ -174,7 +174,7 @@ class _Laying:
 
     def _lay_all(self, name: str, pattern: str, values: Mapping[str, Any], where: Keys) -> None:
         above = pattern.removesuffix(EVERY)
-        found = False
+        laid = False
         for path, (field, _) in self.fields.items():
             fitting = {
                 key: value
@@ -183,8 +183,8 @@ class _Laying:
             }
             if path.startswith(above) and fitting:
                 self._lay_one(path, fitting, where)
-                found = True
-        if not found and name != EVERY:
+                laid = True
+        if not laid and name != EVERY:
             all_of = [f"{path.rpartition('.')[0]}.{EVERY}" for path in self.fields if "." in path]
             raise self.overlay.fail(
                 f"{pattern} is not an integer field{self._hint(pattern, dict.fromkeys(all_of))}", where, self.spec.name
@@ -210,13 +210,15 @@ class _Laying:
 
     def duplicates(self) -> list[tuple[Keys, Place]]:
         """Keys that the overlay's text has twice, as they would stand in the definition's."""
-        found = self.overlay.text.duplicates
-        return [((*self.origins[keys[:-1]], keys[-1]), place) for keys, place in found if keys[:-1] in self.origins]
+        pairs = self.overlay.text.duplicates
+        return [((*self.origins[keys[:-1]], keys[-1]), place) for keys, place in pairs if keys[:-1] in self.origins]
 
     def _hint(self, path: str, known: Collection[str]) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - for an error message only
 
-        close = [each for each in known if each.endswith(f".{path}")] or get_close_matches(path, known, n=3, cutoff=0.5)
+        close = [candidate for candidate in known if candidate.endswith(f".{path}")] or get_close_matches(
+            path, known, n=3, cutoff=0.5
+        )
         return did_you_mean(close)
 
 

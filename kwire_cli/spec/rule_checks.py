@@ -184,12 +184,12 @@ def _flexible(item: Item, definition: Definition) -> None:
 
 
 def _distinct_names(items: Iterable[Item], report: Report) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for item in items:
         name = item.spec.json_name
-        if name and name in seen:
+        if name and name in names:
             report.add("FIELD_NAME_DUPLICATE", f"another field here is called {item.spec.name!a}", item.spot)
-        seen.add(name)
+        names.add(name)
 
 
 # Rules of tagged fields (Kafka's FieldSpec, StructSpec, MessageDataGenerator; KIP-482 and its draft).
@@ -260,19 +260,19 @@ def _tagged(item: Item, definition: Definition) -> None:
 
 
 def _numbers(items: Sequence[Item], report: Report) -> None:
-    seen: set[int] = set()
+    tags: set[int] = set()
     for item in items:
         tag = item.spec.tag
         if tag is None:
             continue
-        if tag in seen:
+        if tag in tags:
             report.add("TAG_DUPLICATE", f"another field here has the tag {tag}", item.spot.key("tag"))
-        seen.add(tag)
+        tags.add(tag)
     for item in items:
-        if item.spec.tag is not None and item.spec.tag >= len(seen):
+        if item.spec.tag is not None and item.spec.tag >= len(tags):
             report.add(
                 "TAG_NOT_CONTIGUOUS",
-                f"{len(seen)} tags run from 0 to {len(seen) - 1}, but this is {item.spec.tag}",
+                f"{len(tags)} tags run from 0 to {len(tags) - 1}, but this is {item.spec.tag}",
                 item.spot.key("tag"),
             )
 
@@ -414,23 +414,23 @@ def struct_rules(definition: Definition) -> None:
 
 def _common_structs(definition: Definition) -> None:
     report = definition.report
-    seen: set[str] = set()
+    names: set[str] = set()
     for struct in definition.structs:
         name = struct.spec.name
         if not name[:1].isupper():
             report.add("STRUCT_NAME", "a common struct's name starts with a capital letter", struct.spot)
         if not stated(struct.keys, "versions"):
             report.add("STRUCT_VERSIONS_MISSING", "a common struct has versions", struct.spot)
-        if name in seen:
+        if name in names:
             report.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", struct.spot.key("name"))
-        seen.add(name)
+        names.add(name)
         _versions(struct.items, struct.spec.versions, definition)
 
 
 def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
     report = definition.report
     in_common = {item.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
-    seen: set[str] = set()
+    names: set[str] = set()
     for item in definition.walk():
         name = item.spec.struct_name
         if not name:
@@ -447,7 +447,7 @@ def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
             report.add(
                 "STRUCT_NOT_COMMON", f"a common struct uses {name}, so that must be common too", item.spot.key("type")
             )
-        elif name in seen:
+        elif name in names:
             report.add(
                 "STRUCT_DUPLICATE",
                 f"the struct {name} is described or used before; only a common one may be shared",
@@ -455,7 +455,7 @@ def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
             )
         elif not item.items:
             report.add("STRUCT_EMPTY", f"the struct {name} is described nowhere", item.spot.key("type"))
-        seen.add(name)
+        names.add(name)
 
 
 def _versions(items: Iterable[Item], parent: Versions, definition: Definition) -> None:

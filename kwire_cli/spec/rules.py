@@ -264,8 +264,8 @@ def check_many(texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOO
     findings: list[Finding] = []
     definitions: list[Definition] = []
     for text, file in texts:
-        definition, found = examine(text, file, rules)
-        findings += found
+        definition, violations = examine(text, file, rules)
+        findings += violations
         if definition and definition.spec.name:
             definitions.append(definition)
     return findings + _between(definitions)

@@ -213,8 +213,8 @@ class Fetched:
 
 def opened(path: str | os.PathLike[str]) -> Mapped | Fetched:
     """A file, to be read by positions. InputError where that can't be."""
-    found = path_of(path)
-    return Fetched(found) if isinstance(found, Stored) else Mapped(found)
+    place = path_of(path)
+    return Fetched(place) if isinstance(place, Stored) else Mapped(place)
 
 
 def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None) -> memoryview:
@@ -357,18 +357,18 @@ def _stored(path: Stored) -> Tree:
         while text not in by_path:
             pending.append(text)
             text = text.rpartition("/")[0]
-        found = by_path[text]
+        parent = by_path[text]
         for below in reversed(pending):
-            made = by_path[below] = Folder(Stored(path.root, below, path.query))
-            found.folders.append(made)
-            found = made
-        return found
+            child = by_path[below] = Folder(Stored(path.root, below, path.query))
+            parent.folders.append(child)
+            parent = child
+        return parent
 
-    for each in path.rglob("*"):
-        if each.is_dir():
-            folder_at(each.path)
+    for entry in path.rglob("*"):
+        if entry.is_dir():
+            folder_at(entry.path)
         else:
-            folder_at(each.path.rpartition("/")[0]).files.append(each)
+            folder_at(entry.path.rpartition("/")[0]).files.append(entry)
     folders = [*by_path.values()]
     for folder in folders:
         folder.files, folder.folders = in_order(folder.files), in_order_of_paths(folder.folders)

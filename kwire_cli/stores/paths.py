@@ -71,11 +71,11 @@ def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
 
     """
     if _PASSWORD.search(root):
-        shown = _PASSWORD.sub("//…@", root)
+        masked = _PASSWORD.sub("//…@", root)
         raise InputError(
             "a password in a URL would be shown with results: give it in the environment, or as the store's "
             "tools take it",
-            file=shown,
+            file=masked,
         )
     try:
         import pyarrow as pa  # noqa: PLC0415 - only for URLs
@@ -87,12 +87,12 @@ def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
     scheme = _scheme(root)
     with told(root):
         try:
-            found, base = fs.FileSystem.from_uri(_patient(f"{scheme}:{root.partition(':')[2]}"))
+            store, base = fs.FileSystem.from_uri(_patient(f"{scheme}:{root.partition(':')[2]}"))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ImportError) as error:
             if isinstance(error, pa.ArrowInvalid) and "Unrecognized filesystem" not in str(error):
                 raise
             return _of_fsspec(root, fs)
-    return found, lambda path, _: f"{base.rstrip('/')}/{path}" if path else base
+    return store, lambda path, _: f"{base.rstrip('/')}/{path}" if path else base
 
 
 def _of_fsspec(root: str, fs: Any) -> tuple[Any, Callable[[str, str], str]]:
@@ -105,14 +105,14 @@ def _of_fsspec(root: str, fs: Any) -> tuple[Any, Callable[[str, str], str]]:
         )
         raise InputError(text, file=root) from None
     try:
-        found, _ = fsspec.core.url_to_fs(root)
+        store, _ = fsspec.core.url_to_fs(root)
     except ValueError as error:
         if "not known" not in str(error):
             raise
         raise InputError(f"neither pyarrow nor fsspec knows {scheme}://", file=root) from None
     except ImportError as error:
         raise InputError(f"fsspec needs one more library for {scheme}://: {error}", file=root) from None
-    return fs.PyFileSystem(fs.FSSpecHandler(found)), lambda _, url: str(found._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+    return fs.PyFileSystem(fs.FSSpecHandler(store)), lambda _, url: str(store._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
 
 
 def _patient(root: str) -> str:
@@ -191,13 +191,13 @@ def in_parallel(
 
     Some calls run at once if the `path` of an item is on a store, which takes its time to answer.
     """
-    given = [*items]
-    if not any(is_url(path(item)) for item in given):
-        return [*map(function, given)]
+    inputs = [*items]
+    if not any(is_url(path(item)) for item in inputs):
+        return [*map(function, inputs)]
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - start-up counts
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [*pool.map(function, given)]
+        return [*pool.map(function, inputs)]
 
 
 def sizes(paths: Iterable[str | os.PathLike[str]]) -> list[int]:
@@ -318,7 +318,7 @@ class Stored(os.PathLike[str]):
 
     def rglob(self, pattern: str) -> Iterator[Stored]:
         """Yield the files and folders at any depth in the folder whose name matches `pattern`."""
-        yield from (each for each in self._below(recursive=True) if fnmatch.fnmatchcase(each.name, pattern))
+        yield from (entry for entry in self._below(recursive=True) if fnmatch.fnmatchcase(entry.name, pattern))
 
     def glob(self) -> list[str]:
         """Return what the path matches as a glob, in order.
@@ -327,8 +327,8 @@ class Stored(os.PathLike[str]):
         """
         parts = self.path.split("/")
         plain = next((number for number, part in enumerate(parts[:-1]) if glob.has_magic(part)), len(parts) - 1)
-        found: set[Place] = set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:]))
-        return [str(each) for each in in_order(found)]
+        places: set[Place] = set(_matching(Stored(self.root, "/".join(parts[:plain]), self.query), parts[plain:]))
+        return [str(place) for place in in_order(places)]
 
     def open(self, mode: str = "rb", buffering: int = -1) -> io.BufferedReader:  # noqa: ARG002 - as pathlib's
         """Its bytes, from the first to the last."""
@@ -359,11 +359,11 @@ class Stored(os.PathLike[str]):
             from pyarrow.fs import FileSelector  # noqa: PLC0415 - only for URLs
 
             files, name = self.place()
-            found = files.get_file_info(FileSelector(name, recursive=recursive))
+            infos = files.get_file_info(FileSelector(name, recursive=recursive))
             size = len(name.rstrip("/"))
-        for each in found:
-            if below := each.path[size:].strip("/"):  # a store may list a folder in itself
-                yield self._under(below, each)
+        for info in infos:
+            if below := info.path[size:].strip("/"):  # a store may list a folder in itself
+                yield self._under(below, info)
 
     def _under(self, path: str, seen: Any) -> Stored:
         return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", self.query, seen)
@@ -374,22 +374,22 @@ def _matching(folder: Stored, parts: list[str]) -> Iterator[Stored]:
     part, *rest = parts
     if part == "**":
         below = [
-            each
-            for each in folder.rglob("*")
-            if not any(name.startswith(".") for name in each.path[len(folder.path) :].strip("/").split("/"))
+            entry
+            for entry in folder.rglob("*")
+            if not any(name.startswith(".") for name in entry.path[len(folder.path) :].strip("/").split("/"))
         ]
         if not rest:
             yield from [folder, *below]
             return
-        for each in [folder, *(each for each in below if each.is_dir())]:
-            yield from _matching(each, rest)
+        for entry in [folder, *(entry for entry in below if entry.is_dir())]:
+            yield from _matching(entry, rest)
         return
-    for each in folder.iterdir() if folder.is_dir() else ():
-        if fnmatch.fnmatchcase(each.name, part) and (part.startswith(".") or not each.name.startswith(".")):
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        if fnmatch.fnmatchcase(entry.name, part) and (part.startswith(".") or not entry.name.startswith(".")):
             if rest:
-                yield from _matching(each, rest)
+                yield from _matching(entry, rest)
             else:
-                yield each
+                yield entry
 
 
 class _Stream(io.RawIOBase):

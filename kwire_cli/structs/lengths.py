@@ -247,13 +247,13 @@ class TagSection(construct.Construct):
         self.known, self.invalid = known, invalid
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
-        known = {field.tag: field for field in self.known}
+        by_tag = {field.tag: field for field in self.known}
         values: dict[str, Any] = {}
         unknown = []
         for _ in range(UVARINT._parse(stream, context, path)):
             tag = UVARINT._parse(stream, context, path)
             size = UVARINT._parse(stream, context, path)
-            if field := known.get(tag):
+            if field := by_tag.get(tag):
                 values[field.name] = field.subcon._parse(stream, context, f"{path} -> {field.name}")
             else:
                 unknown.append(

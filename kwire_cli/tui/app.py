@@ -193,8 +193,8 @@ class Inspector(App[None]):
 
     def _filter(self, select: Callable[[], Iterator[tuple[float, list[int]]]], chosen: array[int]) -> None:
         with self._told("looking ends here"):
-            for share, found in self._turns(select()):
-                chosen.extend(found)
+            for share, numbers in self._turns(select()):
+                chosen.extend(numbers)
                 self.filter_share = share
         if not get_current_worker().is_cancelled:
             self.filter_share = None
@@ -281,9 +281,9 @@ class Inspector(App[None]):
         elif event.pane is self.fields:
             self._light()
         elif event.pane is self.bytes and self.seen:
-            found = self.seen.node_at(self.bytes.buffer, self.bytes.offset_at)
-            if found is not None:
-                self.fields.select(found)
+            node = self.seen.node_at(self.bytes.buffer, self.bytes.offset_at)
+            if node is not None:
+                self.fields.select(node)
                 self._light(follow=False)
 
     # Keys
@@ -350,10 +350,10 @@ class Inspector(App[None]):
 
     def action_anomaly(self, way: int) -> None:
         """To the next anomaly: in what is looked at, then in what follows."""
-        found = self.seen.anomalies if self.seen else []
-        if way > 0 and self.anomaly + 1 < len(found) and self.seen and self.seen_number == self.rows.number:
+        anomalies = self.seen.anomalies if self.seen else []
+        if way > 0 and self.anomaly + 1 < len(anomalies) and self.seen and self.seen_number == self.rows.number:
             self.anomaly += 1
-            anomaly = found[self.anomaly]
+            anomaly = anomalies[self.anomaly]
             node = self.seen.node_of(anomaly)
             if node is not None:
                 self.fields.select(node)
@@ -379,9 +379,9 @@ class Inspector(App[None]):
         if self.screen.has_class("-wide"):
             (self.rows if self.costs.has_focus else self.costs).focus()
             return
-        shown = not self.screen.has_class("costs")
-        self.screen.set_class(shown, "costs")
-        (self.costs if shown else self.rows).focus()
+        visible = not self.screen.has_class("costs")
+        self.screen.set_class(visible, "costs")
+        (self.costs if visible else self.rows).focus()
 
     def on_key(self, event: Any) -> None:
         """Enter on a cost goes to its field."""
@@ -416,13 +416,13 @@ class Inspector(App[None]):
 
     def action_copy_all_hex(self) -> None:
         """All bytes, or the first of them where the others are not there."""
-        found = self.seen.buffers[0] if self.seen and self.seen.buffers else None
+        buffer = self.seen.buffers[0] if self.seen and self.seen.buffers else None
         cut = (
-            f"hex of the first {len(found.data):,} of {found.size:,} bytes"
-            if found and len(found.data) < found.size
+            f"hex of the first {len(buffer.data):,} of {buffer.size:,} bytes"
+            if buffer and len(buffer.data) < buffer.size
             else "hex"
         )
-        self._copy("".join(found.cells(found.at, found.end)) if found else None, cut)
+        self._copy("".join(buffer.cells(buffer.at, buffer.end)) if buffer else None, cut)
 
     def action_copy_json(self) -> None:
         """The value of the field."""

@@ -131,24 +131,24 @@ class Index:
 
     def add(self, line: Captured) -> None:
         """Keep a line, the next by its number."""
-        seen = line.seen
-        self._at.append(self._kept.add(bytes(seen.data)))
-        self._length.append(len(seen.data))
-        self._size.append(seen.size)
-        self._missing.append(seen.missing)
-        self._time.append(_NO_TIME if seen.time is None else seen.time)
-        self._packet.append(seen.packet)
+        event = line.seen
+        self._at.append(self._kept.add(bytes(event.data)))
+        self._length.append(len(event.data))
+        self._size.append(event.size)
+        self._missing.append(event.missing)
+        self._time.append(_NO_TIME if event.time is None else event.time)
+        self._packet.append(event.packet)
         self._stream.append(line.stream)
         request = line.request.number - 1 if line.request else -1
         self._request.append(request)
         self._response.append(-1)
-        self._kind.append(_KINDS.index(seen.kind))
-        self._side.append(seen.side)
+        self._kind.append(_KINDS.index(event.kind))
+        self._side.append(event.side)
         self._odd.append(bool(line.anomalies))
-        self._in_flight.append(-1 if seen.in_flight is None else seen.in_flight)
+        self._in_flight.append(-1 if event.in_flight is None else event.in_flight)
         self._session.append(self._session_number(line.session) if line.session else -1)
         if not line.is_frame:
-            self._strange[self._count] = _Strange(seen.code, seen.protocol, seen.content, seen.reason)
+            self._strange[self._count] = _Strange(event.code, event.protocol, event.content, event.reason)
         self._learn_stream(line)
         if request >= 0:
             self._response[request] = self._count
@@ -162,8 +162,8 @@ class Index:
         return number
 
     def _learn_stream(self, line: Captured) -> None:
-        known, of = self._streams.get(line.stream), line.connection
-        if known is None or known.client != of.client or known.software != of.software:
+        stream, of = self._streams.get(line.stream), line.connection
+        if stream is None or stream.client != of.client or stream.software != of.software:
             ends = (line.dst, line.src) if line.seen.side else (line.src, line.dst)
             self._streams[line.stream] = _Stream(ends, of.client, of.software)
 
@@ -173,19 +173,19 @@ class Index:
 
     def request_of(self, number: int) -> int | None:
         """The request of a response, if it was seen."""
-        found = self._request[number]
-        return None if found < 0 else found
+        request = self._request[number]
+        return None if request < 0 else request
 
     def response_of(self, number: int) -> int | None:
         """The response of a request, if it was seen."""
-        found = self._response[number]
-        return None if found < 0 else found
+        response = self._response[number]
+        return None if response < 0 else response
 
     def line(self, number: int) -> Captured:
         """A line as it was when it was added, with its request."""
         request = self.request_of(number)
-        asked = self._line(request, None) if request is not None else None
-        return self._line(number, asked)
+        request_line = self._line(request, None) if request is not None else None
+        return self._line(number, request_line)
 
     def _line(self, number: int, asked: Captured | None) -> Captured:
         stream, side, time = self._streams[self._stream[number]], self._side[number], self._time[number]
@@ -325,20 +325,20 @@ class Captures:
 
     def _select(self, matches: Matches) -> Iterator[tuple[float, list[int]]]:
         names = Names(dict(self._index.names.topics), dict(self._index.names.brokers)) if self._read else None
-        found: list[int] = []
+        numbers: list[int] = []
         pace = Pace()
         for share, line in self._lines(names):
             while line.number > len(self) and not self._read:  # the list must have it before it is shown
-                yield share, found
-                found = []
+                yield share, numbers
+                numbers = []
             if line.number > len(self):
                 break  # the file has grown since
             if matches(FilterRow(line, self.redaction)):
-                found.append(line.number - 1)
+                numbers.append(line.number - 1)
             if pace.is_due():
-                yield share, found
-                found = []
-        yield 1.0, found
+                yield share, numbers
+                numbers = []
+        yield 1.0, numbers
 
     def _columns(self, width: int) -> tuple[str, ...]:
         return _NARROW if width < 120 else _MIDDLE if width < 180 else TABLE
@@ -352,14 +352,14 @@ class Captures:
         return self._row(number, self._columns(width))
 
     def _row(self, number: int, columns: tuple[str, ...]) -> Line:
-        line, known = self._index.line(number), self._known.get(number)
-        return row(LineRow(line) if known is None else _KnownRow(line, None, known, self._index.names), columns)
+        line, values = self._index.line(number), self._known.get(number)
+        return row(LineRow(line) if values is None else _KnownRow(line, None, values, self._index.names), columns)
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""
-        shown = line_row(self._index.line(number))
-        version = f" version {shown['version']}" if "version" in shown else ""
-        return f"frame {number + 1}: {shown['title']}{version}, {shown['src']} to {shown['dst']}"
+        cells = line_row(self._index.line(number))
+        version = f" version {cells['version']}" if "version" in cells else ""
+        return f"frame {number + 1}: {cells['title']}{version}, {cells['src']} to {cells['dst']}"
 
     def is_odd(self, number: int) -> bool:
         """Return whether the entry has an anomaly."""
@@ -367,8 +367,8 @@ class Captures:
 
     def partner(self, number: int) -> int | None:
         """Its response or its request."""
-        found = self._index.request_of(number)
-        return self._index.response_of(number) if found is None else found
+        request = self._index.request_of(number)
+        return self._index.response_of(number) if request is None else request
 
     def numbered(self, text: str) -> int | None:
         """The frame of this number."""

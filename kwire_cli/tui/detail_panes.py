@@ -75,9 +75,11 @@ class BytesPane(Lines):
         self.put(0)
 
     def _retitle(self) -> None:
-        found = self._bytes
-        cut = f", the first {len(found.data):,} of {found.size:,}" if found and len(found.data) < found.size else ""
-        self.border_title = f"Bytes of {found.name}{cut}" if found and (self.buffer or cut) else "Bytes"
+        buffer = self._bytes
+        cut = (
+            f", the first {len(buffer.data):,} of {buffer.size:,}" if buffer and len(buffer.data) < buffer.size else ""
+        )
+        self.border_title = f"Bytes of {buffer.name}{cut}" if buffer and (self.buffer or cut) else "Bytes"
 
     def light(self, node: Node, *, follow: bool = True) -> None:
         """Light up the bytes of a field; with `follow` the cursor goes to the first of them."""
@@ -87,10 +89,12 @@ class BytesPane(Lines):
             self.buffer = node.buffer
             self._retitle()
             self.fit()
-        found = self._bytes
+        buffer = self._bytes
         self.lit = node.start, node.value, node.end
         if follow:
-            self.at = max(0, min((node.value if node.end > node.value else node.start) - found.at, len(found.data) - 1))
+            self.at = max(
+                0, min((node.value if node.end > node.value else node.start) - buffer.at, len(buffer.data) - 1)
+            )
             self.put(self.at // self.row)
         self.refresh()
 
@@ -101,18 +105,18 @@ class BytesPane(Lines):
 
     def line(self, number: int) -> Line:
         """Offset, hex digits, text."""
-        found, row = self._bytes, self.row
-        assert found  # noqa: S101 - for the type checker: without it there are no lines
+        buffer, row = self._bytes, self.row
+        assert buffer  # noqa: S101 - for the type checker: without it there are no lines
         first = number * row
-        last = min(first + row, len(found.data))
-        cells = found.cells(found.at + first, found.at + last)
-        styles = [self._style(found.at + i, i) for i in range(first, last)]
-        line: Line = [(f"{found.at + first:0{self._digits}x}  ", "dim")]
+        last = min(first + row, len(buffer.data))
+        cells = buffer.cells(buffer.at + first, buffer.at + last)
+        styles = [self._style(buffer.at + i, i) for i in range(first, last)]
+        line: Line = [(f"{buffer.at + first:0{self._digits}x}  ", "dim")]
         for i, (cell, style) in enumerate(zip(cells, styles, strict=True)):
             joined = i + 1 < len(styles) and styles[i + 1] == style and style in {"value", "prefix"}
             line += [(cell, style), (" ", style if joined else "")]
         line.append(("   " * (row - len(cells)) + " ", ""))
-        text = printable(found.data[first:last])
+        text = printable(buffer.data[first:last])
         line += [("*" if cell == MASK else char, style) for cell, char, style in zip(cells, text, styles, strict=True)]
         return line
 
@@ -210,7 +214,7 @@ class CostsPane(Lines):
         share = size / max(self.total, 1)
         eighths = round(share * BAR * 8)
         bar = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
-        shown = f"{bar:<{BAR}} " if self.scrollable_content_region.width >= WIDE else ""
+        bar_text = f"{bar:<{BAR}} " if self.scrollable_content_region.width >= WIDE else ""
         prefix = (
             f" +{row.prefix_bytes} prefix"
             if row.prefix_bytes and row.value_bytes
@@ -222,7 +226,7 @@ class CostsPane(Lines):
         return [
             (f"{size:>7,}", "number"),
             (f" {share:>6.1%} ", "dim"),
-            (shown, "meaning"),
+            (bar_text, "meaning"),
             (row.path, "name"),
             (times, "dim"),
             (prefix, "dim"),
@@ -273,14 +277,14 @@ class FieldsPane(Lines):
         self.put(0)
 
     def _list(self) -> None:
-        found: list[int] = []
+        numbers: list[int] = []
         below: int | None = None
         for number, node in enumerate(self.seen.nodes if self.seen else ()):
             if below is not None and node.depth > below:
                 continue
             below = node.depth if number in self._folded else None
-            found.append(number)
-        self._shown = found
+            numbers.append(number)
+        self._shown = numbers
         self.fit()
 
     @property

@@ -47,8 +47,8 @@ class FrameRow:
 
     def column(self, name: str) -> Any:
         """The value of a column; None where there is none."""
-        found = _FRAME_COLUMNS.get(name)
-        return found(self) if found else None
+        getter = _FRAME_COLUMNS.get(name)
+        return getter(self) if getter else None
 
     def fields(self) -> dict[str, Any]:
         """Header and body in JSON form."""
@@ -168,9 +168,9 @@ class Frames:
             if number == len(self._frames):
                 yield 0.0, []
                 continue
-            found = [number] if matches(FrameRow(self.redaction, self._frames[number])) else []
+            numbers = [number] if matches(FrameRow(self.redaction, self._frames[number])) else []
             number += 1
-            yield number / len(self._frames), found
+            yield number / len(self._frames), numbers
 
     def heading(self, width: int) -> Line:  # noqa: ARG002 - as that of other listings
         """The names of the columns."""
@@ -355,11 +355,11 @@ class Segments:
         if isinstance(item, Batch):
             part = declared_part(item.layout.decl, self.source.data, item.position, item.end)
             return look_of(entry(self.catalog, item, self.hide, outline), rows_of(part.raw), document)
-        found = gap_entry(self.catalog, item, self.source.data, self.hide, self.source.topic, outline)
+        gap = gap_entry(self.catalog, item, self.source.data, self.hide, self.source.topic, outline)
         if item.batch:
             part = declared_part(item.batch.layout.decl, self.source.data, item.position, item.end)
-            return look_of(found, [Row(GAP_PATH, 0, item.size, 1), *rows_of(part.raw)], document)
-        return look_of(found, [Row(GAP_PATH, 0, item.size, 1)], document)
+            return look_of(gap, [Row(GAP_PATH, 0, item.size, 1), *rows_of(part.raw)], document)
+        return look_of(gap, [Row(GAP_PATH, 0, item.size, 1)], document)
 
     def close(self) -> None:
         """The file is mapped for as long as somebody has it."""

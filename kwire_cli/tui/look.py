@@ -84,19 +84,19 @@ class Turns:
         """A turn of the screen if it gets one soon, and whether it did: it must not stand still while a large frame is
         decoded.
         """
-        found = self._lock.acquire(timeout=WAIT)
+        acquired = self._lock.acquire(timeout=WAIT)
         try:
-            yield found
+            yield acquired
         finally:
-            if found:
+            if acquired:
                 self._lock.release()
 
     def step(self, steps: Iterator[T]) -> T | None:
         """The next of some steps of work, and time for the screen after it; None behind the last."""
         with self._lock:
-            found = next(steps, None)
+            result = next(steps, None)
         time.sleep(LONG_PAUSE if time.monotonic() - self._asked < ACTIVE else PAUSE)
-        return found
+        return result
 
 
 # What the fields of one frame cost, under the paths that they have in its tree.
@@ -104,14 +104,14 @@ class Turns:
 
 def frame_costs(frame: Frame) -> list[Row]:
     """The rows of size, header and body; they add up to the frame's bytes."""
-    found = []
+    costs = []
     counted = 0
     for name, part in frame.parts:
         rows = ledger(part)
         counted += part.stop - part.start
-        found += rows if name == "body" else [replace(row, path=f"{name}.{row.path}") for row in rows]
+        costs += rows if name == "body" else [replace(row, path=f"{name}.{row.path}") for row in rows]
     rest = frame.size - counted
-    return [*found, Row(GAP_PATH, 0, rest, 1)] if rest else found
+    return [*costs, Row(GAP_PATH, 0, rest, 1)] if rest else costs
 
 
 # What is seen of one frame or batch: its fields in the order of the bytes, these bytes, what is odd, and what
@@ -198,29 +198,29 @@ class Look:
     def parents(self) -> list[int]:
         """The number of the node above each; -1 at the top."""
         above: list[int] = []
-        found = []
+        numbers = []
         for number, node in enumerate(self.nodes):
             del above[node.depth :]
-            found.append(above[-1] if above else -1)
+            numbers.append(above[-1] if above else -1)
             above.append(number)
-        return found
+        return numbers
 
     @cached_property
     def has_parts(self) -> list[bool]:
         """A flag for each node that tells whether anything stands below the node."""
-        found = [False] * len(self.nodes)
+        flags = [False] * len(self.nodes)
         for parent in self.parents:
             if parent >= 0:
-                found[parent] = True
-        return found
+                flags[parent] = True
+        return flags
 
     def node_at(self, buffer: int, offset: int) -> int | None:
         """The number of the innermost node with this byte; None where there is none."""
-        found = None
+        innermost = None
         for number, node in enumerate(self.nodes):
             if node.buffer == buffer and node.start <= offset < node.end:
-                found = number
-        return found
+                innermost = number
+        return innermost
 
     def node_of(self, anomaly: dict[str, Any]) -> int | None:
         """The node that an anomaly is about: the one of its path, else the innermost one where it was found."""
@@ -233,8 +233,8 @@ class Look:
 
     def next_of(self, cost_path: str, after: int) -> int | None:
         """The next node with this path in a ledger, from the first on where there is none behind `after`."""
-        found = [number for number, node in enumerate(self.nodes) if node.path and node.cost_path == cost_path]
-        return next((number for number in found if number > after), found[0] if found else None)
+        numbers = [number for number, node in enumerate(self.nodes) if node.path and node.cost_path == cost_path]
+        return next((number for number in numbers if number > after), numbers[0] if numbers else None)
 
     def hex_of(self, node: Node) -> str:
         """Its bytes in hex, stars for those that must not be seen; those that are not there are left away."""
@@ -269,24 +269,30 @@ def look_of(entry: dict[str, Any], costs: list[Row], document: Callable[[], Any]
         del above[depth:]
         path = _path(above[-1] if above else "", name)
         above.append(path)  # of what is no field, and of all below it, None
-        shown = [(text, _STYLES.get(letter, "")) for text, letter in zip(pieces[::2], pieces[1::2], strict=True)]
-        nodes.append(Node(depth, name, kind, buffer, start, value, end, shown, path or ""))
+        segments = [(text, _STYLES.get(letter, "")) for text, letter in zip(pieces[::2], pieces[1::2], strict=True)]
+        nodes.append(Node(depth, name, kind, buffer, start, value, end, segments, path or ""))
     buffers = [
-        Buffer(each["name"], each["at"], each["size"], base64.b64decode(each["data"]), _joined(each["masked"]))
-        for each in entry["buffers"]
+        Buffer(
+            raw_buffer["name"],
+            raw_buffer["at"],
+            raw_buffer["size"],
+            base64.b64decode(raw_buffer["data"]),
+            _joined(raw_buffer["masked"]),
+        )
+        for raw_buffer in entry["buffers"]
     ]
     return Look(nodes, buffers, entry["anomalies"], costs, document, entry.get("leftOut", 0), tuple(notes))
 
 
 def _joined(ranges: list[list[int]]) -> tuple[tuple[int, int], ...]:
     """The same ranges in order, none within another."""
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
-        if found and low <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], high)
+        if merged and low <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], high)
         else:
-            found.append((low, high))
-    return tuple(found)
+            merged.append((low, high))
+    return tuple(merged)
 
 
 def _path(above: str | None, name: str) -> str | None:

@@ -73,17 +73,17 @@ def histogram_lines(row: Integers) -> Iterator[Line]:
     """The values of a field by the bytes that they take as zig-zag and as unsigned varints."""
     yield [(f"{row.message} {row.path}", "name"), (f", {row.type}", "dim")]
     for name, bins in (("packed (zig-zag)", row.signed), ("upacked (unsigned)", row.unsigned)):
-        most = max(each.count for each in bins)
+        most = max(bucket.count for bucket in bins)
         yield [(f"  {name}", "dim")]
-        ranges = [_range(each) for each in bins]
+        ranges = [_range(bucket) for bucket in bins]
         wide, digits = max(map(len, ranges)), len(str(most))
-        for text, each in zip(ranges, bins, strict=True):
-            size = counted(each.bytes, "byte")
+        for text, bucket in zip(ranges, bins, strict=True):
+            size = counted(bucket.bytes, "byte")
             yield [
                 (f"    {text:>{wide}}", ""),
                 (f"  {size:<8}", "dim"),
-                (f"  {each.count:>{digits}}", "number"),
-                (f"  {bar(each.count, most)}".rstrip(), ""),
+                (f"  {bucket.count:>{digits}}", "number"),
+                (f"  {bar(bucket.count, most)}".rstrip(), ""),
             ]
 
 
@@ -127,21 +127,21 @@ def _others(advice: Advice, top: int) -> Iterator[Line]:
 
 
 def _outcome(advice: Advice) -> Iterator[Line]:
-    seen, split = advice.seen, advice.split
+    observations, split = advice.seen, advice.split
     yield [("what pays", "title")]
     yield [
         (f"{counted(len(advice.plan), 'changed field saves', 'changed fields save')} ", ""),
         (f"{advice.saved}", "number"),
-        (f" of {seen.size} bytes", ""),
-        _share(advice.saved, seen.size),
+        (f" of {observations.size} bytes", ""),
+        _share(advice.saved, observations.size),
     ]
-    yield [(f"  in {counted(seen.messages, 'message')}, without headers and size prefixes", "dim")]
-    if seen.irregular:
+    yield [(f"  in {counted(observations.messages, 'message')}, without headers and size prefixes", "dim")]
+    if observations.irregular:
         yield [
             (
                 (
-                    f"  {counted(seen.irregular, 'message')} of them could not be read whole or had anomalies, and "
-                    f"stay as they are"
+                    f"  {counted(observations.irregular, 'message')} of them could not be read whole or had anomalies, "
+                    f"and stay as they are"
                 ),
                 "dim",
             )

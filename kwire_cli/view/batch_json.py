@@ -174,13 +174,13 @@ def line_pieces(
     if not deep:
         yield many_dumps(label | head_json(item) | {"anomalies": [note._asdict() for note in item.notes]})
         return
-    found: list[Anomaly] = [] if notes is None else notes
+    anomalies: list[Anomaly] = [] if notes is None else notes
     yield b'%b,"records":[' % many_dumps(label | head_json(item))[:-2]
     first = True
-    for rows in _rows(item, chosen, found, hide):
+    for rows in _rows(item, chosen, anomalies, hide):
         yield rows[1:] if first else rows
         first = first and not rows
-    yield b'],"anomalies":%b}\n' % many_dumps([note._asdict() for note in (*item.notes, *found)])[:-1]
+    yield b'],"anomalies":%b}\n' % many_dumps([note._asdict() for note in (*item.notes, *anomalies)])[:-1]
 
 
 def numbered(batch: Batch, notes: list[Anomaly]) -> Iterator[list[tuple[int, Record]]]:
@@ -328,14 +328,14 @@ def field_text(reading: RecordsAs) -> Callable[[bytes], Fragment]:
     limits = source_of(b"", limits=reading.limits).limits
 
     def text(data: bytes) -> Fragment:
-        found = quick_field(data, limits)
-        if found is None:
+        encoded = quick_field(data, limits)
+        if encoded is None:
             source = source_of(data, catalog=reading.catalog, limits=limits)
             lines = [
                 b"".join(line_pieces(item, label={}, deep=True, hide=reading.hide))[:-1] for item in read_items(source)
             ]
-            found = b"[%b]" % b",".join(lines)
-        return Fragment(found)
+            encoded = b"[%b]" % b",".join(lines)
+        return Fragment(encoded)
 
     return text
 
@@ -345,9 +345,9 @@ def quick_field(data: bytes, limits: Limits) -> bytes | None:
     pieces = [b"["]
     at, stop = 0, len(data)
     while at < stop:
-        if (found := _sound(data, at, stop)) is None:
+        if (head := _sound(data, at, stop)) is None:
             return None
-        end, numbers = found
+        end, numbers = head
         form = _form(numbers[_ATTRIBUTES], b"", b"", deep=True)
         rows = _record_rows(data, at, end, numbers, limits, form) if form else None
         if not rows:

@@ -113,20 +113,20 @@ def batch_row(item: Batch | Gap) -> Line:
         return gap_row(item)
     batch = item if isinstance(item, Batch) else item.batch
     assert batch is not None  # noqa: S101 - for the type checker
-    shown = head_json(batch)
-    shown["maxTimestamp"] = _time(shown["maxTimestamp"])
+    row = head_json(batch)
+    row["maxTimestamp"] = _time(row["maxTimestamp"])
     odd = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
-    shown["flags"] = _flags(batch)
-    cells = "  ".join(_fit(text_of(shown[name]), name, width) for name, width in BATCH_COLUMNS.items())
-    return [(cells, ""), (f"{' ' if shown['flags'] else ''}{odd}", "warning")]
+    row["flags"] = _flags(batch)
+    cells = "  ".join(_fit(text_of(row[name]), name, width) for name, width in BATCH_COLUMNS.items())
+    return [(cells, ""), (f"{' ' if row['flags'] else ''}{odd}", "warning")]
 
 
 def gap_row(gap: Gap) -> Line:
     """A gap as a line of a table: where it is, and its size."""
-    shown: dict[str, Any] = {"position": gap.position, "size": gap.size}
+    row: dict[str, Any] = {"position": gap.position, "size": gap.size}
     line: Line = [
         (
-            "  ".join(_fit(text_of(shown.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]),
+            "  ".join(_fit(text_of(row.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]),
             "number",
         )
     ]
@@ -144,10 +144,10 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
     headers = ", ".join(
         [f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)]
     )
-    shown = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value, "headers": headers}
+    row = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value, "headers": headers}
     cells = []
     for name, width in RECORD_COLUMNS.items():
-        text = text_of(shown[name])
+        text = text_of(row[name])
         cells.append(_fit(text if len(text) <= _TABLE_TEXT else f"{text[:_TABLE_TEXT]}…", name, width))
     return [("  ".join(cells), "")]
 
@@ -163,14 +163,14 @@ def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
 def batch_cells(item: Batch | Gap) -> list[Any]:
     """The cells of CSV_BATCH."""
     batch = item if isinstance(item, Batch) else item.batch if item.batch and item.batch.has_head else None
-    shown: dict[str, Any] = {}
+    row: dict[str, Any] = {}
     if batch:
         horizon = batch.head.delete_horizon
-        shown = head_json(batch) | {"maxTimestamp": instant(batch.head.max_timestamp)}
-        shown["deleteHorizon"] = None if horizon is None else instant(horizon)
+        row = head_json(batch) | {"maxTimestamp": instant(batch.head.max_timestamp)}
+        row["deleteHorizon"] = None if horizon is None else instant(horizon)
     if not isinstance(item, Batch):
-        shown |= {"position": item.position, "size": item.size, "gap": item.code}
-    return [shown.get(name) for name in CSV_BATCH]
+        row |= {"position": item.position, "size": item.size, "gap": item.code}
+    return [row.get(name) for name in CSV_BATCH]
 
 
 def gap_cells(gap: Gap) -> list[Any]:
@@ -180,16 +180,16 @@ def gap_cells(gap: Gap) -> list[Any]:
 
 def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
     """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
-    shown = record_json(batch, record, 0, [], hide)
-    payload = shown.get("decoded") or shown.get("control")
+    document = record_json(batch, record, 0, [], hide)
+    payload = document.get("decoded") or document.get("control")
     headers = [{"key": name, "value": _cell(data)} for name, data in headers_of(batch, record, hide)]
     cells = {
-        **shown,
+        **document,
         "gap": TRUNCATED if batch.is_cut else None,
         "position": batch.position,
         "timestamp": instant(record.timestamp),
-        "key": _secret(shown["key"]) or _cell(record.key),
-        "value": _secret(shown["value"]) or _cell(record.value),
+        "key": _secret(document["key"]) or _cell(record.key),
+        "value": _secret(document["value"]) or _cell(record.value),
         "headers": _compact(headers) if headers else None,
         "decoded": _compact(payload) if payload else None,
     }

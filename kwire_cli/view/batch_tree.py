@@ -45,9 +45,9 @@ def byte_segments(data: bytes, *, full: bool = False) -> Line:
     """Bytes for eyes: how many, the first of them in hex, and those as text where they are printable."""
     line: Line = [(_bytes(len(data)), "number")]
     if data:
-        shown = data if full else data[:SHOWN_BYTES]
-        more = " …" if len(data) > len(shown) else ""
-        line += [(f" {shown.hex(' ')}{more}", "bytes"), (f"  |{printable(shown)}{more}|", "dim")]
+        excerpt = data if full else data[:SHOWN_BYTES]
+        more = " …" if len(data) > len(excerpt) else ""
+        line += [(f" {excerpt.hex(' ')}{more}", "bytes"), (f"  |{printable(excerpt)}{more}|", "dim")]
     return line
 
 
@@ -129,10 +129,10 @@ def field_lines(data: Any, topic: str | None, reading: RecordsAs, *, full: bool)
         notes: list[Anomaly] = []
         batch = item if isinstance(item, Batch) else item.batch
         records = [*enumerate(batch.records(notes))] if batch else []
-        shown = records if full else records[:SHOWN_RECORDS]
-        yield from tree_lines(item, shown, notes, reading.hide, full=full, pretty=False)
-        if len(shown) < len(records):
-            yield [(f"   … {len(records) - len(shown):,} more records", "dim")]
+        visible = records if full else records[:SHOWN_RECORDS]
+        yield from tree_lines(item, visible, notes, reading.hide, full=full, pretty=False)
+        if len(visible) < len(records):
+            yield [(f"   … {len(records) - len(visible):,} more records", "dim")]
 
 
 def _fields(batch: Batch) -> Iterator[Line]:
@@ -184,8 +184,8 @@ def _record_lines(
     ]
     rows: list[tuple[str, Line, list[str]]] = []
     if payload:
-        for name, shown in payload.to_json(hidden).items():
-            rows.append((name, [(_compact(shown), "text")], _indented(shown) if pretty else []))
+        for name, part in payload.to_json(hidden).items():
+            rows.append((name, [(_compact(part), "text")], _indented(part) if pretty else []))
     if not payload or not payload.known:
         value = record.value
         rows.append(("key", _segments(record.key, hidden=bool(hidden.get("key")), full=full), []))
@@ -213,8 +213,8 @@ def _name(name: str | int) -> str:
     """
     if isinstance(name, str):
         return quoted(name)
-    known = REGISTERED.get(name)
-    return f"{name}{f' {known.name}' if known else ''} ({key_range(name).label})"
+    registered = REGISTERED.get(name)
+    return f"{name}{f' {registered.name}' if registered else ''} ({key_range(name).label})"
 
 
 def _indented(document: Any) -> list[str]:

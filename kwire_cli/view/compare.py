@@ -52,24 +52,24 @@ def form_lines(comparison: Comparison) -> Iterator[Line]:
     """A line a form: bytes, those that are no value, and how many more or fewer than as given."""
     sums = [*comparison.sums.values()]
     several = comparison.given.messages > 1
-    most = max((each.size for each in sums), default=0)
+    most = max((total.size for total in sums), default=0)
     heading = ("form", "version", *(("messages",) if several else ()), "bytes", "overhead", "difference", "", "", "")
-    signs = _padded([_signed(each) for each in sums])
-    shares = _padded([_share(each) for each in sums])
+    signs = _padded([_signed(total) for total in sums])
+    shares = _padded([_share(total) for total in sums])
     rows: list[tuple[Cell, ...]] = []
-    for each, sign, share in zip(sums, signs, shares, strict=True):
-        numbers = (each.size, each.overhead) if each.messages else (None, None)
-        many = (each.messages,) if several else ()
+    for total, sign, share in zip(sums, signs, shares, strict=True):
+        numbers = (total.size, total.overhead) if total.messages else (None, None)
+        many = (total.messages,) if several else ()
         rows.append(
             (
-                each.name,
-                each.version,
+                total.name,
+                total.version,
                 *many,
                 *numbers,
                 sign,
                 share,
-                bar(each.size, most),
-                _remark(each, several=several),
+                bar(total.size, most),
+                _remark(total, several=several),
             )
         )
     yield from grid_lines(heading, rows)
@@ -80,14 +80,14 @@ def loss_lines(comparison: Comparison) -> Iterator[Line]:
     lost: dict[tuple[str, str, str, int], list[str]] = {}
     filled: dict[tuple[str, str], list[str]] = {}
     refused: dict[str, list[str]] = {}
-    for each in comparison.sums.values():
-        for loss in each.lost.values():
+    for total in comparison.sums.values():
+        for loss in total.lost.values():
             kafka = "dropped" if loss.ignorable else "refused"
-            lost.setdefault((loss.path, example(loss.value), kafka, loss.number), []).append(each.name)
-        for fill in each.filled.values():
-            filled.setdefault((fill.path, example(fill.value)), []).append(each.name)
-        for reason in each.refused:
-            refused.setdefault(reason, []).append(each.name)
+            lost.setdefault((loss.path, example(loss.value), kafka, loss.number), []).append(total.name)
+        for fill in total.filled.values():
+            filled.setdefault((fill.path, example(fill.value)), []).append(total.name)
+        for reason in total.refused:
+            refused.setdefault(reason, []).append(total.name)
     if lost:
         yield []
         rows = [(path, number, value, kafka, names_text(names)) for (path, value, kafka, number), names in lost.items()]
@@ -135,13 +135,13 @@ def flexible_lines(comparison: Comparison, headers: int = 0) -> Iterator[Line]:
 
 def field_lines(columns: Mapping[str, Sum]) -> Iterator[Line]:
     """Bytes by field, a column a form; of two also the difference."""
-    paths = {name: each.by_path for name, each in columns.items()}
-    fields = dict.fromkeys(path for found in paths.values() for path in found)
+    paths = {name: total.by_path for name, total in columns.items()}
+    fields = dict.fromkeys(path for costs in paths.values() for path in costs)
     rows: list[list[Cell]] = []
     for path in fields:
-        sizes = [sum(found[path][1:]) if path in found else None for found in paths.values()]
+        sizes = [sum(costs[path][1:]) if path in costs else None for costs in paths.values()]
         rows.append([path, *sizes])
-    rows.append(["all", *(each.size for each in columns.values())])
+    rows.append(["all", *(total.size for total in columns.values())])
     heading = ["field", *columns]
     if len(columns) == 2:
         heading.append("difference")
@@ -159,7 +159,7 @@ def range_lines(rows: Sequence[tuple[dict[str, int], Comparison]]) -> Iterator[L
     cells = [
         (
             *counts.values(),
-            *(each.size if (each := comparison.sums.get(name)) and each.messages else "refused" for name in names),
+            *(total.size if (total := comparison.sums.get(name)) and total.messages else "refused" for name in names),
         )
         for counts, comparison in rows
     ]
@@ -216,18 +216,18 @@ def example(value: Any) -> str:
 def names_text(names: Sequence[str]) -> str:
     """Names of forms, versions that follow one another as a range: `versions 0-3, 7; packed`."""
     spans: list[list[int]] = []
-    others = []
+    unnumbered = []
     for name in names:
         word, _, number = name.partition(" ")
         if word != "version" or not number.isdigit():
-            others.append(name)
+            unnumbered.append(name)
         elif spans and spans[-1][1] == int(number) - 1:
             spans[-1][1] = int(number)
         else:
             spans.append([int(number)] * 2)
     texts = [f"{low}-{high}" if low < high else str(low) for low, high in spans]
     word = "version" if texts == [text for text in texts if text.isdigit()] and len(texts) == 1 else "versions"
-    return "; ".join([f"{word} {', '.join(texts)}"] * bool(texts) + others)
+    return "; ".join([f"{word} {', '.join(texts)}"] * bool(texts) + unnumbered)
 
 
 def _cut(heading: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> Iterator[Line]:
@@ -303,9 +303,9 @@ def lines(forms: RecordForms, headers: HeaderForms | None, made: str | None) -> 
     most = max(price.size for price in forms.prices)
     rows = []
     for price in forms.prices:
-        found = price.to_json(forms.reference(price))
+        row = price.to_json(forms.reference(price))
         numbers = [
-            found[name]
+            row[name]
             for name in ("batches", "bytes", "bytesPerRecord", "overheadPerRecord", "overheadPerBatch", "ratio")
         ]
         rows.append((str(price.batch), price.codec.label, price.form, *numbers, bar(price.size, most)))
@@ -357,16 +357,16 @@ def csv_rows(forms: RecordForms) -> Iterator[Sequence[Any]]:
     """Yield the heading, and a row for each price."""
     yield _COLUMNS
     for price in forms.prices:
-        found = price.to_json(forms.reference(price))
-        yield [found[name] for name in _COLUMNS]
+        row = price.to_json(forms.reference(price))
+        yield [row[name] for name in _COLUMNS]
 
 
 def header_csv_rows(headers: HeaderForms) -> Iterator[Sequence[Any]]:
     """Yield the heading, and a row for each form of headers."""
     yield _HEADER_COLUMNS
     for price in headers.prices:
-        found = price.to_json()
-        yield [found[name] for name in _HEADER_COLUMNS]
+        row = price.to_json()
+        yield [row[name] for name in _HEADER_COLUMNS]
 
 
 def _written(written: Written, made: str | None) -> Iterator[Line]:
@@ -375,8 +375,8 @@ def _written(written: Written, made: str | None) -> Iterator[Line]:
     else:
         count = f"{counted(written.records, 'record')} in {counted(written.batches, 'batch', 'batches')}"
         formats, codecs = (
-            ", ".join(f"{number} {name}" for name, number in found.items())
-            for found in (written.formats, written.compressed)
+            ", ".join(f"{number} {name}" for name, number in counter.items())
+            for counter in (written.formats, written.compressed)
         )
         yield [
             ("records   ", "dim"),
@@ -421,9 +421,9 @@ def _lost(lost: Mapping[str, Counter[str]]) -> Iterator[Line]:
     same: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for form, counts in lost.items():
         same.setdefault(tuple(_counts(counts).items()), []).append(form)
-    for found, names in same.items():
+    for losses, names in same.items():
         yield [(", ".join(names), "name")]
-        for what, count in found:
+        for what, count in losses:
             yield [(f"{count:>8}", "number"), (f"  {what}", "")]
 
 
@@ -432,8 +432,8 @@ def _headers(headers: HeaderForms) -> Iterator[Line]:
     most = max(price.cost for price in headers.prices)
     rows = []
     for price in headers.prices:
-        found = price.to_json()
-        numbers = [found[name] for name in ("bytes", "bytesWithoutHeaders", "headerBytes", "bytesPerHeader")]
+        row = price.to_json()
+        numbers = [row[name] for name in ("bytes", "bytesWithoutHeaders", "headerBytes", "bytesPerHeader")]
         ratio = round(price.cost / shipped, 3) if shipped else None
         rows.append((price.form, *numbers, ratio, bar(price.cost, most), HEADER_FORMS[price.form].says))
     yield []

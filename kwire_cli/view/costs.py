@@ -40,8 +40,8 @@ def report_lines(report: Report, *, messages: str = "messages") -> Iterator[Line
     """The tables of bytes, what compressed records consist of, and what they add up to. `messages` is what one is
     called.
     """
-    for found in report.tables:
-        yield from table_lines(found, messages=messages)
+    for table in report.tables:
+        yield from table_lines(table, messages=messages)
         yield []
     if report.inside:
         yield [("inside compressed records (not in the total)", "title")]
@@ -112,13 +112,13 @@ def record_lines(report: Report, top: int | None = None) -> Iterator[Line]:
         "overhead/batch",
         "overhead %",
     )
-    shown = report.records[:top]
-    rows = [(*[NONE if value is None else str(value) for value in key], *_costs(each.total)) for key, each in shown]
-    if rest := report.records[len(shown) :]:
-        others = Batches()
-        for _, each in rest:
-            others.merge(each.total)
-        rows.append((f"({len(rest)} more)", *[""] * (len(dimensions) - 1), *_costs(others)))
+    listed = report.records[:top]
+    rows = [(*[NONE if value is None else str(value) for value in key], *_costs(group.total)) for key, group in listed]
+    if rest := report.records[len(listed) :]:
+        remaining = Batches()
+        for _, group in rest:
+            remaining.merge(group.total)
+        rows.append((f"({len(rest)} more)", *[""] * (len(dimensions) - 1), *_costs(remaining)))
     yield from grid_lines(heading, rows, DIGITS)
     if sizes.by_records:
         for section in (
@@ -143,52 +143,52 @@ def _plain_bytes(found: Batches) -> int:
 def _costs(found: Batches) -> tuple[Any, ...]:
     records, batches = found.records, found.batches
     whole = _plain_bytes(found)
-    each = (
+    averages = (
         records / batches if batches else None,
         whole / records if records else None,
         found.overhead / records if records else None,
     )
-    return batches, records, *each, found.overhead / batches if batches else None, percent(found.overhead, whole)
+    return batches, records, *averages, found.overhead / batches if batches else None, percent(found.overhead, whole)
 
 
 def _by_size(name: str, buckets: dict[int, Batches]) -> Iterator[Line]:
-    most = max((found.batches for found in buckets.values()), default=0)
+    most = max((total.batches for total in buckets.values()), default=0)
     heading = (name, "batches", "records", "bytes/record", "overhead/record", "overhead %", "batches of this size")
     rows = []
-    for bucket, found in sorted(buckets.items()):
-        batches, records, _, size, overhead, _, share = _costs(found)
-        rows.append((bucket_text(bucket), batches, records, size, overhead, share, bar(found.batches, most)))
+    for bucket, total in sorted(buckets.items()):
+        batches, records, _, size, overhead, _, share = _costs(total)
+        rows.append((bucket_text(bucket), batches, records, size, overhead, share, bar(total.batches, most)))
     yield from grid_lines(heading, rows, DIGITS)
 
 
 def _by_codec(sizes: BatchSizes) -> Iterator[Line]:
     heading = ("codec", "batches", "records", "bytes", "records packed", "unpacked", "ratio")
     rows = []
-    for codec, found in sizes.codecs:
+    for codec, cost in sizes.codecs:
         packed = (
-            (found.packed, found.unpacked, found.unpacked / found.packed if found.packed else None)
-            if found.packed
+            (cost.packed, cost.unpacked, cost.unpacked / cost.packed if cost.packed else None)
+            if cost.packed
             else (None, None, None)
         )
-        rows.append((codec, found.batches, found.records, found.bytes, *packed))
+        rows.append((codec, cost.batches, cost.records, cost.bytes, *packed))
     yield from grid_lines(heading, rows, DIGITS)
 
 
 def _contents(contents: list[Content], total: Batches) -> Iterator[Line]:
     heading = ("in records", "count", "bytes", "mean", "largest", "their lengths", "bytes/record", "share %")
     rows = []
-    for each in contents:
-        whole = each.bytes + each.framing
-        mean = each.bytes / each.count if each.count else None
+    for content in contents:
+        whole = content.bytes + content.framing
+        mean = content.bytes / content.count if content.count else None
         share = percent(whole, _plain_bytes(total))
         rows.append(
             (
-                each.name,
-                each.count,
-                each.bytes,
+                content.name,
+                content.count,
+                content.bytes,
                 mean,
-                each.largest,
-                each.framing,
+                content.largest,
+                content.framing,
                 whole / total.records if total.records else None,
                 share,
             )
@@ -200,19 +200,19 @@ def limit_lines(found: list[Distance]) -> Iterator[Line]:
     """Yield how far the largest of each kind is from its limit, and what the limit counts."""
     heading = ("limit", "counts", "largest", "limit of", "limit %", "", "where")
     rows: list[Any] = []
-    for each in found:
-        source = "" if each.source == "default" else f" ({each.source})"
-        share = 100 * min(each.share, 1e6)
-        note = "OVER" if each.over and each.limit.hard else "beyond" if each.over else ""
+    for distance in found:
+        source = "" if distance.source == "default" else f" ({distance.source})"
+        share = 100 * min(distance.share, 1e6)
+        note = "OVER" if distance.over and distance.limit.hard else "beyond" if distance.over else ""
         rows.append(
             (
-                each.limit.names[0] + source,
-                each.limit.short,
-                each.seen.size,
-                each.bytes,
+                distance.limit.names[0] + source,
+                distance.limit.short,
+                distance.seen.size,
+                distance.bytes,
                 share,
                 note,
-                where_text(each.seen.where),
+                where_text(distance.seen.where),
             )
         )
     yield from grid_lines(heading, rows, DIGITS)
@@ -342,11 +342,11 @@ def batching_lines(outcome: Outcome, top: int | None = None) -> Iterator[Line]:
         "wire bytes",
         "",
     )
-    most = max(total.sent.batches, *(made.batches for made in total.made.values()))
+    most = max(total.sent.batches, *(trial.batches for trial in total.made.values()))
     rows = [("as sent", "", *_numbers(total, total.sent, most, None))]
     rows += [
-        (str(setting.linger), setting.batch_size, *_numbers(total, made, most, setting))
-        for setting, made in _different(total)
+        (str(setting.linger), setting.batch_size, *_numbers(total, trial, most, setting))
+        for setting, trial in _different(total)
     ]
     yield from grid_lines(heading, rows, BATCHING_DIGITS)
     if total.packed:
@@ -385,22 +385,22 @@ def batching_lines(outcome: Outcome, top: int | None = None) -> Iterator[Line]:
 def _different(tried: Tried) -> Iterator[tuple[Setting, Made]]:
     """The pairs but for those that make of the records what a smaller batch.size makes too."""
     before: tuple[int, Made] | None = None
-    for setting, made in tried.made.items():
-        if before is None or before != (setting.linger, made):
-            yield setting, made
-        before = setting.linger, made
+    for setting, trial in tried.made.items():
+        if before is None or before != (setting.linger, trial):
+            yield setting, trial
+        before = setting.linger, trial
 
 
 def _numbers(tried: Tried, made: Made, most: int, setting: Setting | None) -> tuple[Any, ...]:
     records, overhead = tried.records, made.bytes - tried.payload
-    each = (
+    cells = (
         made.batches,
         records / made.batches if made.batches else None,
         overhead / records if records else None,
         made.bytes,
     )
     saved, waited = (tried.saved(made), made.waited / records) if setting else (None, None)
-    return *each, saved, waited, round(made.wire), bar(made.batches, most)
+    return *cells, saved, waited, round(made.wire), bar(made.batches, most)
 
 
 def _producers(producers: list[Tried], top: int | None) -> Iterator[Line]:
@@ -423,8 +423,8 @@ def _producers(producers: list[Tried], top: int | None) -> Iterator[Line]:
         if tried.best is None:
             rows.append((*row, None, None, None, 0, None))
             continue
-        made = tried.made[tried.best]
-        rows.append((*row, *tried.best, made.batches, tried.saved(made), made.waited / tried.records))
+        trial = tried.made[tried.best]
+        rows.append((*row, *tried.best, trial.batches, tried.saved(trial), trial.waited / tried.records))
     yield from grid_lines(heading, rows, BATCHING_DIGITS)
     if len(rows) < len(producers):
         yield [(f"({len(producers) - len(rows)} more)", "dim")]

@@ -345,16 +345,16 @@ _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF), "\
 
 def break_lines(found: Sequence[Break]) -> Iterator[Line]:
     """Each with its place, severity, rule, path and versions; below it what either side does."""
-    for each in found:
-        place = f"{each.file}:{each.line}:{each.column}" if each.file else ""
+    for finding in found:
+        place = f"{finding.file}:{finding.line}:{finding.column}" if finding.file else ""
         what = [
             (f"{place}: ", "name"),
-            (f"{each.severity} {each.rule}", _STYLES[each.severity]),
-            (f" {_where(each)}: ", "dim"),
-            (each.what, ""),
+            (f"{finding.severity} {finding.rule}", _STYLES[finding.severity]),
+            (f" {_where(finding)}: ", "dim"),
+            (finding.what, ""),
         ]
         yield without_control(what)
-        for who, does in _directions(each):
+        for who, does in _directions(finding):
             yield [(f"    {who} ", "dim"), (does, "")]
 
 
@@ -375,17 +375,17 @@ def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
     from xml.sax.saxutils import escape, quoteattr  # noqa: PLC0415 - for this format only
 
     by_message: dict[str, list[Break]] = {name: [] for name in messages}
-    for each in found:
-        by_message.setdefault(each.message, []).append(each)
+    for finding in found:
+        by_message.setdefault(finding.message, []).append(finding)
     out = ['<?xml version="1.0" encoding="UTF-8"?>']
     out.append(f'<testsuites tests="{len(by_message)}" failures="{len(found)}">')
     out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(found)}" errors="0">')
     for name, own in by_message.items():
         file = f" file={quoteattr(own[0].file.translate(_CONTROL))}" if own and own[0].file else ""
         out.append(f'    <testcase classname="definitions" name={quoteattr(name.translate(_CONTROL))}{file}>')
-        for each in own:
-            about = f"type={quoteattr(each.rule)} message={quoteattr(_sentence(each).translate(_CONTROL))}"
-            out.append(f"      <failure {about}>{escape(_explained(each).translate(_CONTROL))}</failure>")
+        for finding in own:
+            about = f"type={quoteattr(finding.rule)} message={quoteattr(_sentence(finding).translate(_CONTROL))}"
+            out.append(f"      <failure {about}>{escape(_explained(finding).translate(_CONTROL))}</failure>")
         out.append("    </testcase>")
     return "\n".join([*out, "  </testsuite>", "</testsuites>"])
 
@@ -394,15 +394,15 @@ def github_lines(found: Sequence[Break]) -> Iterator[str]:
     """Workflow commands, which GitHub shows at their lines in a pull request: errors, warnings for what concerns
     source, notices for advice.
     """
-    for each in found:
+    for finding in found:
         about = {
-            "file": each.file or "",
-            "line": str(each.line),
-            "col": str(each.column),
-            "title": f"{each.rule} ({each.severity})",
+            "file": finding.file or "",
+            "line": str(finding.line),
+            "col": str(finding.column),
+            "title": f"{finding.rule} ({finding.severity})",
         }
         properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in about.items() if value)
-        yield f"::{_COMMANDS[each.severity]} {properties}::{_escaped(_explained(each), '')}"
+        yield f"::{_COMMANDS[finding.severity]} {properties}::{_escaped(_explained(finding), '')}"
 
 
 def _where(each: Break) -> str:

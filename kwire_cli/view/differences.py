@@ -40,12 +40,12 @@ def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = F
 
     `full` shows all differences, and long values whole.
     """
-    own = [each for each in comparison.differences if not each.layout]
-    for each in own if full else own[:MOST_SHOWN]:
-        yield from _lines(catalog, each, full=full)
+    own = [difference for difference in comparison.differences if not difference.layout]
+    for difference in own if full else own[:MOST_SHOWN]:
+        yield from _lines(catalog, difference, full=full)
     if len(own) > MOST_SHOWN and not full:
         yield [(f"… {len(own) - MOST_SHOWN:,} more differences; --full shows all", "dim")]
-    layout = [each for each in comparison.differences if each.layout]
+    layout = [difference for difference in comparison.differences if difference.layout]
     if layout:
         yield [("fields of one version alone", "title")]
         yield from _by_field(catalog, layout, full=full)
@@ -122,20 +122,20 @@ def _lines(catalog: Catalog, each: Difference, *, full: bool) -> Iterator[Line]:
 def _by_field(catalog: Catalog, differences: list[Difference], *, full: bool) -> Iterator[Line]:
     """Fields that one version lacks: a line for each field and value that it has somewhere."""
     rows: dict[tuple[str, str], list[Difference]] = {}
-    for each in differences:
-        rows.setdefault((each.kind, each.at.field), []).append(each)
-    for (kind, field), found in rows.items():
-        sides = [side for each in found if (side := each.a or each.b)]
+    for difference in differences:
+        rows.setdefault((difference.kind, difference.at.field), []).append(difference)
+    for (kind, field), group in rows.items():
+        sides = [side for difference in group if (side := difference.a or difference.b)]
         size = sum(side.size or 0 for side in sides)
         alike = all(side.value == sides[0].value for side in sides)
-        shown = [(": ", "dim"), *_value(catalog, sides[0], full=full)] if alike else [(": several values", "dim")]
+        segments = [(": ", "dim"), *_value(catalog, sides[0], full=full)] if alike else [(": several values", "dim")]
         sign = ("- ", "warning") if kind == "removed" else ("+ ", "text")
         yield [
             sign,
             (escaped(field), "name"),
-            *shown,
-            (f"  {_times(len(found))}{counted(size, 'byte')}", "dim"),
-            (f"  {found[0].detail}", "meaning"),
+            *segments,
+            (f"  {_times(len(group))}{counted(size, 'byte')}", "dim"),
+            (f"  {group[0].detail}", "meaning"),
         ]
 
 
@@ -158,8 +158,8 @@ def _json(value: Any, *, full: bool) -> Line:
 def _raw(side: Side, *, full: bool) -> Line:
     if side.raw is None:
         return [("left out" if side.offset is None else "redacted", "null")]
-    shown = side.raw if full else side.raw[:SHOWN_BYTES]
-    return [(shown.hex(" "), "bytes"), (" …" if len(shown) < len(side.raw) else "", "dim")]
+    excerpt = side.raw if full else side.raw[:SHOWN_BYTES]
+    return [(excerpt.hex(" "), "bytes"), (" …" if len(excerpt) < len(side.raw) else "", "dim")]
 
 
 def _place(side: Side | None) -> str:
@@ -197,12 +197,12 @@ def partition_lines(comparison: PartitionsComparison, a: str, b: str) -> Iterato
         yield [(f"   {first.detail}", "")]
     for letter, side in (("a", first.a), ("b", first.b)):
         yield [(f"   {letter}: ", "name"), (_side(side), "number" if side else "null")]
-    others = [each for each in comparison.differences if each is not first]
-    if others:
+    remaining = [difference for difference in comparison.differences if difference is not first]
+    if remaining:
         yield [("others", "title")]
-    for each in others[:MOST_BATCHES]:
-        yield _short(each)
-    if (more := sum(comparison.counts.values()) - 1 - len(others[:MOST_BATCHES])) > 0:
+    for difference in remaining[:MOST_BATCHES]:
+        yield _short(difference)
+    if (more := sum(comparison.counts.values()) - 1 - len(remaining[:MOST_BATCHES])) > 0:
         yield [(f"   … {more} more", "dim")]
 
 

@@ -118,10 +118,10 @@ def part_lines(
             ]
             yield from byte_rows(decoded.data, item.start, records.start, size, style, rows, masked_from=None)
             secret_gap = reading.hide is not None and reading.hide.gap(reading.topic(topic) if topic else None)
-            for each in reading.items(decoded.data, topic, records.start, records.stop):
-                yield from batch_hex_lines(catalog, each, reading.hide, deep=True, rows=rows)
-                if not isinstance(each, Batch) and not each.batch:
-                    yield from _gap(decoded.data, each.position, each.end, rows, secret=secret_gap)
+            for entry in reading.items(decoded.data, topic, records.start, records.stop):
+                yield from batch_hex_lines(catalog, entry, reading.hide, deep=True, rows=rows)
+                if not isinstance(entry, Batch) and not entry.batch:
+                    yield from _gap(decoded.data, entry.position, entry.end, rows, secret=secret_gap)
             gap = None if records.is_cut else gap
             continue
         if item.span < 0 or not item.whole:
@@ -150,8 +150,8 @@ def _note(catalog: Catalog, item: Item, decoded: Decoded, form: Form) -> Line:
     if leaf.kind in {"count", "presence", "tag-count"}:
         names = {"count": "elements", "presence": "presence", "tag-count": "tagged fields"}
         value = leaf_value(item, tree)
-        shown = "null" if leaf.kind == "count" and value < 0 else str(value)
-        return [(f" {names[leaf.kind]} = ", "dim"), (shown, "number")]
+        count_text = "null" if leaf.kind == "count" and value < 0 else str(value)
+        return [(f" {names[leaf.kind]} = ", "dim"), (count_text, "number")]
     if leaf.kind == "tag-header":
         return [(f" {_tag_header(item, decoded)}", "dim")]
     if leaf.kind == "unknown-tag":
@@ -174,14 +174,14 @@ def byte_rows(
             yield [(" " * 10, "dim"), (f"… {end - at} more bytes", "dim")]
             return
         raw = bytes(data[at : min(at + WIDTH, end)])
-        seen = raw if masked_from is None else raw[: max(masked_from - at, 0)]
-        masked = len(raw) - len(seen)
+        visible = raw if masked_from is None else raw[: max(masked_from - at, 0)]
+        masked = len(raw) - len(visible)
         cells = (
-            " ".join([seen.hex(" "), *["**"] * masked])
-            if masked and seen
-            else seen.hex(" ") or " ".join(["**"] * masked)
+            " ".join([visible.hex(" "), *["**"] * masked])
+            if masked and visible
+            else visible.hex(" ") or " ".join(["**"] * masked)
         )
-        text = printable(seen) + "*" * masked
+        text = printable(visible) + "*" * masked
         line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<{WIDTH * 3 - 1}}", style), (f"  {text:<{WIDTH}}", style)]
         yield [*line, ("  ", "dim"), *note] if number == 0 else line
 
@@ -238,8 +238,8 @@ def batch_hex_lines(
 
 def _batch_lines(catalog: Catalog, item: Batch, hide: Hide | None, *, deep: bool, rows: int | None) -> Iterator[Line]:
     part = declared_part(item.layout.decl, item.source.data, item.position, item.end)
-    found = hide if hide and hide.batch(item) else None
-    yield from part_lines(catalog, part, found.spans(part.tree) if found else frozenset(), "", rows)
+    redaction = hide if hide and hide.batch(item) else None
+    yield from part_lines(catalog, part, redaction.spans(part.tree) if redaction else frozenset(), "", rows)
     notes = item.anomalies if deep else item.notes
     if deep and item.layout.name == "v2" and item.head.codec and item.size >= item.layout.head.size:
         from kwire_cli.records.v2 import area_of  # noqa: PLC0415 - most are not compressed
@@ -247,7 +247,7 @@ def _batch_lines(catalog: Catalog, item: Batch, hide: Hide | None, *, deep: bool
         area = area_of(item, [])
         yield [("decompressed: ", "dim"), (f"{len(area.data)} bytes", "number")]
         inner = declared_part(v2.RECORDS, area.data, 0, len(area.data))
-        yield from part_lines(catalog, inner, found.spans(inner.tree) if found else frozenset(), "", rows)
+        yield from part_lines(catalog, inner, redaction.spans(inner.tree) if redaction else frozenset(), "", rows)
     yield from anomaly_lines(notes)
 
 
@@ -303,16 +303,16 @@ def _where(line: Captured) -> Line:
 
 
 def _other(line: Captured) -> Line:
-    seen = line.seen
-    size = f"{seen.size} byte{'' if seen.size == 1 else 's'}"
+    event = line.seen
+    size = f"{event.size} byte{'' if event.size == 1 else 's'}"
     if line.kind == "sasl-token":
-        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" {redacted(seen.size)}", "secret")]
+        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" {redacted(event.size)}", "secret")]
     if line.kind == "not-kafka":
         out: Line = [
             (f"frame {line.number}: ", "dim"),
-            (f"not Kafka: {seen.protocol or 'unknown'}", "warning"),
+            (f"not Kafka: {event.protocol or 'unknown'}", "warning"),
             (f", {size}", "dim"),
         ]
-        out += [(f": {', '.join(seen.content)}", "text")] if seen.content else []
-        return [*out, (f"; not decrypted: {seen.reason}", "warning")] if seen.reason else out
+        out += [(f": {', '.join(event.content)}", "text")] if event.content else []
+        return [*out, (f"; not decrypted: {event.reason}", "warning")] if event.reason else out
     return [(f"frame {line.number}: ", "dim"), (f"gap: {line.code}", "warning"), (f", {size}", "dim")]

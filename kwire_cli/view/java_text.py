@@ -70,10 +70,10 @@ def jackson(document: Any) -> str:
 
 
 def _string(text: str) -> str:
-    shown = json.dumps(text, ensure_ascii=False)
+    quoted = json.dumps(text, ensure_ascii=False)
     # Jackson writes the digits of control characters in capitals.
     return (
-        _ESCAPES.sub(lambda found: "\\u" + found[0][2:].upper() if found[0][1] == "u" else found[0], shown)
-        if "\\u" in shown
-        else shown
+        _ESCAPES.sub(lambda found: "\\u" + found[0][2:].upper() if found[0][1] == "u" else found[0], quoted)
+        if "\\u" in quoted
+        else quoted
     )

@@ -51,7 +51,7 @@ def line_dumps(
     body = _body(line, plain, topics, records, hide, field_text) if plain else None
     if plain is None or body is None:
         return many_dumps(line.to_json(records=records, hide=hide))
-    seen, request, time = line.seen, line.request, line.time
+    event, request, time = line.seen, line.request, line.time
     after = f',"requestFrame":{request.number}' if request else ""
     if request and (latency := line.latency) is not None:
         after += (
@@ -60,12 +60,12 @@ def line_dumps(
     if topics:
         after += f',"topics":[{",".join(map(encode_basestring, topics))}]'
     when = f'"{time}"' if time else "null"
-    origin, packet, labels = line.origin, seen.packet, ""
+    origin, packet, labels = line.origin, event.packet, ""
     if origin.several or origin.capture is not None:
         file, packet = line.where  # type: ignore[assignment] # a packet that is known has a number
         labels = "".join(f'"{name}":{encode_basestring(text or "")},' for name, text in origin.labels(file).items())
     place = f'"src":"{line.src}","dst":"{line.dst}","stream":{line.stream},"packet":{packet}'
-    frame = plain.tail.form % (seen.size, plain.correlation_id)
+    frame = plain.tail.form % (event.size, plain.correlation_id)
     before = f'{{{labels}"frame":{line.number},"time":{when},{place},{frame},"body":'
     return b"".join((before.encode(), body, f',"anomalies":[]{after}}}\n'.encode()))
 

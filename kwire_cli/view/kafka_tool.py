@@ -63,17 +63,17 @@ class Trouble:
         for path, pairs in self.mismatches.items():
             yield f"Mismatches in :{path}"
             yield from (
-                f"  Index offset: {at}, log offset: {found}" for at, found in sorted(pairs.items(), reverse=True)
+                f"  Index offset: {at}, log offset: {logged}" for at, logged in sorted(pairs.items(), reverse=True)
             )
         for path, times in self.timestamps.items():
             yield f"Found timestamp mismatch in :{path}"
-            yield from (f"  Index timestamp: {at}, log timestamp: {found}" for at, found in times)
+            yield from (f"  Index timestamp: {at}, log timestamp: {logged}" for at, logged in times)
         for path, times in self.out_of_order.items():
             yield f"Found out of order timestamp in :{path}"
             yield from (f"  Index timestamp: {at}, Previously indexed timestamp: {before}" for at, before in times)
         for offsets in self.not_found.values():
             yield "The following indexed offsets are not found in the log."
-            yield from (f"Indexed offset: {at}, found log offset: {found}" for at, found in offsets)
+            yield from (f"Indexed offset: {at}, found log offset: {logged}" for at, logged in offsets)
         for path, pairs in self.not_consecutive.items():
             yield f"Non-consecutive offsets in {path}"
             yield from (f"  {before} is followed by {after}" for before, after in sorted(pairs.items()))
@@ -210,24 +210,24 @@ def _control(batch: Batch, record: Record) -> str:
 
 def _decoded(batch: Batch, record: Record, hide: Hide | None) -> str:
     """Key and value of a record in one of Kafka's own topics, as the decoder for this topic has them."""
-    found = payload_of(batch, record)
-    if not found or not found.record:
+    payloads = payload_of(batch, record)
+    if not payloads or not payloads.record:
         return ""
-    payload, topic = found.record, batch.source.topic or ""
-    shown = payload.to_json(hidden=hide.record(batch, payload) if hide else {})
+    payload, topic = payloads.record, batch.source.topic or ""
+    document = payload.to_json(hidden=hide.record(batch, payload) if hide else {})
     for name, part in (("key", payload.key), ("value", payload.value)):
         if part and part.body:
-            shown[name]["data"] = _as_declared(shown[name]["data"], part.body.spec)
+            document[name]["data"] = _as_declared(document[name]["data"], part.body.spec)
     if topic in FRAMED:
         if payload.value and payload.value.exact:
-            return f" payload: {jackson(shown['value'])}"
+            return f" payload: {jackson(document['value'])}"
         return f" payload: Error at {record.offset}, skipping. {_reason(payload)}"
     key = payload.key
     if key and key.type and (key.body is None or (COORDINATORS[topic], int(key.type)) in RETIRED):
         return f" key: Unknown record type {key.type} at offset {record.offset}, skipping."
     if not _whole(key) or (payload.value and not _whole(payload.value)):
         return f" key: Error at offset {record.offset}, skipping. {_reason(payload)}"
-    return f" key: {jackson(shown['key'])} payload: {jackson(shown['value']) if payload.value else '<DELETE>'}"
+    return f" key: {jackson(document['key'])} payload: {jackson(document['value']) if payload.value else '<DELETE>'}"
 
 
 def _as_declared(
@@ -237,12 +237,12 @@ def _as_declared(
     write it.
     """
     out = {}
-    for each in spec.fields if fields is None else fields:
-        name = each.json_name
+    for field_spec in spec.fields if fields is None else fields:
+        name = field_spec.json_name
         if name not in data:
             continue
         value = data[name]
-        if inner := spec.struct_fields(each):
+        if inner := spec.struct_fields(field_spec):
             if isinstance(value, dict):
                 value = _as_declared(value, spec, inner)
             elif isinstance(value, list):
@@ -286,11 +286,11 @@ def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Call
     elif kind is Kind.TIME_INDEX:
         yield from _time_index(path, contents, trouble)
     elif kind is Kind.TRANSACTION_INDEX:
-        for each in contents.entries:
+        for entry in contents.entries:
             yield (
-                f"version: {each.version} producerId: {each.producer_id} firstOffset: {each.first_offset} "
-                f"lastOffset: {each.last_offset}"
-                f" lastStableOffset: {each.last_stable_offset}"
+                f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
+                f"lastOffset: {entry.last_offset}"
+                f" lastStableOffset: {entry.last_stable_offset}"
             )
     else:
         yield from _snapshot(contents, note)
@@ -307,7 +307,7 @@ def _offset_index(path: Place, label: str, contents: Contents[OffsetEntry], trou
         if number and entry.offset == base:
             return
         if source:
-            last = next((each.last_offset for each in _shallow(source, entry.position)), _NO_OFFSET)
+            last = next((batch.last_offset for batch in _shallow(source, entry.position)), _NO_OFFSET)
             if last != entry.offset:
                 trouble.mismatches.setdefault(str(path.absolute()), {})[entry.offset] = last
         yield f"offset: {entry.offset} position: {entry.position}"
@@ -354,17 +354,17 @@ class _Log:
         self._positions, self._offsets = array("q"), array("q")
         self._times: dict[int, int] = {}
         highest = -(1 << 63)
-        for each in _shallow(source, 0):
-            highest = max(highest, each.last_offset)
-            self._positions.append(each.position)
+        for batch in _shallow(source, 0):
+            highest = max(highest, batch.last_offset)
+            self._positions.append(batch.position)
             self._offsets.append(highest)
 
     def first_from(self, offset: int) -> _Shallow | None:
         """The first batch with this offset or a later one, from where the index sends those who look for it."""
         at = bisect_right(self._index, offset, key=lambda each: each.offset) - 1
         start = bisect_left(self._positions, self._index[at].position) if at >= 0 else 0
-        found = max(start, bisect_left(self._offsets, offset))
-        return next(_shallow(self._source, self._positions[found])) if found < len(self._positions) else None
+        number = max(start, bisect_left(self._offsets, offset))
+        return next(_shallow(self._source, self._positions[number])) if number < len(self._positions) else None
 
     def largest_time(self, batch: _Shallow) -> int:
         """The largest timestamp of its records; -1 without any."""

@@ -176,8 +176,8 @@ def _described(row: FileRow, *, place: bool = True) -> Line:
         return [*line, (text_of(row["name"]), "name"), (": ", "dim"), (_text(row["value"]), "text")]
     for number, name in enumerate(list(row)[1:]):
         line += [(", " if number else "", "dim"), (name, "name"), (f" {_text(row[name])}", "number")]
-        if name == "timestamp" and (shown := moment(row[name])):
-            line.append((f" {shown}", "meaning"))
+        if name == "timestamp" and (date := moment(row[name])):
+            line.append((f" {date}", "meaning"))
     return line
 
 
@@ -244,10 +244,10 @@ def state_table_lines(answer: Answer, *, hide: Hide | None) -> Iterator[Line]:
         (log, [list(map(text_of, cells)) for row in rows for cells in cells_of(row)])
         for log, rows in answer.by_log(hide=hide)
     ]
-    shown = [cells for _, table in logs for cells in table]
-    if columns[-1] == "notes" and not any(cells[-1] for cells in shown):
+    table_rows = [cells for _, table in logs for cells in table]
+    if columns[-1] == "notes" and not any(cells[-1] for cells in table_rows):
         columns, logs = columns[:-1], [(log, [cells[:-1] for cells in table]) for log, table in logs]
-    widths = [min(MOST_WIDE, max(len(cells[at]) for cells in (columns, *shown))) for at in range(len(columns))]
+    widths = [min(MOST_WIDE, max(len(cells[at]) for cells in (columns, *table_rows))) for at in range(len(columns))]
     for number, (log, table) in enumerate(logs):
         if number and table:
             yield []
@@ -270,11 +270,11 @@ def _log_lines(log: FileRow) -> Iterator[Line]:
 
 def _table(columns: Shown, table: list[list[str]], widths: list[int]) -> Iterator[Line]:
     for number, cells in enumerate([list(columns), *table]):
-        shown = [
+        padded = [
             f"{cell:>{width}}" if name in _NUMBERS else f"{cell:<{width}}"
             for cell, name, width in zip(cells, columns, widths, strict=True)
         ]
-        yield Cells([("  ".join(shown).rstrip(), "" if number else "dim")], cells, heads=not number, texts=cells)
+        yield Cells([("  ".join(padded).rstrip(), "" if number else "dim")], cells, heads=not number, texts=cells)
 
 
 def _unnamed(row: FileRow) -> FileRow:
@@ -284,10 +284,10 @@ def _unnamed(row: FileRow) -> FileRow:
 
 
 def _inside(value: FileRow, margin: str) -> Iterator[Line]:
-    for number, (name, each) in enumerate(value.items()):
+    for number, (name, child) in enumerate(value.items()):
         last = number == len(value) - 1
         branch, below = (margin + ("└─ " if last else "├─ "), margin + ("   " if last else "│  "))
-        yield from _field(name, each, branch, below)
+        yield from _field(name, child, branch, below)
 
 
 def _field(name: str, value: Any, branch: str, below: str) -> Iterator[Line]:
@@ -295,26 +295,26 @@ def _field(name: str, value: Any, branch: str, below: str) -> Iterator[Line]:
     if isinstance(value, dict) and value and not _flat(value):
         yield head[:2]
         yield from _inside(value, below)
-    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+    elif isinstance(value, list) and any(isinstance(element, dict) for element in value):
         yield [*head, (counted(len(value), "element"), "dim")]
-        yield from _inside({f"[{number}]": each for number, each in enumerate(value)}, below)
+        yield from _inside({f"[{number}]": element for number, element in enumerate(value)}, below)
     else:
         yield [*head, *_one(name, value)]
 
 
 def _flat(value: FileRow) -> bool:
     """Return whether a value fits on a line: a few fields, without nested values."""
-    return len(value) <= 10 and all(not isinstance(each, dict | list) or not each for each in value.values())
+    return len(value) <= 10 and all(not isinstance(child, dict | list) or not child for child in value.values())
 
 
 def _one(name: str, value: Any) -> Line:
     if isinstance(value, dict):
         out: Line = []
-        for key, each in value.items():
-            out += [(", " if out else "", "dim"), (f"{key} ", "name"), *_one(key, each)]
+        for key, element in value.items():
+            out += [(", " if out else "", "dim"), (f"{key} ", "name"), *_one(key, element)]
         return out or [("{}", "dim")]
     if isinstance(value, list):
-        return [(f"[{', '.join(_scalar(each) for each in value)}]", "number")]
+        return [(f"[{', '.join(_scalar(element) for element in value)}]", "number")]
     style = "null" if value is None else "text" if isinstance(value, str) else "number"
     if isinstance(value, str) and value.startswith("<redacted "):
         style = "secret"
@@ -334,19 +334,19 @@ def _of_group(row: FileRow) -> Iterator[Shown]:
     if row["kind"] != "group":
         return
     head = row["group"], row["type"], row["state"]
-    lines = [("", each) for each in row["offsets"]] + [
-        (f"pending, producer {each['producerId']}", each) for each in row.get("pendingOffsets", ())
+    lines = [("", commit) for commit in row["offsets"]] + [
+        (f"pending, producer {commit['producerId']}", commit) for commit in row.get("pendingOffsets", ())
     ]
-    for note, each in lines:
-        date = moment(each["commitTimestamp"]) or each["commitTimestamp"]
+    for note, commit in lines:
+        date = moment(commit["commitTimestamp"]) or commit["commitTimestamp"]
         yield (
             *head,
-            each["topic"],
-            each["partition"],
-            each["offset"],
-            each.get("leaderEpoch", -1),
+            commit["topic"],
+            commit["partition"],
+            commit["offset"],
+            commit.get("leaderEpoch", -1),
             date,
-            each["metadata"],
+            commit["metadata"],
             note,
         )
     if not lines:
@@ -357,7 +357,7 @@ def _of_transaction(row: FileRow) -> Iterator[Shown]:
     if row["kind"] != "transaction":
         return
     partitions = [
-        f"{each['topic']}-{number}" for each in row["transactionPartitions"] or () for number in each["partitionIds"]
+        f"{entry['topic']}-{number}" for entry in row["transactionPartitions"] or () for number in entry["partitionIds"]
     ]
     updated = row["transactionLastUpdateTimestampMs"]
     head = row["transactionalId"], row["state"], row["producerId"], row["producerEpoch"], row["transactionTimeoutMs"]
@@ -368,8 +368,8 @@ def _of_share(row: FileRow) -> Iterator[Shown]:
     if row["kind"] != "sharePartition":
         return
     batches = [
-        f"{each['firstOffset']}-{each['lastOffset']} {each['state']} x{each['deliveryCount']}"
-        for each in row["stateBatches"]
+        f"{batch['firstOffset']}-{batch['lastOffset']} {batch['state']} x{batch['deliveryCount']}"
+        for batch in row["stateBatches"]
     ]
     yield (
         row["groupId"],
@@ -385,13 +385,13 @@ def _of_share(row: FileRow) -> Iterator[Shown]:
 def _of_image(row: FileRow) -> Iterator[Shown]:
     kind = row["kind"]
     if kind == "topic":
-        for each in row["partitions"]:
-            elr = f", elr {_list(each['eligibleLeaderReplicas'])}" if each["eligibleLeaderReplicas"] else ""
+        for partition in row["partitions"]:
+            elr = f", elr {_list(partition['eligibleLeaderReplicas'])}" if partition["eligibleLeaderReplicas"] else ""
             said = (
-                f"leader {each['leader']} epoch {each['leaderEpoch']}, replicas {_list(each['replicas'])}, isr "
-                f"{_list(each['isr'])}{elr}"
+                f"leader {partition['leader']} epoch {partition['leaderEpoch']}, "
+                f"replicas {_list(partition['replicas'])}, isr {_list(partition['isr'])}{elr}"
             )
-            yield "partition", f"{row['name'] or row['topicId']}-{each['partition']}", said
+            yield "partition", f"{row['name'] or row['topicId']}-{partition['partition']}", said
     elif kind == "configs":
         for name, value in row["configs"].items():
             yield "config", f"{row['resourceType']} {row['resourceName'] or '(default)'}", f"{name}={value}"

@@ -165,12 +165,12 @@ def plain_rows(columns: Sequence[str], widths: Sequence[int] | None = None) -> C
     """
     if not all(ALIASES.get(name, name) in COLUMNS for name in columns):
         return None
-    made = [_plain_cell(name) for name in columns]
-    each = zip(columns, widths or widths_of(columns), strict=True)
-    form = "  ".join(f"%{'' if name in NUMBERS else '-'}{width}s" for name, width in each)
+    cell_makers = [_plain_cell(name) for name in columns]
+    pairs = zip(columns, widths or widths_of(columns), strict=True)
+    form = "  ".join(f"%{'' if name in NUMBERS else '-'}{width}s" for name, width in pairs)
 
     def line_of(line: Captured) -> str:
-        return (form % tuple([cell(line) for cell in made])).rstrip()
+        return (form % tuple([cell(line) for cell in cell_makers])).rstrip()
 
     def usual(line: Captured) -> str:
         plain = line.seen.plain
@@ -181,7 +181,7 @@ def plain_rows(columns: Sequence[str], widths: Sequence[int] | None = None) -> C
 
 def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
     """The cells of TABLE, of a frame without ado: the same as `_plain_cell` gives one by one."""
-    layout, seen, time, latency = plain.layout, line.seen, line.time, line.latency
+    layout, event, time, latency = plain.layout, line.seen, line.time, line.latency
     client, topics, errors = line.client_id, line.topics, line.errors
     return (
         line.number,
@@ -194,7 +194,7 @@ def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
         plain.correlation_id,
         text_of(client) if client else "",
         text_of(topics) if topics else "",
-        seen.size,
+        event.size,
         "" if latency is None else f"{latency * 1000:.3f}ms",
         text_of(errors) if errors else "",
     )
@@ -202,12 +202,12 @@ def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
 
 def _plain_cell(name: str) -> Callable[[Captured], Any]:
     column = COLUMNS[ALIASES.get(name, name)]
-    shown = _SHOWN.get(name, text_of)
+    formatter = _SHOWN.get(name, text_of)
     if name == "api":
         return lambda line: column(line) or _no_api(line)
     if name in _NEVER_ODD:
         return column
-    return lambda line: "" if (value := column(line)) is None else shown(value)
+    return lambda line: "" if (value := column(line)) is None else formatter(value)
 
 
 def _no_api(line: Captured) -> str:
@@ -338,9 +338,9 @@ def json_value(value: Any) -> Any:
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dict):
-        return {str(name): json_value(each) for name, each in value.items()}
+        return {str(name): json_value(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [json_value(each) for each in value]
+        return [json_value(element) for element in value]
     return str(value)
 
 
@@ -409,5 +409,5 @@ ROW_TEXTS: dict[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
 
 def cells_of(text: str) -> list[Any]:
     """The cells in a text of the format `table`."""
-    found: list[Any] = json.loads(text)
-    return found
+    values: list[Any] = json.loads(text)
+    return values

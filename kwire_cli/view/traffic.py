@@ -65,8 +65,8 @@ empty."""
 def csv_cells(stats: Stats) -> Iterator[list[Any]]:
     """Return the rows of csv, with the numbers that the JSON form has."""
     for by, groups in stats.to_json().items():
-        for name, found in groups.items():
-            row = found if isinstance(found, dict) else {"count": found}
+        for name, group in groups.items():
+            row = group if isinstance(group, dict) else {"count": group}
             times = {column: row.get(of, {}).get(point) for column, (of, point) in _TIMES.items()}
             row = {"by": by, "name": name} | row | times
             yield [row.get(column) for column in CSV]
@@ -86,17 +86,17 @@ def stats_lines(stats: Stats, most: int | None = None) -> Iterator[Line]:
         if not ranked:
             continue
         yield []
-        shown = ranked[:most]
-        width = min(max(len(name), *(len(key) for key, _ in shown)), 40)
+        busiest = ranked[:most]
+        width = min(max(len(name), *(len(key) for key, _ in busiest)), 40)
         heads = (
             f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       "
             f"max  in flight  throttled  notes"
         )
         yield Cells([(heads, "dim")], [name, *_GROUP], heads=True)
-        for key, group in shown:
+        for key, group in busiest:
             yield _group_line(name, key, group, width)
-        if len(shown) < len(ranked):
-            yield [(f"… and {len(ranked) - len(shown)} more", "dim")]
+        if len(busiest) < len(ranked):
+            yield [(f"… and {len(ranked) - len(busiest)} more", "dim")]
 
 
 def _group_line(kind: str, key: str, group: Group, width: int) -> Cells:
@@ -119,10 +119,10 @@ def _group_line(kind: str, key: str, group: Group, width: int) -> Cells:
         if group.node is None
         else f"node {group.node}"
     )
-    shown = text_of(key)[:width]
+    label = text_of(key)[:width]
     notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]
     line: Line = [
-        (f"{shown:<{width}}", "name"),
+        (f"{label:<{width}}", "name"),
         (counts, "number"),
         (times, "number"),
         (f" {most:>10} {throttled:>10}", "number"),
@@ -299,11 +299,11 @@ def interval_line(stats: Stats, seconds: float, time: str) -> Line:
     """Return the line for an interval of so many seconds: rates, latencies and errors."""
     groups = stats.groups["api"].values()
     requests, size = (
-        sum(each.requests for each in groups),
-        sum(each.request_bytes + each.response_bytes for each in groups),
+        sum(api_group.requests for api_group in groups),
+        sum(api_group.request_bytes + api_group.response_bytes for api_group in groups),
     )
     line: Line = [(time[11:19], "dim"), (f"  {requests / seconds:8.1f} req/s  {rate(size / seconds):>10}", "number")]
-    latency, errors = Histogram(), sum((sum(each.errors.values()) for each in groups), 0)
+    latency, errors = Histogram(), sum((sum(api_group.errors.values()) for api_group in groups), 0)
     for group in groups:
         latency.merge(group.latency)
     points = [(name, latency.percentile(share)) for name, share in _SHARES.items()]
@@ -312,7 +312,7 @@ def interval_line(stats: Stats, seconds: float, time: str) -> Line:
         (f"  {counted(len(stats.groups['client']), 'client')}  {counted(len(stats.groups['topic']), 'topic')}", "")
     )
     if errors:
-        named = [name for name, _ in by_count(sum((each.errors for each in groups), type(stats.kinds)()))]
+        named = [name for name, _ in by_count(sum((api_group.errors for api_group in groups), type(stats.kinds)()))]
         line.append((f"  {counted(errors, 'error')}: {', '.join(map(text_of, named[:3]))}", "warning"))
     if stats.anomalies:
         line.append((f"  odd: {', '.join(name for name, _ in by_count(stats.anomalies)[:3])}", "warning"))

@@ -59,8 +59,10 @@ def frame_lines(
         yield from _parts(
             part.tree.root, _Look(catalog, part, hidden.get(name, frozenset()), full=full, reading=reading), stem
         )
-    for each in payloads:
-        yield from _payload_lines(catalog, each, hidden_below(each.path, hidden), full=full, last=each is payloads[-1])
+    for payload in payloads:
+        yield from _payload_lines(
+            catalog, payload, hidden_below(payload.path, hidden), full=full, last=payload is payloads[-1]
+        )
     yield from anomaly_lines(frame.anomalies)
 
 
@@ -117,8 +119,8 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     if frame.label and labelled:
         line.append((f"  # {frame.label}", "dim"))
     if frame.guess:
-        others = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
-        line.append((f" (guessed{others}; --api and --version say it outright)", "warning"))
+        alternatives = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
+        line.append((f" (guessed{alternatives}; --api and --version say it outright)", "warning"))
     elif frame.body:
         line.append((_layout_guess(frame.body), "warning"))
     return line
@@ -161,13 +163,13 @@ class _Look:
 
     def records(self, item: Item) -> InField | None:
         """Return the records in a leaf whose batches are shown below it."""
-        found = records_in(item, self.tree) if self.reading else None
-        return None if found is None or found.span in self.form.hidden else found
+        field = records_in(item, self.tree) if self.reading else None
+        return None if field is None or field.span in self.form.hidden else field
 
     def value(self, item: Item) -> Line:
         """The value of a leaf; of records whose batches stand below it their size alone."""
-        if found := self.records(item):
-            return [(found.text, "warning" if found.is_cut else "number")]
+        if field := self.records(item):
+            return [(field.text, "warning" if field.is_cut else "number")]
         if not item.whole:
             return [("not reached", "warning")]
         return value_segments(item, self.tree, self.catalog, self.message, self.form, full=self.full)
@@ -175,10 +177,10 @@ class _Look:
 
 def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
     """The lines below an item, with the branches of a tree before them; `stem` is drawn before all of them."""
-    shown = list(_children(item))
+    children = list(_children(item))
     look.enter(item)
-    for i, (name, note, child) in enumerate(shown):
-        last = i == len(shown) - 1
+    for i, (name, note, child) in enumerate(children):
+        last = i == len(children) - 1
         head: Line = [(stem + ("└─ " if last else "├─ "), "dim"), (name, "name")]
         if note:
             head.append((f" ({note})", "dim"))
@@ -193,10 +195,10 @@ def _parts(item: Item, look: _Look, stem: str) -> Iterator[Line]:
 
 def _batches(item: Item, look: _Look, stem: str) -> Iterator[Line]:
     """The batches in a field of records, below it."""
-    found = look.records(item)
-    if not found or not look.reading:
+    field = look.records(item)
+    if not field or not look.reading:
         return
-    for line in field_lines(look.tree.spans.data[found.start : found.stop], look.topic, look.reading, full=look.full):
+    for line in field_lines(look.tree.spans.data[field.start : field.stop], look.topic, look.reading, full=look.full):
         yield [(stem, "dim"), *line]
 
 
@@ -214,11 +216,11 @@ def _list(item: Item, look: _Look) -> Line:
     texts = node.element.kind == "string"
     if texts and item.end - item.start > 4 * LIST_WIDTH:
         return []
-    shown = elements if look.full or texts else elements[:SHOWN_ELEMENTS]
+    visible = elements if look.full or texts else elements[:SHOWN_ELEMENTS]
     line: Line = [(": [", "dim")]
-    for i, element in enumerate(shown):
+    for i, element in enumerate(visible):
         line += [(", " if i else "", "dim"), *look.value(element)]
-    more = f", … {len(elements) - len(shown):,} more" if len(shown) < len(elements) else ""
+    more = f", … {len(elements) - len(visible):,} more" if len(visible) < len(elements) else ""
     line.append((f"{more}]", "dim"))
     return [] if texts and sum(len(text) for text, _ in line) > LIST_WIDTH else line
 
@@ -241,12 +243,12 @@ def _children(item: Item) -> Iterator[tuple[str, str, Item]]:
 
 
 def _tagged(section: Item) -> Iterator[tuple[str, str, Item]]:
-    known = section.node.known if isinstance(section.node, Tags) else {}
+    declared = section.node.known if isinstance(section.node, Tags) else {}
     numbers = {node_id: tag for tag, node_id in _tag_numbers(section)}
     for header, part in tagged_parts(section):
         if header.tag is not None:
             yield f"tag {header.tag}", "unknown", part
-        elif header.leaf.id in known:
+        elif header.leaf.id in declared:
             yield part.node.name, f"tag {numbers[header.leaf.id]}", part
 
 
@@ -293,12 +295,12 @@ def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form:
         return byte_segments(bytes(tree.spans.data[tree.spans.value[item.span] : item.end]), full=full)
     if leaf.kind == "string":
         cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT and not full else ""
-        known = meaning(catalog, message, leaf, value)
+        description = meaning(catalog, message, leaf, value)
         return [
             (quoted(value[:SHOWN_TEXT] if cut else value), "text"),
             (cut, "dim"),
-            (f" {known}" if known else "", "meaning"),
+            (f" {description}" if description else "", "meaning"),
         ]
     text = "true" if value is True else "false" if value is False else str(value)
-    known = meaning(catalog, message, leaf, value)
-    return [(text, "number"), (f" {known}" if known else "", "meaning")]
+    description = meaning(catalog, message, leaf, value)
+    return [(text, "number"), (f" {description}" if description else "", "meaning")]

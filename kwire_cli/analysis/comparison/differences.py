@@ -43,8 +43,8 @@ def by_key(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     """
     where = {key: i for i, key in enumerate(a)}
     away = moved(where[key] for key in b if key in where)
-    others = set(b)
-    removed = [Pair(i, None) for i, key in enumerate(a) if key not in others]
+    b_keys = set(b)
+    removed = [Pair(i, None) for i, key in enumerate(a) if key not in b_keys]
     return removed + [Pair(where.get(key), j, where.get(key) in away) for j, key in enumerate(b)]
 
 
@@ -82,16 +82,16 @@ class InOrder:
                 row[j] = below[j + 1] + 1 if x == b[j] else max(below[j], row[j + 1])
             longest.append(row)
         longest.reverse()
-        found, i, j = [], 0, 0
+        pairs, i, j = [], 0, 0
         while longest[i][j] if i < len(a) and j < len(b) else 0:
             if a[i] == b[j]:
-                found.append((i, j))
+                pairs.append((i, j))
                 i, j = i + 1, j + 1
             elif longest[i + 1][j] >= longest[i][j + 1]:
                 i += 1
             else:
                 j += 1
-        return found
+        return pairs
 
 
 def _same(pairs: Iterable[tuple[Hashable, Hashable]]) -> int:
@@ -133,9 +133,9 @@ class At(NamedTuple):
 
     def element(self, a: int | None, b: int | None, key: str | None) -> At:
         """The place of two elements of the array here, of which one may be missing; `key` is what names them."""
-        shown = key if key is not None else a if a is not None else b
+        label = key if key is not None else a if a is not None else b
         return At(
-            f"{self.path}[{shown}]",
+            f"{self.path}[{label}]",
             f"{self.a}[{b if a is None else a}]",
             f"{self.b}[{a if b is None else b}]",
             f"{self.field}[]",
@@ -164,8 +164,8 @@ class Side:
 
     def to_json(self) -> dict[str, Any]:
         """`{"path","value","offset","size"}`, and `"hex"` where nothing but the bytes differs."""
-        shown = {"path": self.path, "value": self.value, "offset": self.offset, "size": self.size}
-        return shown if self.raw is None else shown | {"hex": self.raw.hex()}
+        document = {"path": self.path, "value": self.value, "offset": self.offset, "size": self.size}
+        return document if self.raw is None else document | {"hex": self.raw.hex()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,12 +224,12 @@ class Comparison:
     @property
     def counts(self) -> Counter[str]:
         """The number of differences of each kind."""
-        return Counter(each.kind for each in self.differences)
+        return Counter(difference.kind for difference in self.differences)
 
     @property
     def other_values(self) -> bool:
         """Return whether any value differs, and not only bytes."""
-        return any(each.kind != "bytes" for each in self.differences)
+        return any(difference.kind != "bytes" for difference in self.differences)
 
     @property
     def other_bytes(self) -> bool:
@@ -248,11 +248,11 @@ class Comparison:
         differ, or `differs`.
         """
         verdict = "differs" if self.other_values else "same-values" if self.other_bytes else "same"
-        rows = [each.to_json() for each in self.rewritten.values()]
+        rows = [entry.to_json() for entry in self.rewritten.values()]
         return {
             "verdict": verdict,
             "counts": dict(self.counts),
-            "differences": [each.to_json() for each in self.differences],
+            "differences": [entry.to_json() for entry in self.differences],
             "rewritten": rows,
         }
 
@@ -285,11 +285,11 @@ def parts_of(item: Item) -> Parts:
     """The parts of an item that is a struct."""
     node = item.node
     assert isinstance(node, Struct)  # noqa: S101 - for the type checker
-    known = node.tags.known if node.tags else {}
+    tagged = node.tags.known if node.tags else {}
     defaults = {
-        named.name: default for named, default in known.values() if isinstance(named, Leaf | Struct | Array | Nullable)
+        named.name: default for named, default in tagged.values() if isinstance(named, Leaf | Struct | Array | Nullable)
     }
-    out = Parts(dict.fromkeys([*(each.name for each in node.fields), *defaults]), defaults)
+    out = Parts(dict.fromkeys([*(child.name for child in node.fields), *defaults]), defaults)
     for part in item.parts:
         if isinstance(part.node, Tags):
             _add_tags(out, part)
@@ -308,11 +308,11 @@ def reached(item: Item) -> bool:
 
 def _add_tags(out: Parts, section: Item) -> None:
     out.section, out.all_tags = section, section.whole
-    seen: Counter[int] = Counter()
+    occurrences: Counter[int] = Counter()
     for header, part in tagged_parts(section):
         if header.tag is not None:
-            key = header.tag, seen[header.tag]
-            seen[header.tag] += 1
+            key = header.tag, occurrences[header.tag]
+            occurrences[header.tag] += 1
             out.order.append(key)
             if part.whole:
                 out.unknown[key] = header, part

@@ -82,10 +82,10 @@ class Look:
 
         With `raw` the side has the item's bytes, unless there may be a secret in them.
         """
-        shown = self._shown(item)
+        content = self._shown(item)
         secret = item.span in self.form.hidden if item.span >= 0 else bool(self.form.hidden)
         data = self.raw(item) if raw and not secret else None
-        return Side(path, shown, item.start, item.end - item.start, self.body, None if secret else item, raw=data)
+        return Side(path, content, item.start, item.end - item.start, self.body, None if secret else item, raw=data)
 
     def _shown(self, item: Item) -> Any:
         """The value in JSON form, without secrets: of a count how many there are, None for markers, tag headers and tag
@@ -95,9 +95,9 @@ class Look:
             isinstance(item.node, Leaf) and item.node.kind in {"presence", "tag-header"}
         ):
             return None
-        shown = value(item, self.tree, self.form)
-        null = shown is ABSENT or (isinstance(item.node, Leaf) and item.node.kind == "count" and shown < 0)
-        return None if null else shown
+        content = value(item, self.tree, self.form)
+        null = content is ABSENT or (isinstance(item.node, Leaf) and item.node.kind == "count" and content < 0)
+        return None if null else content
 
     def key_parts(self, element: Item) -> dict[str, Any]:
         """The values of the fields of an element that is a struct and that may be its key, which is shown: no secret is
@@ -119,8 +119,8 @@ class Look:
         """The batches of a record set, and the gaps between them, in JSON form; and the same with secrets redacted."""
         reading = self.operand.reading
         items = list(reading.items(self.payload(item), self.topic))
-        whole = [each.to_json() for each in items]
-        return whole, [each.to_json(hide=reading.hide) for each in items] if reading.hide else whole
+        whole = [entry.to_json() for entry in items]
+        return whole, [entry.to_json(hide=reading.hide) for entry in items] if reading.hide else whole
 
     def gap_side(self, item: Item | None, path: str) -> Side | None:
         """The bytes that could not be decoded."""
@@ -171,7 +171,7 @@ tried."""
 
 def elements(p: Item) -> list[Item]:
     """The elements of an item that is an array, as far as the bytes reach."""
-    return [each for each in p.parts[1:] if reached(each)]
+    return [element for element in p.parts[1:] if reached(element)]
 
 
 def together(
@@ -181,7 +181,7 @@ def together(
     them.
     """
     mine, other = elements(p), elements(q)
-    rows = [a.key_parts(each) for each in mine], [b.key_parts(each) for each in other]
+    rows = [a.key_parts(item) for item in mine], [b.key_parts(item) for item in other]
     tried = _candidates(_element_fields(a, p), _element_fields(b, q)) if all(rows[0]) and all(rows[1]) else ()
     for pair, key in paired(*rows, tried, lambda: order.pairs(_identities(a, mine), _identities(b, other))):
         i, j, moved = pair
@@ -227,13 +227,13 @@ def _distinct(rows: Sequence[Row], names: tuple[str, ...]) -> bool:
 def _element_fields(look: Look, item: Item) -> Sequence[FieldSpec]:
     """Return the definitions of the fields of an array's elements."""
     spec = look.body.spec
-    known = field_at(spec, item.node.path.replace("[]", ""))
-    return spec.struct_fields(known) if known else ()
+    field_spec = field_at(spec, item.node.path.replace("[]", ""))
+    return spec.struct_fields(field_spec) if field_spec else ()
 
 
 def _identities(look: Look, row: Sequence[Item]) -> list[Hashable]:
     """Return what makes elements equal: values, or the bytes of structs, which differ in another layout."""
-    return [leaf_value(each, look.tree) if isinstance(each.node, Leaf) else look.raw(each) for each in row]
+    return [leaf_value(element, look.tree) if isinstance(element.node, Leaf) else look.raw(element) for element in row]
 
 
 # Two record sets in a field, compared by batch and record as `kwire decode` shows them.
@@ -301,12 +301,12 @@ def _meant(a: dict[str, Any], b: dict[str, Any]) -> frozenset[str]:
 def _lists(
     a: list[Any], b: list[Any], shown: tuple[Any, Any], at: At, order: InOrder, level: str
 ) -> Iterator[Difference]:
-    tried = KEYS if all(isinstance(each, dict) for each in (*a, *b)) else ()
+    tried = KEYS if all(isinstance(item, dict) for item in (*a, *b)) else ()
     for pair, key in paired(
         a,
         b,
         tried,
-        lambda: order.pairs(*([json.dumps(_without_derived(each, level)) for each in rows] for rows in (a, b))),
+        lambda: order.pairs(*([json.dumps(_without_derived(item, level)) for item in rows] for rows in (a, b))),
     ):
         i, j, moved = pair
         place = at.element(i, j, key)

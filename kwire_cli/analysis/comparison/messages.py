@@ -258,11 +258,11 @@ class _Walk:
         from kwire_cli.analysis.comparison.elements import record_differences  # noqa: PLC0415 - few messages hold records
 
         mine, other = (look.record_items(item) for look, item in ((self.a, p), (self.b, q)))
-        found = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
-        self.out.differences += found
-        if not found and self.a.payload(p) == self.b.payload(q):
+        changes = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
+        self.out.differences += changes
+        if not changes and self.a.payload(p) == self.b.payload(q):
             self.other_bytes(p, q, at)
-        elif not found:
+        elif not changes:
             self.tell("bytes", at, p, q, "the same records, written in another way")
 
     # Arrays
@@ -311,29 +311,29 @@ def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide)
     if a.guess or b.guess or not holds_payloads(a.message):
         return
     mine, other = (
-        {each.path: each for each in payloads_of(catalog, body.spec, body.version, body.tree)} for body in (a, b)
+        {entry.path: entry for entry in payloads_of(catalog, body.spec, body.version, body.tree)} for body in (a, b)
     )
     if mine and other:
-        out.differences = [inner for each in out.differences for inner in _inside(each, mine, other, out, hide)]
+        out.differences = [inner for entry in out.differences for inner in _inside(entry, mine, other, out, hide)]
 
 
 def _inside(
     each: Difference, mine: dict[str, Payload], other: dict[str, Payload], out: Comparison, hide: Hide
 ) -> Iterator[Difference]:
-    shown = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item  # no secret
-    p = mine.get(each.a.path) if shown and each.a else None
-    q = other.get(each.b.path) if shown and each.b else None
+    comparable = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item  # no secret
+    p = mine.get(each.a.path) if comparable and each.a else None
+    q = other.get(each.b.path) if comparable and each.b else None
     if p is None or q is None or p.type != q.type or not p.body or not q.body:
         yield each
         return
-    found = Comparison(rewritten=out.rewritten)
-    compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), found, each.at)
+    comparison = Comparison(rewritten=out.rewritten)
+    compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), comparison, each.at)
     if p.version != q.version:
         place = each.at.below("version")
         yield _version(place, p, q)
-    elif not found.differences:  # only in what stands before the message
+    elif not comparison.differences:  # only in what stands before the message
         yield each
-    for inner in found.differences:
+    for inner in comparison.differences:
         yield from _inside(inner, mine, other, out, hide)
 
 
@@ -398,24 +398,24 @@ def _forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, Re
     them is.
     """
     path = CARRIED.get(a.body.message if a.body else "")
-    carried = [each.frame for frame in (a, b) if path for each in frame.inside() if isinstance(each, Forwarded)]
+    carried = [entry.frame for frame in (a, b) if path for entry in frame.inside() if isinstance(entry, Forwarded)]
     if len(carried) != 2 or not all(frame.body for frame in carried) or carried[0].api != carried[1].api:
         return
     differences: list[Difference] = []
-    for each in out.differences:
+    for entry in out.differences:
         if (
-            each.kind == "changed"
-            and each.a
-            and each.b
-            and each.a.item
-            and each.b.item
-            and each.a.item.node.name == path
+            entry.kind == "changed"
+            and entry.a
+            and entry.b
+            and entry.a.item
+            and entry.b.item
+            and entry.a.item.node.name == path
         ):
-            found = compare_frames(carried[0], carried[1], ({}, {}), reading, hide, each.at)
-            out.rewritten |= found.rewritten
-            differences += found.differences
+            comparison = compare_frames(carried[0], carried[1], ({}, {}), reading, hide, entry.at)
+            out.rewritten |= comparison.rewritten
+            differences += comparison.differences
         else:
-            differences.append(each)
+            differences.append(entry)
     out.differences = differences
 
 

@@ -158,7 +158,7 @@ class Comparison:
             "equalBatches": self.equal,
             "counts": dict(self.counts),
             "first": self.first.to_json() if self.first else None,
-            "differences": [each.to_json() for each in self.differences],
+            "differences": [difference.to_json() for difference in self.differences],
         }
 
 
@@ -185,7 +185,9 @@ class Found:
     @property
     def first(self) -> int | None:
         """The first offset at which they differ; None where they do not."""
-        return min((each for each in (self.changed, self.lacking) if each is not None), default=None)
+        return min(
+            (record_offset for record_offset in (self.changed, self.lacking) if record_offset is not None), default=None
+        )
 
 
 def side_by_side(a: Sequence[Batch], b: Sequence[Batch], last: int) -> Found:
@@ -386,11 +388,11 @@ def _kind(x: Batch, y: Batch) -> tuple[str, str]:
     p, q = x.head, y.head
     if told := _wrong_or_other_epoch([x], [y]):
         return told
-    found = side_by_side([x], [y], p.last_offset)
-    if found.changed is not None or (found.only_a and found.only_b):
-        return "RECORDS", f"the record at offset {found.first} is the first that differs"
-    if found.only_a or found.only_b:
-        return _lacks(found)
+    record_diff = side_by_side([x], [y], p.last_offset)
+    if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):
+        return "RECORDS", f"the record at offset {record_diff.first} is the first that differs"
+    if record_diff.only_a or record_diff.only_b:
+        return _lacks(record_diff)
     names = [
         name
         for name, one, two in zip(p._fields, p, q, strict=True)
@@ -472,14 +474,18 @@ def _kind_of_overlap(a: list[Batch], b: list[Batch], last: int) -> tuple[str, in
     offset = max(a[0].head.base_offset, b[0].head.base_offset)
     if told := _wrong_or_other_epoch(a, b):
         return told[0], offset, told[1]
-    found = side_by_side(a, b, last)
+    record_diff = side_by_side(a, b, last)
     detail = f"{len(a)} and {len(b)} batches for offsets {offset} to {last}"
-    if found.first is None:
-        return "RECOMPRESSED", offset, f"{detail}; {found.same} records are the same"
-    if found.changed is not None or (found.only_a and found.only_b):
-        return "BOUNDARIES", found.first, f"{detail}; the record at offset {found.first} is the first that differs"
-    kind, lacks = _lacks(found)
-    return kind, found.first, f"{detail}; {lacks}"
+    if record_diff.first is None:
+        return "RECOMPRESSED", offset, f"{detail}; {record_diff.same} records are the same"
+    if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):
+        return (
+            "BOUNDARIES",
+            record_diff.first,
+            f"{detail}; the record at offset {record_diff.first} is the first that differs",
+        )
+    kind, lacks = _lacks(record_diff)
+    return kind, record_diff.first, f"{detail}; {lacks}"
 
 
 def _rest(out: Comparison, left: _Cursor, right: _Cursor) -> None:
@@ -499,6 +505,6 @@ def _rest(out: Comparison, left: _Cursor, right: _Cursor) -> None:
         sides = _sides(side, lacks)
         more = f"{count} batch{'' if count == 1 else 'es'} more, to offset {end}"
         out.add(Difference("LONGER", batch.head.base_offset, *sides, f"{lacks} {ends}; the other one has {more}"))
-        for each in corrupt:
-            out.add(each)
+        for difference in corrupt:
+            out.add(difference)
         _tell_gaps(out, cursor, left if cursor is right else right)

@@ -79,8 +79,8 @@ _PLACES: dict[int, Places] = {}
 
 def places(found: Roles) -> Places:
     """Return the places of a layout. They are computed only once."""
-    known = _PLACES.get(id(found.entry))
-    if known is None:
+    cached = _PLACES.get(id(found.entry))
+    if cached is None:
         entry = found.entry
         by_node = {node: role for node, role in found.by_node.items() if role in {TOPIC, TOPIC_ID}}
         topics = dict(_elements(entry.root, by_node.keys()))
@@ -92,8 +92,8 @@ def places(found: Roles) -> Places:
         }
         by_node |= dict.fromkeys(numbers, PARTITION)
         by_node |= {leaf.id: RECORDS for leaf in entry.program.leaves if leaf.kind == "records"}
-        known = _PLACES[id(entry)] = Places(entry, by_node, topics, dict(_elements(entry.root, numbers)))
-    return known
+        cached = _PLACES[id(entry)] = Places(entry, by_node, topics, dict(_elements(entry.root, numbers)))
+    return cached
 
 
 def _below(node: Node) -> Iterator[Node]:
@@ -117,8 +117,8 @@ def _leaves(node: Node) -> Iterator[int]:
         yield node.id
     if isinstance(node, Tags):
         yield from node.known
-    for each in _below(node):
-        yield from _leaves(each)
+    for child in _below(node):
+        yield from _leaves(child)
 
 
 def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
@@ -127,8 +127,8 @@ def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
         if names:
             leaves = list(_leaves(node))
             yield leaves[0], _Element(frozenset(leaves), names)
-    for each in _below(node):
-        yield from _elements(each, named)
+    for child in _below(node):
+        yield from _elements(child, named)
 
 
 def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator[tuple[int, int, Owner]]:
@@ -213,10 +213,10 @@ class Account:
     def sums(self, prefix: str, kinds: KindsOf, program: Program) -> Sums:
         """The sums of one layout, with what stands before its paths."""
         key = (prefix, kinds, id(program))
-        found = self._sums.get(key)
-        if found is None:
-            found = self._sums[key] = Sums(program)
-        return found
+        totals = self._sums.get(key)
+        if totals is None:
+            totals = self._sums[key] = Sums(program)
+        return totals
 
     def frame(self) -> None:
         """Count a message that is a frame, and its size prefix."""
@@ -225,10 +225,10 @@ class Account:
 
     def header(self, key: tuple[str, int, bytes]) -> bool:
         """Count a header that is known. Its kind, version, and the bytes that decide where spans lie are its `key`."""
-        found = self._headers.get(key)
-        if found is None:
+        tally = self._headers.get(key)
+        if tally is None:
             return False
-        found[0] += 1
+        tally[0] += 1
         return True
 
     def new_header(self, key: tuple[str, int, bytes], spans: Spans) -> None:
@@ -239,10 +239,10 @@ class Account:
 
     def counted(self, message: str, counter: Counter) -> list[int]:
         """What a counter adds to for bodies of its layout."""
-        found = self._counted.get(counter)
-        if found is None:
-            found = self._counted[counter] = message, counter.sums()
-        return found[1]
+        pair = self._counted.get(counter)
+        if pair is None:
+            pair = self._counted[counter] = message, counter.sums()
+        return pair[1]
 
     def spans(self, prefix: str, kinds: KindsOf, spans: Spans) -> None:
         """Count spans."""
@@ -250,9 +250,9 @@ class Account:
 
     def other(self, path: str, kind: Kind, size: int) -> None:
         """Count bytes without spans."""
-        found = self._other.setdefault((path, kind), [0, 0])
-        found[0] += size
-        found[1] += 1
+        tally = self._other.setdefault((path, kind), [0, 0])
+        tally[0] += size
+        tally[1] += 1
 
     def _add_headers(self) -> None:
         for (kind, _, _), (times, spans) in self._headers.items():
@@ -276,15 +276,15 @@ class Account:
             yield from sums.parts("", in_size)
         for (prefix, kinds, _), sums in self._sums.items():
             yield from sums.parts(prefix, kinds)
-        for prefix, found in self.record_sets.items():
-            yield from found.parts(prefix)
+        for prefix, sets in self.record_sets.items():
+            yield from sets.parts(prefix)
         for (path, kind), (size, count) in self._other.items():
             yield Part(path, kind, kind, 0, size, count)
 
     def inside(self) -> Iterator[Part]:
         """Yield the parts of compressed records. These bytes are not on the wire."""
-        for prefix, found in self.record_sets.items():
-            yield from found.inside(prefix)
+        for prefix, sets in self.record_sets.items():
+            yield from sets.inside(prefix)
 
 
 # Records in the fields of messages, opened: their bytes in place of the field's value, and how near they come
@@ -387,13 +387,13 @@ class Opened:
         self.largest.see("append", len(data), 0, lambda: where)
 
     def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
-        found = account.record_sets.get(prefix)
-        if found is None:
+        sets = account.record_sets.get(prefix)
+        if sets is None:
             told = self._told if produce and self._on_records else None
-            found = account.record_sets[prefix] = RecordSets(
+            sets = account.record_sets[prefix] = RecordSets(
                 account.sizes, limits=self._limits, on_batch=told, produced=produce
             )
-        return found
+        return sets
 
     def _told(self, told: Told) -> None:
         assert self._on_records  # noqa: S101 - for the type checker
@@ -425,10 +425,10 @@ def _numbers(request: Any, name: str) -> list[int]:
         if name in plain.layout.roles.top:
             return [plain.top(name)]
         return list(_named(plain.body("size"), name))
-    found = request.read if request else None
-    if not found:
+    reading = request.read if request else None
+    if not reading:
         return []
-    _, spans = found
+    _, spans = reading
     wanted = {leaf.id for leaf in spans.program.leaves if leaf.name == name and leaf.kind == "int32"}
     return [
         number_at(spans.data[spans.value[at] : spans.end[at]]) for at, node in enumerate(spans.node) if node in wanted
@@ -443,5 +443,5 @@ def _named(value: Any, name: str) -> Iterator[int]:
         elif type(inner) is dict:
             yield from _named(inner, name)
         elif type(inner) is list and inner and type(inner[0]) is dict:
-            for each in inner:
-                yield from _named(each, name)
+            for element in inner:
+                yield from _named(element, name)

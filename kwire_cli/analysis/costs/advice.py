@@ -220,9 +220,9 @@ def tagged(fields: Fields) -> list[Tagged]:
 def strings(texts: dict[Key, Texts]) -> list[Strings]:
     """The string fields in which any came more than once, the most repeated bytes first."""
     rows = [
-        Strings(*key, found.count, len(found.known), found.size, found.repeated)
-        for key, found in texts.items()
-        if found.repeated
+        Strings(*key, field.count, len(field.known), field.size, field.repeated)
+        for key, field in texts.items()
+        if field.repeated
     ]
     return sorted(rows, key=lambda row: (-row.repeated, row.message, row.path))
 
@@ -240,12 +240,16 @@ class Advice:
 
     def to_json(self, top: int | None = None) -> dict[str, Any]:
         """One document: the tables (`top` rows of each), the overlay, and what it saves."""
-        seen, split = self.seen, self.split
-        out: dict[str, Any] = {"messages": seen.messages, "bytes": seen.size, "asTheyAre": seen.irregular}
+        observations, split = self.seen, self.split
+        out: dict[str, Any] = {
+            "messages": observations.messages,
+            "bytes": observations.size,
+            "asTheyAre": observations.irregular,
+        }
         out["integers"] = [row.to_json() for row in integers(self.fields)[:top]]
         out["defaults"] = [_row(row, {"defaults": "defaultShare"}) for row in taggable(self.fields)[:top]]
         out["tagged"] = [_row(row, {"present": "presentShare"}) for row in tagged(self.fields)[:top]]
-        out["strings"] = [asdict(row) for row in strings(seen.texts)[:top]]
+        out["strings"] = [asdict(row) for row in strings(observations.texts)[:top]]
         out |= {"overlay": self.overlay, "saving": self.saved}
         names = {
             "drawn_from": "drawnFrom",
@@ -373,8 +377,10 @@ def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Findin
         text = f"there in {100 * each.present:.1f} % of {_some(each.count, 'structure')}"
         text += f"; without a tag it would have saved {_some(each.saving, 'byte')}"
         said.setdefault(each.message, []).append((each.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
-    found = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
-    return sorted(found, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule))
+    findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
+    return sorted(
+        findings, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule)
+    )
 
 
 def _some(number: int, noun: str) -> str:

@@ -143,10 +143,10 @@ def _numbered(spec: MessageSpec, wanted: Mapping[str, tuple[str | None, bool]]) 
         free[struct] = max(free.get(struct, 0), -1 if field.tag is None else field.tag + 1, 0)
     for path, _ in fields:
         struct = path.rpartition(".")[0]
-        for each in (path, f"{path}[]"):
-            if each in wanted:
-                encoding, tagged = wanted[each]
-                yield (spec.name, each), Choice(encoding, free[struct] if tagged else None)
+        for field_path in (path, f"{path}[]"):
+            if field_path in wanted:
+                encoding, tagged = wanted[field_path]
+                yield (spec.name, field_path), Choice(encoding, free[struct] if tagged else None)
                 free[struct] += tagged
 
 
@@ -223,13 +223,13 @@ class Predicted:
         self.saved -= change
 
     def _step(self, message: Message, plan: Mapping[str, Choice]) -> Step:
-        known = self._steps.get(id(message.entry))
-        if known is None:  # the entry is kept, so that its id stays its own
-            known = self._steps[id(message.entry)] = (
+        cached = self._steps.get(id(message.entry))
+        if cached is None:  # the entry is kept, so that its id stays its own
+            cached = self._steps[id(message.entry)] = (
                 message.entry,
                 _Steps(self._catalog.message(message.name), plan).struct(message.entry.root),
             )
-        return known[1]
+        return cached[1]
 
 
 class _Steps:
@@ -323,13 +323,13 @@ class _Steps:
         )
 
     def tags(self, node: Tags) -> Callable[[Spans, int, int], tuple[int, int]]:
-        known = {header: self.field(part) for header, (part, _) in node.known.items()}
+        steps = {header: self.field(part) for header, (part, _) in node.known.items()}
 
         def step(spans: Spans, at: int, added: int) -> tuple[int, int]:
             count = int(UVARINT.read(spans.data[_start(spans, at) : spans.end[at]]))
             change, at = len(unsigned_varint(count + added)) - len(unsigned_varint(count)), at + 1
             for _ in range(count):
-                one = known.get(spans.node[at])
+                one = steps.get(spans.node[at])
                 if one is None:
                     at += 2
                     continue

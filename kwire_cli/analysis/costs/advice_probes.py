@@ -112,13 +112,13 @@ def _in_struct(spec: MessageSpec, fields: Mapping[str, FieldSpec], node: Struct)
 
 
 def _in_section(spec: MessageSpec, fields: Mapping[str, FieldSpec], tags: Tags) -> Iterator[tuple[int, Probe]]:
-    known = []
+    tagged_fields = []
     for header, (part, _) in tags.known.items():
         default = default_bytes(fields[part.path], part) or b""
-        known.append(Tagged(part.path, fields[part.path].type, len(default)))
+        tagged_fields.append(Tagged(part.path, fields[part.path].type, len(default)))
         yield header, Probe(part.path, fields[part.path].type, TAGGED, default=default)
         yield from _in_field(spec, fields, part, flexible=False)
-    yield tags.count.id, Probe(tags.path, "", SECTION, tagged=tuple(known))
+    yield tags.count.id, Probe(tags.path, "", SECTION, tagged=tuple(tagged_fields))
 
 
 def _in_field(
@@ -191,16 +191,16 @@ class Observed:
 
     def add(self, message: Message) -> None:
         """Look at the values of a message."""
-        seen = self._seen
-        if message.at >> seen.shift != self._block:
+        observations = self._seen
+        if message.at >> observations.shift != self._block:
             self._close()
-            self._block, self._at = message.at >> seen.shift, message.at
-        seen.messages += 1
-        seen.size += message.size
+            self._block, self._at = message.at >> observations.shift, message.at
+        observations.messages += 1
+        observations.size += message.size
         if message.regular:
             self._look(message)
         else:
-            seen.irregular += 1
+            observations.irregular += 1
         self._in_block += 1
 
     def seen(self) -> Seen:
@@ -209,16 +209,16 @@ class Observed:
         return self._seen
 
     def _look(self, message: Message) -> None:
-        known = self._probes.get(id(message.entry))
-        if known is None:
+        cached = self._probes.get(id(message.entry))
+        if cached is None:
             probes = probes_of(self._catalog.message(message.name), message.entry)
-            known = self._probes[id(message.entry)] = (
+            cached = self._probes[id(message.entry)] = (
                 message.entry,
                 message.name,
                 probes,
             )  # the entry is kept, so that its id stays its own
         self._looked.add(id(message.entry))
-        probes, spans = known[2], message.spans
+        probes, spans = cached[2], message.spans
         data, start = spans.data, spans.start
         for at, (node, value, end) in enumerate(zip(spans.node, spans.value, spans.end, strict=True)):
             probe = probes.get(node)
@@ -234,39 +234,39 @@ class Observed:
 
     def _other(self, message: Message, probe: Probe, at: int, start: int, value: int, end: int) -> None:
         if probe.form == SECTION:
-            for each in probe.tagged:
-                found = self._field(message, each.path, each.kind)
-                found.total += 1
-                found.default_bytes += each.size
+            for tag in probe.tagged:
+                field_counts = self._field(message, tag.path, tag.kind)
+                field_counts.total += 1
+                field_counts.default_bytes += tag.size
             return
         data = message.spans.data
         if probe.form == STRING:
             self._seen.texts.setdefault((message.name, probe.path), Texts()).add(bytes(data[value:end]))
         if probe.default is None:
             return
-        found = self._field(message, probe.path, probe.kind)
+        field_counts = self._field(message, probe.path, probe.kind)
         if probe.form == TAGGED:
-            found.present += 1
-            found.headers += end - start
-            found.default_bytes -= len(probe.default)
+            field_counts.present += 1
+            field_counts.headers += end - start
+            field_counts.default_bytes -= len(probe.default)
             return
-        found.total += 1
+        field_counts.total += 1
         if at_default(probe.decl, data[start:end], probe.default):
-            found.defaults += 1
-            found.default_bytes += end - start
+            field_counts.defaults += 1
+            field_counts.default_bytes += end - start
         else:
-            found.headers += _header(probe.end_of(message.spans, at) - start)
+            field_counts.headers += _header(probe.end_of(message.spans, at) - start)
 
     def _field(self, message: Message, path: str, kind: str) -> Field:
         key = (message.name, path)
-        found = self._fields.get(key)
-        if found is None:
-            found = self._fields[key] = Field(kind)
-        return found
+        field_counts = self._fields.get(key)
+        if field_counts is None:
+            field_counts = self._fields[key] = Field(kind)
+        return field_counts
 
     def _settle(self, name: str, probe: Probe) -> None:
         """Keep of an integer's values only how wide they are."""
-        found = self._fields.setdefault((name, probe.path), Field(probe.kind))
+        field_counts = self._fields.setdefault((name, probe.path), Field(probe.kind))
         read, (packed, upacked) = (
             probe.decl.read,
             (width_of(probe.kind, f"{name}{probe.kind[3:]}") for name in ("packed", "upacked")),
@@ -276,7 +276,7 @@ class Observed:
             cell = Cell(
                 probe.default is not None, len(raw), packed(number), upacked(number), number < 0, raw == probe.default
             )
-            found.cells[cell] += times
+            field_counts.cells[cell] += times
         probe.values.clear()
 
     def _close(self) -> None:

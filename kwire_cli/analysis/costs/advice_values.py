@@ -103,8 +103,8 @@ def together(parts: Iterable[Fields]) -> Fields:
 
 
 def _add(into: Fields, part: Fields) -> None:
-    for key, found in part.items():
-        into.setdefault(key, Field(found.kind)).add(found)
+    for key, field_counts in part.items():
+        into.setdefault(key, Field(field_counts.kind)).add(field_counts)
 
 
 @dataclass(slots=True)
@@ -134,9 +134,9 @@ class Texts:
             self._keep(text, times, size)
 
     def _keep(self, text: bytes, times: int, size: int) -> None:
-        found = self.known.get(text)
-        if found is not None:
-            self.known[text] = found[0] + times, size
+        tally = self.known.get(text)
+        if tally is not None:
+            self.known[text] = tally[0] + times, size
             return
         rank = -crc32(text), text
         if len(self.known) < MOST_TEXTS:
@@ -310,8 +310,12 @@ def in_body(body: Body, at: int = 0, unsaid: int = 0) -> Message:
 def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) -> Iterator[Message | Unwritten]:
     """The bodies in a request log, written again; what can't be is given as it comes."""
     for exchange in exchanges:
-        for found in bodies.of(exchange):
-            yield found if isinstance(found, Unwritten) else in_body(found.body, place + exchange.start, found.unsaid)
+        for message in bodies.of(exchange):
+            yield (
+                message
+                if isinstance(message, Unwritten)
+                else in_body(message.body, place + exchange.start, message.unsaid)
+            )
 
 
 def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message]:
@@ -322,10 +326,10 @@ def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message
         if not isinstance(item, Batch) or not has_payloads(item):
             continue
         for record in item.records():
-            found = payload_of(item, record)
-            if found and found.record:
+            payload = payload_of(item, record)
+            if payload and payload.record:
                 yield from (
                     in_body(part.body, place + item.position)
-                    for part in (found.record.key, found.record.value)
+                    for part in (payload.record.key, payload.record.value)
                     if part and part.body
                 )

@@ -73,16 +73,16 @@ class Tried:
     @property
     def best(self) -> Setting | None:
         """The smallest pair that reaches most of the saving; None where none saves anything."""
-        most = max((self.saved(made) for made in self.made.values()), default=0)
+        most = max((self.saved(totals) for totals in self.made.values()), default=0)
         if most <= 0:
             return None
-        return min(setting for setting, made in self.made.items() if self.saved(made) >= MOST * most)
+        return min(setting for setting, totals in self.made.items() if self.saved(totals) >= MOST * most)
 
     def merge(self, other: Tried) -> None:
         """Add another producer."""
         for mine, theirs in (
             (self.sent, other.sent),
-            *((made, other.made[setting]) for setting, made in self.made.items()),
+            *((totals, other.made[setting]) for setting, totals in self.made.items()),
         ):
             mine.batches += theirs.batches
             mine.bytes += theirs.bytes
@@ -105,18 +105,18 @@ class Tried:
         out["recordsOfOtherFormats"] = self.older
         out["sent"] = self._numbers(self.sent)
         if settings:
-            out["settings"] = [self._pair(each) for each in self.made]
+            out["settings"] = [self._pair(setting) for setting in self.made]
         return out | {"wouldHaveServed": self.best and self._pair(self.best)}
 
     def _pair(self, setting: Setting) -> dict[str, Any]:
-        made = self.made[setting]
+        totals = self.made[setting]
         out = {
             "linger.ms": setting.linger,
             "batch.size": setting.batch_size,
-            **self._numbers(made),
-            "savedBytes": self.saved(made),
+            **self._numbers(totals),
+            "savedBytes": self.saved(totals),
         }
-        return out | {"meanWaitSeconds": round(made.waited / self.records / 1000, 6) if self.records else None}
+        return out | {"meanWaitSeconds": round(totals.waited / self.records / 1000, 6) if self.records else None}
 
     def _numbers(self, made: Made) -> dict[str, Any]:
         out: dict[str, Any] = {"batches": made.batches, "bytes": made.bytes, "overheadBytes": made.bytes - self.payload}
@@ -132,8 +132,8 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """All numbers of all together, and of each producer the pair that would have served."""
-        each = [{"client": tried.client, **tried.to_json(settings=False)} for tried in self.producers]
-        return {**self.total.to_json(), "producers": each}
+        rows = [{"client": tried.client, **tried.to_json(settings=False)} for tried in self.producers]
+        return {**self.total.to_json(), "producers": rows}
 
 
 # The batches that a producer would have made with other values of linger.ms and batch.size, tried on the
@@ -211,7 +211,7 @@ class _Producer:
     def _append(self, states: list[_Open | None], now: int, content: int, packing: float) -> None:
         """One record, under each setting."""
         widths = _WIDTHS
-        for at, (setting, made) in enumerate(self.tried.made.items()):
+        for at, (setting, totals) in enumerate(self.tried.made.items()):
             batch = states[at]
             if batch is not None:
                 waited = now - batch.begun
@@ -227,9 +227,9 @@ class _Producer:
                         batch.packed += size * packing
                         batch.times += waited
                         continue
-                    _close(made, batch, waited)
+                    _close(totals, batch, waited)
                 else:
-                    _close(made, batch, setting.linger)
+                    _close(totals, batch, setting.linger)
             body = _ATTRIBUTES + 2 * widths[0] + content
             size = widths[body.bit_length()] + body
             states[at] = _Open(
@@ -239,10 +239,10 @@ class _Producer:
     def end(self) -> Tried:
         """Return the result. Open batches are sent when they have waited for `linger`."""
         for states in self._open.values():
-            for at, (setting, made) in enumerate(self.tried.made.items()):
+            for at, (setting, totals) in enumerate(self.tried.made.items()):
                 batch = states[at]
                 if batch is not None:
-                    _close(made, batch, setting.linger)
+                    _close(totals, batch, setting.linger)
                     states[at] = None
         return self.tried
 

@@ -200,8 +200,8 @@ def conventions(definition: Definition) -> list[Finding]:
 
 def kept(definition: Definition) -> dict[str, tuple[int, int]]:
     """By rule id, in how many places a definition keeps a convention, and how many it speaks of."""
-    found = {rule: [not wrong for _, wrong in judge(definition)] for rule, judge in CONVENTIONS.items()}
-    return {rule: (sum(places), len(places)) for rule, places in found.items()}
+    verdicts = {rule: [not wrong for _, wrong in judge(definition)] for rule, judge in CONVENTIONS.items()}
+    return {rule: (sum(places), len(places)) for rule, places in verdicts.items()}
 
 
 def _words(name: str) -> list[str]:
@@ -371,13 +371,13 @@ def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
     """Advice on files and on the *.json files of folders, in the order of each text; on what has no usable meaning
     there is none.
     """
-    found = []
+    findings = []
     for path in json_files(paths):
         try:
-            found += advise(read_text(path), str(path))
+            findings += advise(read_text(path), str(path))
         except SpecError:
             continue  # the rules say what is wrong with it
-    return found
+    return findings
 
 
 def advise(text: str, file: str | None = None) -> list[Finding]:
@@ -385,5 +385,5 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
     definition, findings = examine(text, file, DEFAULT_BOOK)
     if definition is None or any(finding.rule in FATAL for finding in findings):
         return []
-    found = [*conventions(definition), *tag_advice(definition)]
-    return sorted(found, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
+    advice = [*conventions(definition), *tag_advice(definition)]
+    return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))

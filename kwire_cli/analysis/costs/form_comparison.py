@@ -78,7 +78,7 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     for name in choice.encodings:
         forms.append(Form(name, encoded(spec, name, choice.fields), version))
     forms += [form for name, overlay in choice.overlays for form in _overlaid(spec, version, name, overlay)]
-    return [each for form in forms for each in (form, *(_cases(form) if choice.cases else ()))]
+    return [variant for form in forms for variant in (form, *(_cases(form) if choice.cases else ()))]
 
 
 def _cases(form: Form) -> Iterator[Form]:
@@ -142,10 +142,10 @@ def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
     """InputError for a path that is not an integer field of any of the messages."""
-    known = [path for spec in specs for path, _ in integers(spec)]
+    integer_paths = [path for spec in specs for path, _ in integers(spec)]
     for name in paths:
-        if not any(_meant(path, name) for path in known):
-            close = get_close_matches(name, known, n=3, cutoff=0.4)
+        if not any(_meant(path, name) for path in integer_paths):
+            close = get_close_matches(name, integer_paths, n=3, cutoff=0.4)
             raise InputError(
                 f"{name!a} is not an integer field of {' or '.join(spec.name for spec in specs[:3])}"
                 f"{did_you_mean(close)}"
@@ -268,19 +268,19 @@ class Sum:
         self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
 
     def _counts_of(self, program: Program) -> Sums:
-        found = next((sums for sums in self.counted if sums.program is program), None)
-        if found is None:
-            found = Sums(program)
-            self.counted.append(found)
-        return found
+        counts = next((sums for sums in self.counted if sums.program is program), None)
+        if counts is None:
+            counts = Sums(program)
+            self.counted.append(counts)
+        return counts
 
     def _parts(self) -> Iterator[Part]:
         return (part for sums in self.counted for part in parts_in(sums))
 
     def _add_changes(self, lost: Iterable[Loss], filled: Iterable[Filled]) -> None:
         for loss in lost:
-            known = self.lost.get(loss.path)
-            self.lost[loss.path] = known._replace(number=known.number + loss.number) if known else loss
+            previous = self.lost.get(loss.path)
+            self.lost[loss.path] = previous._replace(number=previous.number + loss.number) if previous else loss
         for fill in filled:
             had = self.filled.get(fill.path)
             self.filled[fill.path] = had._replace(number=had.number + fill.number) if had else fill
@@ -291,22 +291,22 @@ class Sum:
 
         The number of the values is the number of fields that have a value.
         """
-        found = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
+        totals = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
         for _, kind, count, prefix, value in self._parts():
             if kind in KINDS:
-                found[KINDS[kind]] = (found[KINDS[kind]][0] + count, found[KINDS[kind]][1] + prefix)
+                totals[KINDS[kind]] = (totals[KINDS[kind]][0] + count, totals[KINDS[kind]][1] + prefix)
             if kind not in WITHOUT_VALUE:
-                found[VALUES] = (found[VALUES][0] + count, found[VALUES][1] + value)
-        return {name: numbers for name, numbers in found.items() if any(numbers)}
+                totals[VALUES] = (totals[VALUES][0] + count, totals[VALUES][1] + value)
+        return {name: numbers for name, numbers in totals.items() if any(numbers)}
 
     @property
     def by_path(self) -> dict[str, tuple[int, int, int]]:
         """By field: how often it is there, bytes that are no value, and bytes of its values."""
-        found: dict[str, tuple[int, int, int]] = {}
+        totals: dict[str, tuple[int, int, int]] = {}
         for path, kind, count, prefix, value in self._parts():
-            old = found.get(path, (0, 0, 0))
-            found[path] = (old[0] + (0 if kind == "tag-header" else count), old[1] + prefix, old[2] + value)
-        return found
+            old = totals.get(path, (0, 0, 0))
+            totals[path] = (old[0] + (0 if kind == "tag-header" else count), old[1] + prefix, old[2] + value)
+        return totals
 
 
 @dataclass(slots=True)
@@ -324,10 +324,10 @@ class Comparison:
             self._sum(price.form.name, price.form.version, flexible=price.form.is_flexible).add(price, size)
 
     def _sum(self, name: str, version: int | None, *, flexible: bool | None) -> Sum:
-        found = self.sums.get(name)
-        if found is None:
-            found = self.sums[name] = Sum(name, version, flexible)
-        return found
+        form_sum = self.sums.get(name)
+        if form_sum is None:
+            form_sum = self.sums[name] = Sum(name, version, flexible)
+        return form_sum
 
     @property
     def given(self) -> Sum:
@@ -339,7 +339,7 @@ class Comparison:
         return {
             "message": self.message,
             "version": self.version,
-            "forms": [each.to_json() for each in self.sums.values()],
+            "forms": [form_sum.to_json() for form_sum in self.sums.values()],
         }
 
     @classmethod
@@ -347,8 +347,8 @@ class Comparison:
         """Comparisons of several kinds of messages together: what a form has none of is missing from its count."""
         total = cls(None, None)
         for comparison in comparisons:
-            for each in comparison.sums.values():
-                total._sum(each.name, None, flexible=None).merge(each, comparison.message or "")
+            for form_sum in comparison.sums.values():
+                total._sum(form_sum.name, None, flexible=None).merge(form_sum, comparison.message or "")
         return total
 
 
@@ -393,8 +393,8 @@ class Comparing:
         key = decoded.message, decoded.version, data
         priced = self._priced.get(key)
         if priced is None:
-            given, forms = self._forms_of(decoded.spec, decoded.version)
-            priced = price_as_given(given, decoded), self._prices(decoded.spec, forms, decoded.value)
+            form, forms = self._forms_of(decoded.spec, decoded.version)
+            priced = price_as_given(form, decoded), self._prices(decoded.spec, forms, decoded.value)
             if len(data) <= SMALL:
                 if len(self._priced) >= KEPT:
                     self._priced.clear()
@@ -405,8 +405,8 @@ class Comparing:
         """One more message, given as values: as given is how they are written at this version. EncodeError where they
         can't be.
         """
-        given, forms = self._forms_of(spec, version)
-        [as_given] = self._prices(spec, [given], value)
+        form, forms = self._forms_of(spec, version)
+        [as_given] = self._prices(spec, [form], value)
         if as_given.refusal:
             raise EncodeError(as_given.refusal)
         self._comparison(spec.name, version).add(as_given, self._prices(spec, forms, value))
@@ -416,7 +416,7 @@ class Comparing:
         prices = [forms_price(form, value) for form in forms]
         if not self.hides or not can_hold_secrets(spec.name, raw_records=True):
             return prices
-        return [replace(each, lost=tuple(_without_secret(spec, loss) for loss in each.lost)) for each in prices]
+        return [replace(price, lost=tuple(_without_secret(spec, loss) for loss in price.lost)) for price in prices]
 
     @property
     def messages(self) -> int:

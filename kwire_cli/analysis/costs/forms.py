@@ -269,8 +269,8 @@ def carried(form: Form, value: Any) -> Carried:
     list.
     """
     walk = _Walk(form)
-    made = walk.struct(form.spec.fields, value, "")
-    return Carried(made, tuple(walk.lost.values()), tuple(walk.filled.values()))
+    body = walk.struct(form.spec.fields, value, "")
+    return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
 
 
 @dataclass
@@ -305,19 +305,19 @@ class _Walk:
         """The fields of a struct, each with its key, whether it is there in this form and whether it may be left out;
         and all keys.
         """
-        known = self.form.known.get(id(fields))
-        if known is None:
+        cached = self.form.known.get(id(fields))
+        if cached is None:
             rows = [
                 (field, field.json_name, self.form.version in field.versions, self.form.tagged(field))
                 for field in fields
             ]
-            known = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
-        return known
+            cached = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
+        return cached
 
     def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
         """Note a value that has no place."""
-        known = self.lost.get(path)
-        self.lost[path] = known._replace(number=known.number + 1) if known else Loss(path, 1, value, ignorable)
+        previous = self.lost.get(path)
+        self.lost[path] = previous._replace(number=previous.number + 1) if previous else Loss(path, 1, value, ignorable)
 
     def field(self, field: FieldSpec, value: Any, path: str) -> Any:
         """The value of a field."""
@@ -361,18 +361,18 @@ class _Walk:
         """Take out the unknown tags that can't stand here: all in an inflexible form, and those whose number a field
         has.
         """
-        given = out[UNKNOWN_KEY]
+        raw_tags = out[UNKNOWN_KEY]
         taken = {field.tag for field in fields if field.tag is not None}
         keeps = [
             self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken)
-            for tag in (given if isinstance(given, list) else [])
+            for tag in (raw_tags if isinstance(raw_tags, list) else [])
         ]
         if all(keeps):
             return  # also what is no list: writing refuses it
         where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
-        for tag in (tag for tag, keep in zip(given, keeps, strict=True) if not keep):
+        for tag in (tag for tag, keep in zip(raw_tags, keeps, strict=True) if not keep):
             self.lose(where, tag, ignorable=False)
-        out[UNKNOWN_KEY] = [tag for tag, keep in zip(given, keeps, strict=True) if keep]
+        out[UNKNOWN_KEY] = [tag for tag, keep in zip(raw_tags, keeps, strict=True) if keep]
         if not out[UNKNOWN_KEY]:
             del out[UNKNOWN_KEY]
 

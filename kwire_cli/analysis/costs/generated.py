@@ -134,7 +134,7 @@ class _Making:
         """Return whether a field is tagged and has no count, neither for itself nor for a field in it."""
         tagged = field.tag is not None and self.version in field.tagged_versions
         return tagged and not any(
-            known == path or known.startswith((f"{path}.", f"{path}[].")) for known in self.counts
+            counted == path or counted.startswith((f"{path}.", f"{path}[].")) for counted in self.counts
         )
 
     def field(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
@@ -146,7 +146,7 @@ class _Making:
                 for n in range(self.counts.get(path, 0))
             ]
         if field.struct_name:
-            inside = any(known.startswith(f"{path}.") for known in self.counts)
+            inside = any(counted.startswith(f"{path}.") for counted in self.counts)
             null = (
                 self.version in field.nullable_versions
                 and field.default == "null"
@@ -199,10 +199,10 @@ class _Making:
             return turn % self.brokers + 1 if "brokers" not in at else turn + 1
         if name == "apiKey":
             return at.get("n", 0)
-        found = next((number for pattern, number in _NUMBERS if re.search(pattern, name)), None)
+        usual = next((number for pattern, number in _NUMBERS if re.search(pattern, name)), None)
         low, high = INTEGER_RANGES[field.element_type]
-        if found is not None and low <= found <= high and (field.default is None or name[-5:].lower() == "epoch"):
-            return found
+        if usual is not None and low <= usual <= high and (field.default is None or name[-5:].lower() == "epoch"):
+            return usual
         return int(default_value(field)) if not field.is_array else 0
 
     def text(self, field: FieldSpec, at: dict[str, int]) -> str | None:

@@ -58,17 +58,17 @@ class Register:
     """
 
     def __init__(self, own: Mapping[str, int] | None = None) -> None:
-        given = dict(own or {})
-        taken = {*given.values()}
-        self._numbers = {each.name: each.key for each in REGISTERED.values() if each.key not in taken} | given
+        numbers = dict(own or {})
+        taken = {*numbers.values()}
+        self._numbers = {header.name: header.key for header in REGISTERED.values() if header.key not in taken} | numbers
         self._names = {number: name for name, number in self._numbers.items()}
         self._next = USER_RANGE.first
 
     def number(self, name: str) -> int | None:
         """Return the number of a name, or None if all numbers that the name could get are taken."""
-        known = self._numbers.get(name)
-        if known is not None:
-            return known
+        assigned = self._numbers.get(name)
+        if assigned is not None:
+            return assigned
         while self._next in self._names and self._next <= USER_RANGE.last:
             self._next += 1
         if self._next > USER_RANGE.last:
@@ -90,9 +90,9 @@ def register_of(document: Any, file: str | None = None) -> Register:
     InputError for anything else.
     """
     if isinstance(document, list):
-        if not all(isinstance(each, dict) and {"key", "name"} <= each.keys() for each in document):
+        if not all(isinstance(entry, dict) and {"key", "name"} <= entry.keys() for entry in document):
             raise InputError('a register is {"name": number, …} or [{"key": number, "name": "…"}, …]', file=file)
-        pairs = [(each["name"], each["key"]) for each in document]
+        pairs = [(entry["name"], entry["key"]) for entry in document]
     elif isinstance(document, dict):
         pairs = [*document.items()]
     else:
@@ -131,19 +131,19 @@ def numbered(headers: Headers, register: Register, lost: Counter[str]) -> dict[i
     """Headers as the KIP-82 draft has them: a map of numbers, ascending; what that loses is counted in `lost`."""
     keys = [(key if isinstance(key, int) else register.number(key), value) for key, value in headers]
     lost[UNNUMBERED] += sum(key is None for key, _ in keys)
-    found = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
-    ascending = dict(sorted(found.items()))
-    lost[UNSORTED] += [*ascending] != [*found]
+    by_number = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
+    ascending = dict(sorted(by_number.items()))
+    lost[UNSORTED] += [*ascending] != [*by_number]
     return ascending
 
 
 def _without_nulls(pairs: Iterable[tuple[Key, bytes | None]], lost: Counter[str]) -> dict[Key, bytes]:
-    found: dict[Key, bytes | None] = {}
+    by_key: dict[Key, bytes | None] = {}
     for key, value in pairs:
-        lost[REPEATED] += key in found
-        found[key] = value
-    lost[NULLS] += sum(value is None for value in found.values())
-    return {key: value or b"" for key, value in found.items()}
+        lost[REPEATED] += key in by_key
+        by_key[key] = value
+    lost[NULLS] += sum(value is None for value in by_key.values())
+    return {key: value or b"" for key, value in by_key.items()}
 
 
 # The same headers in other forms: as shipped, as the KIP-82 draft has them, as what it rejects, and with the
@@ -252,8 +252,8 @@ def _draft(decl: Any, *, null_key: bool) -> Build:
 
 def _map(serialised: Callable[[Mapping[str, str]], bytes]) -> Build:
     def build(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
-        found = {key: _text(value, lost) for key, value in mapped(headers, register, lost).items()}
-        return _message(MAP_MESSAGE, record, base64_text(serialised(found)) if found else None, 0)
+        texts = {key: _text(value, lost) for key, value in mapped(headers, register, lost).items()}
+        return _message(MAP_MESSAGE, record, base64_text(serialised(texts)) if texts else None, 0)
 
     return build
 
@@ -462,8 +462,8 @@ def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
     else:
         name = kip98.CONTROL_TYPES.get(-1 if number is None else number)
     if form == "v2":
-        known = {"version": 0, "type": _SHIPPED[name]} if record.control is not None and name else None
-        return {"key": base64_text(v2.CONTROL_RECORD_KEY.build(known))} if known else {}
+        fields = {"version": 0, "type": _SHIPPED[name]} if record.control is not None and name else None
+        return {"key": base64_text(v2.CONTROL_RECORD_KEY.build(fields))} if fields else {}
     if name not in _DRAFT:
         lost[CONTROL_TYPES] += 1
         return {"control": {"type": name}}

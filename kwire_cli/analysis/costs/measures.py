@@ -75,17 +75,17 @@ class BatchSizes:
             (self.by_codec, codec),
         )
         for batches, key in places:
-            found = batches.get(key)
-            if found is None:
-                found = batches[key] = Batches()
-            found.merge(one)
+            bucket = batches.get(key)
+            if bucket is None:
+                bucket = batches[key] = Batches()
+            bucket.merge(one)
 
     @property
     def total(self) -> Batches:
         """All batches."""
         out = Batches()
-        for each in self.by_records.values():
-            out.merge(each)
+        for bucket in self.by_records.values():
+            out.merge(bucket)
         return out
 
     @property
@@ -101,8 +101,8 @@ class BatchSizes:
             (self.by_codec, other.by_codec),
         )
         for mine, theirs in pairs:
-            for key, found in theirs.items():
-                mine.setdefault(key, Batches()).merge(found)
+            for key, bucket in theirs.items():
+                mine.setdefault(key, Batches()).merge(bucket)
         (a, b, c), (x, y, z) = self.largest, other.largest
         self.largest = max(a, x), max(b, y), max(c, z)
         self.unread += other.unread
@@ -335,10 +335,10 @@ class Largest:
 
     def merge(self, other: Largest) -> None:
         """Keep what is larger of another; of the same size its own, unless the other's is before it."""
-        for key, found in other.seen.items():
+        for key, theirs in other.seen.items():
             mine = self.seen.get(key)
-            if mine is None or (found.size, -found.at) > (mine.size, -mine.at):
-                self.sizes[key], self.seen[key] = found.size, found
+            if mine is None or (theirs.size, -theirs.at) > (mine.size, -mine.at):
+                self.sizes[key], self.seen[key] = theirs.size, theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,16 +382,16 @@ def distances(largest: Largest, given: Mapping[str, int]) -> list[Distance]:
     """
     out = []
     for limit in LIMITS:
-        seen = largest.seen.get(limit.key)
-        if seen is None:
+        observed = largest.seen.get(limit.key)
+        if observed is None:
             continue
         said = next((given[name] for name in limit.names if name in given), None)
         size, source = (
             (said, "given")
             if said is not None
-            else (seen.asked, "asked")
-            if seen.asked is not None
+            else (observed.asked, "asked")
+            if observed.asked is not None
             else (limit.default, "default")
         )
-        out.append(Distance(limit, seen, size, source))
+        out.append(Distance(limit, observed, size, source))
     return out

@@ -136,24 +136,26 @@ class Report:
         }
         out |= {
             "messages": self.messages,
-            "tables": [{"by": list(found.dimensions), "rows": [*found.to_json()]} for found in self.tables],
+            "tables": [{"by": list(breakdown.dimensions), "rows": [*breakdown.to_json()]} for breakdown in self.tables],
         }
         out["compressed"] = [*self.inside.to_json()] if self.inside else []
         if self.records:
             sizes, outer = self.batches, [name for name in self.tables[0].dimensions if name not in WITHIN]
             out["records"] = {
                 **sizes.total.to_json(),
-                "by": [{**dict(zip(outer, key, strict=True)), **each.total.to_json()} for key, each in self.records],
+                "by": [
+                    {**dict(zip(outer, key, strict=True)), **measure.total.to_json()} for key, measure in self.records
+                ],
                 "byRecordsInBatch": [
-                    {"recordsInBatch": bucket_text(bucket), **each.to_json()}
-                    for bucket, each in sorted(sizes.by_records.items())
+                    {"recordsInBatch": bucket_text(bucket), **measure.to_json()}
+                    for bucket, measure in sorted(sizes.by_records.items())
                 ],
                 "byBytesInBatch": [
-                    {"bytesInBatch": bucket_text(bucket), **each.to_json()}
-                    for bucket, each in sorted(sizes.by_bytes.items())
+                    {"bytesInBatch": bucket_text(bucket), **measure.to_json()}
+                    for bucket, measure in sorted(sizes.by_bytes.items())
                 ],
-                "byCodec": [{"codec": codec, **each.to_json()} for codec, each in sizes.codecs],
-                "contents": [each.to_json() for each in self.contents],
+                "byCodec": [{"codec": codec, **measure.to_json()} for codec, measure in sizes.codecs],
+                "contents": [measure.to_json() for measure in self.contents],
                 "notDecompressed": sizes.unread,
                 "gaps": sizes.gaps,
             }
@@ -181,10 +183,10 @@ def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Seque
             part.path if name == "field" and part else kind and str(kind) if name == "kind" else key[at]
             for name, at in slots
         )
-        found = rows.get(values)
-        if found is None:
-            found = rows[values] = Row(values)
-        return found
+        table_row = rows.get(values)
+        if table_row is None:
+            table_row = rows[values] = Row(values)
+        return table_row
 
     total = Row(())
     by_field, by_kind = "field" in dimensions, "kind" in dimensions
@@ -192,24 +194,24 @@ def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Seque
         if not by_field and not by_kind:
             row_of(key, None, None).count += messages
         for part in parts:
-            seen = None
+            last_row = None
             for kind, size in ((part.prefix_kind, part.prefix_bytes), (part.value_kind, part.value_bytes)):
                 total.add(kind, size)
                 if size or (by_field and not by_kind and kind is part.value_kind):
                     row = row_of(key, part, kind)
                     row.add(kind, size)
-                    if (by_field or by_kind) and row is not seen and not (by_field and kind is Kind.TAG_HEADER):
+                    if (by_field or by_kind) and row is not last_row and not (by_field and kind is Kind.TAG_HEADER):
                         row.count += part.count
-                    seen = row
+                    last_row = row
     ordered = sorted(rows.values(), key=lambda row: (-row.bytes, *by_values(row.key)))
-    shown = ordered if top is None else ordered[:top]
+    top_rows = ordered if top is None else ordered[:top]
     rest = None
-    if len(shown) < len(ordered):
-        rest = Row((len(ordered) - len(shown),))
-        for row in ordered[len(shown) :]:
+    if len(top_rows) < len(ordered):
+        rest = Row((len(ordered) - len(top_rows),))
+        for row in ordered[len(top_rows) :]:
             rest.count, rest.bytes = rest.count + row.count, rest.bytes + row.bytes
             rest.overhead, rest.unread = rest.overhead + row.overhead, rest.unread + row.unread
-    return Table(tuple(dimensions), shown, total, rest)
+    return Table(tuple(dimensions), top_rows, total, rest)
 
 
 def report(tallies: Tallies | Summed, tables: Sequence[Sequence[str]], top: int | None) -> Report:
@@ -217,17 +219,17 @@ def report(tallies: Tallies | Summed, tables: Sequence[Sequence[str]], top: int 
     accounts = accounted(tallies)
     inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
     names = tallies.dimensions
-    found = [table(accounts, names, dimensions, top) for dimensions in tables]
-    for each in found:
-        each.total.count = tallies.messages  # which may be about several topics
+    breakdowns = [table(accounts, names, dimensions, top) for dimensions in tables]
+    for breakdown in breakdowns:
+        breakdown.total.count = tallies.messages  # which may be about several topics
     unpacked = table(inside, names, ("kind",), None) if any(parts for _, _, parts in inside) else None
     batches = _records(tallies.accounts, names, tables[0])
-    made = Report(tallies.size, tallies.messages, found, unpacked, batches)
+    overview = Report(tallies.size, tallies.messages, breakdowns, unpacked, batches)
     if batches:
-        made.contents = _contents(
-            [part for _, _, parts in (*accounts, *inside) for part in parts], made.batches.largest
+        overview.contents = _contents(
+            [part for _, _, parts in (*accounts, *inside) for part in parts], overview.batches.largest
         )
-    return made
+    return overview
 
 
 def _records(
@@ -292,7 +294,7 @@ def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tupl
     sizes = {row.key: [row.bytes, 0] for row in before.rows}
     for row in after.rows:
         sizes.setdefault(row.key, [0, 0])[1] = row.bytes
-    rows = [Change(key, *each) for key, each in sizes.items() if each[0] != each[1]]
+    rows = [Change(key, *pair) for key, pair in sizes.items() if pair[0] != pair[1]]
     return sorted(rows, key=lambda row: (-abs(row.change), *by_values(row.key))), Change(
         (), before.total.bytes, after.total.bytes
     )

@@ -55,15 +55,15 @@ def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | 
     belong to either definition. `renamed` maps paths of the old definition to those of the new one, for fields that
     are the same.
     """
-    found = [Cost("default", price(old, {}), price(new, {}))]
+    cost_rows = [Cost("default", price(old, {}), price(new, {}))]
     one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
     if any(one_each):
-        found.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
+        cost_rows.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
     if given is None:
-        return found
+        return cost_rows
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return [*found, Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))]
+    return [*cost_rows, Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))]
 
 
 def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
@@ -82,18 +82,18 @@ def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) 
         for key, part in value.items():
             where = f"{path}.{key}" if path else key
             if where in there and where not in here and where not in names:
-                known = lost.get(where)
+                previous = lost.get(where)
                 lost[where] = (
-                    Loss(where, known.number + 1, known.value, ignorable=False)
-                    if known
+                    Loss(where, previous.number + 1, previous.value, ignorable=False)
+                    if previous
                     else Loss(where, 1, part, ignorable=False)
                 )
             else:
                 out[names.get(where, key)] = fitted(part, where)
         return out
 
-    found = price(form, fitted(given, ""))
-    return replace(found, lost=(*lost.values(), *found.lost))
+    priced = price(form, fitted(given, ""))
+    return replace(priced, lost=(*lost.values(), *priced.lost))
 
 
 def _one_each(struct: StructAt) -> dict[str, Any]:
@@ -122,7 +122,7 @@ def forms_to_compare(old: MessageSpec, new: MessageSpec) -> Iterator[tuple[Form,
     """
     stretches = Stretches(old), Stretches(new)
     for _, group in groupby(
-        (old.valid_versions & new.valid_versions).each(), lambda version: [each.of(version) for each in stretches]
+        (old.valid_versions & new.valid_versions).each(), lambda version: [stretch.of(version) for stretch in stretches]
     ):
         first, *_ = versions = list(group)
         if layout_at(old, first).wire != layout_at(new, first).wire:
@@ -161,8 +161,8 @@ def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
         if not is_regular(entry, spans):
             return None
     tree = build(entry, spans)
-    found: dict[str, Any] = value(tree.root, tree, Shown())
-    return found
+    body: dict[str, Any] = value(tree.root, tree, Shown())
+    return body
 
 
 def takes_all(shipped: MessageSpec, laid: MessageSpec, version: int) -> bool:
@@ -227,33 +227,33 @@ class Overlaid:
         form = self.form(message, version)
         if form is None:
             return spans
-        found = spans
+        overlaid = spans
         if guess:
             self.as_written["of a version that is not known"] += 1
         elif again := self._written(form, entry, spans):
-            found = again
+            overlaid = again
             self.rewritten += 1
         else:
             self.as_written["with anomalies"] += 1
         self.before += spans.stop - spans.start
-        self.after += found.stop - found.start
-        return found
+        self.after += overlaid.stop - overlaid.start
+        return overlaid
 
     def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
         """The spans of the message written again; None where its values are not all that it says."""
         data = bytes(spans.data[spans.start : spans.stop])
         key = (form.spec.name, form.version, data)
-        found = self._known.get(key)
-        if found is None:
+        rewritten = self._known.get(key)
+        if rewritten is None:
             values = values_of(entry, spans)
             if values is None:
                 return None
-            found = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
+            rewritten = walk(form.entry, _again(form, values, self._whole[form.spec.name, form.version]))
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
-                self._known[key] = found
-        return found
+                self._known[key] = rewritten
+        return rewritten
 
 
 def _again(form: Form, values: dict[str, Any], whole: Form | None) -> bytes:

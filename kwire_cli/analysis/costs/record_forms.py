@@ -267,17 +267,18 @@ class RecordForms:
             return None
         self.written.add(partition, batch, records)
         for form, ways in self._ways.items():
-            found = fitted(form, batch, records, self.plan.register, self.lost[form])
+            form_batch = fitted(form, batch, records, self.plan.register, self.lost[form])
             alone = (
-                _alone(form, found)
-                if found.rows and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices)
+                _alone(form, form_batch)
+                if form_batch.rows
+                and any(_is_alone(price, batch.compression) for _, prices in ways for price in prices)
                 else 0
             )
             for gathering, prices in ways:
                 for price in prices:
-                    price.data += found.data
+                    price.data += form_batch.data
                     price.size += alone if _is_alone(price, batch.compression) else 0
-                for item in gathering.add(partition, found):
+                for item in gathering.add(partition, form_batch):
                     _write(item, prices)
         return records
 

@@ -120,19 +120,19 @@ class Walked:
         """Count a batch, or a message with what it wraps."""
         codec, in_batches = batch.head.codec, batch.layout.name in _RECORDS
         kinds = in_batch if in_batches else in_wrapper if codec else in_records
-        spans, found = batch.spans(), Found()
+        spans, totals = batch.spans(), Found()
         self._wire.setdefault(kinds, Sums(spans.program)).add(spans)
         if not codec:
-            _look(spans, kinds, found, alone=not in_batches)
-            return found
-        found.packed = sum(
+            _look(spans, kinds, totals, alone=not in_batches)
+            return totals
+        totals.packed = sum(
             end - value for node, value, end in _rows(spans) if kinds(spans.program.leaves[node])[1] is Kind.COMPRESSED
         )
         if in_batches:
-            self._records(batch, found)
+            self._records(batch, totals)
         else:
-            self._messages(batch, found)
-        return found
+            self._messages(batch, totals)
+        return totals
 
     def _records(self, batch: Batch, found: Found) -> None:
         notes: list[Anomaly] = []
@@ -298,9 +298,9 @@ class RecordSets:
         if reader.at < stop:
             for item in reader.items():
                 if isinstance(item, Gap):
-                    found = self._gaps.setdefault(Kind.PADDING if item.code == PADDING else Kind.GAP, [0, 0])
-                    found[0] += item.size
-                    found[1] += 1
+                    tally = self._gaps.setdefault(Kind.PADDING if item.code == PADDING else Kind.GAP, [0, 0])
+                    tally[0] += item.size
+                    tally[1] += 1
                     self.sizes.gaps += item.code != PADDING
                 elif item.layout is _V2:
                     self._measured(
@@ -318,21 +318,21 @@ class RecordSets:
         """A batch of format v2."""
         start, size, codec = at + _V2.head.size, end - at, attributes & COMPRESSION.mask
         rows: Rows | None = [] if self._on_batch else None
-        sums, found, unpacked = self._sums, None, 0
+        sums, measured, unpacked = self._sums, None, 0
         if not codec:
             area, begin, until = (
                 (data, start, end) if type(data) is bytes else (bytes(source.data[start:end]), 0, end - start)
             )
-            found = self._measure(area, begin, until, sums, rows)
+            measured = self._measure(area, begin, until, sums, rows)
         else:
             area, code, _, _ = decompress(codec, source.data[start:end], self._limits)
             sums, unpacked = self._inside, len(area)
             if not code:
-                found = self._measure(area, 0, unpacked, sums, rows)
-        if found is None:
+                measured = self._measure(area, 0, unpacked, sums, rows)
+        if measured is None:
             self._by_spans(Batch(source, at, size, _V2, crc_valid=True))
             return
-        records, payload = found
+        records, payload = measured
         packed = end - start if codec else 0
         self._heads += 1
         self._packed += codec > 0
@@ -352,22 +352,22 @@ class RecordSets:
             self._on_batch(Told(batch, size - packed + unpacked, payload, packed / unpacked if unpacked else 1.0, rows))
 
     def _by_spans(self, batch: Batch) -> None:
-        found = self._walked.add(batch)
-        inside = found.unpacked - found.packed
+        totals = self._walked.add(batch)
+        inside = totals.unpacked - totals.packed
         self.sizes.add(
             batch.compression,
-            found.records,
+            totals.records,
             batch.size,
-            batch.size + inside - found.payload,
-            found.packed,
-            found.unpacked,
+            batch.size + inside - totals.payload,
+            totals.packed,
+            totals.unpacked,
         )
-        self.sizes.unread += found.unread
-        content = found.content if batch.layout.name != "kip98-draft" else 0  # which no producer ever estimated
-        self._seen(batch.size, content, found.key, found.value, found.headers, framed=batch.layout is _V2)
+        self.sizes.unread += totals.unread
+        content = totals.content if batch.layout.name != "kip98-draft" else 0  # which no producer ever estimated
+        self._seen(batch.size, content, totals.key, totals.value, totals.headers, framed=batch.layout is _V2)
         if self._on_batch:
-            packing = found.packed / found.unpacked if found.unpacked else 1.0
-            self._on_batch(Told(batch, batch.size - found.packed + found.unpacked, found.payload, packing, None))
+            packing = totals.packed / totals.unpacked if totals.unpacked else 1.0
+            self._on_batch(Told(batch, batch.size - totals.packed + totals.unpacked, totals.payload, packing, None))
 
     def _seen(self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True) -> None:
         """Keep what is largest; `framed` says that the content of a record is without its own overhead."""

@@ -97,8 +97,10 @@ class Loose:
     def client_id(self) -> str | None:
         """The client id in its header."""
         header = self.frame.header if self.frame and self.frame.kind == "request" else None
-        found: str | None = top_value(roles(header.spec, header.entry), header.raw, "clientId") if header else None
-        return found
+        client_name: str | None = (
+            top_value(roles(header.spec, header.entry), header.raw, "clientId") if header else None
+        )
+        return client_name
 
     @cached_property
     def topics(self) -> list[str]:
@@ -174,10 +176,10 @@ class Tallies:
 
     def account(self, key: Key) -> Account:
         """Return the account of these values. It is created if it does not exist."""
-        found = self.accounts.get(key)
-        if found is None:
-            found = self.accounts[key] = Account()
-        return found
+        key_account = self.accounts.get(key)
+        if key_account is None:
+            key_account = self.accounts[key] = Account()
+        return key_account
 
     def key_of(self, subject: Any) -> Key:
         """The values of a message."""
@@ -263,17 +265,17 @@ class Tallies:
 
     def _odd(self, line: Any) -> None:
         """A line that has to be decoded in full, or is no frame."""
-        seen, frame, key = line.seen, line.frame, self.key_of(line)
+        wire_message, frame, key = line.seen, line.frame, self.key_of(line)
         if frame is None and isinstance(line, Loose) and line.body:
             self.account(key).messages += 1
             self.body(line, line.body, key)
             return
         if frame is None:
-            path, kind = no_frame(seen)
+            path, kind = no_frame(wire_message)
             self.account(key).messages += 1
-            self.account(key).other(path, kind, seen.size)
+            self.account(key).other(path, kind, wire_message.size)
             return
-        if seen.kind == "request":
+        if wire_message.kind == "request":
             self._see_request(line)
         self.frame(line, frame, key, sure=not frame.guess)
 
@@ -312,12 +314,12 @@ class Tallies:
             spans = self.overlaid.spans(message, version, known.entry, spans)
             form = self.overlaid.form(message, version)
             known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
-        found = places(known)
+        layout_places = places(known)
         prefix = f"{message}." if subject.is_frame else ""
         whole = self.account(key)
         there: list[Account] = []
         if self._is_split(subject):
-            for first, last, owner in owners(found, spans, subject.names.topic):
+            for first, last, owner in owners(layout_places, spans, subject.names.topic):
                 account = self._owned(key, owner)
                 account.sums(prefix, in_body, spans.program).add(spans, first=first, last=last)
                 there += [account] * (last - first)
@@ -325,13 +327,13 @@ class Tallies:
                 account.messages += 1
         else:
             whole.spans(prefix, in_body, spans)
-        if rows := rows_of(spans, found):
+        if rows := rows_of(spans, layout_places):
 
             def account_of(at: int) -> tuple[Account, Any]:
                 account = there[at] if there else whole
                 return account, account.sums(prefix, in_body, spans.program)
 
-            self._opened.add(subject, prefix, spans.data, rows, found, account_of)
+            self._opened.add(subject, prefix, spans.data, rows, layout_places, account_of)
 
     # Record sets
 
@@ -415,10 +417,10 @@ class Summed:
 
 def _add(into: Bytes, parts: Iterable[Part]) -> None:
     for part in parts:
-        found = into.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
-        found[0] += part.prefix_bytes
-        found[1] += part.value_bytes
-        found[2] += part.count
+        tally = into.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
+        tally[0] += part.prefix_bytes
+        tally[1] += part.value_bytes
+        tally[2] += part.count
 
 
 def _of(found: Bytes) -> Iterator[Part]:

@@ -24,5 +24,5 @@ def paper(name: str, catalog: Catalog, *, times: bool | None = None) -> Paper:
     `times` are of what differs between machines: None for those that take a moment, True for all, which takes seconds,
     False for none.
     """
-    found: Paper = importlib.import_module(f"kwire_cli.analysis.papers.{name}").paper(catalog, times=times)
-    return found
+    document: Paper = importlib.import_module(f"kwire_cli.analysis.papers.{name}").paper(catalog, times=times)
+    return document

@@ -83,10 +83,10 @@ def time_tables(catalog: Catalog, *, times: bool | None) -> tuple[Table, ...]:
 def _times(catalog: Catalog, *, full: bool) -> Table:
     from kwire_cli.analysis.papers.kafka9927_measured import times  # noqa: PLC0415 - of what is measured, only this differs between runs
 
-    found = times(catalog, full=full)
-    base = found[0]
+    timings = times(catalog, full=full)
+    base = timings[0]
     rows: list[tuple[Cell, ...]] = []
-    for row in found:
+    for row in timings:
         compiled = (row.compiled / base.compiled,) if row.compiled and base.compiled else ()
         rows.append((row.encoding, row.encode / base.encode, row.decode / base.decode, *compiled))
     heading = ("encoding", "encode", "decode, plain", *(("decode, compiled",) if base.compiled else ()))
@@ -191,12 +191,17 @@ def _ends(rows: tuple[tuple[int, int, int], ...], end: int) -> tuple[int, ...]:
 def _grammar() -> tuple[Claim, ...]:
     """The key and its errors."""
     where = "Public Interfaces"
-    found = {name: measured.rules_broken(field) for name, field in measured.ERRORS.items()}
+    broken_rules = {name: measured.rules_broken(field) for name, field in measured.ERRORS.items()}
     lint = "kwire lint --rules kafka9927 FILE"
     return (
         Claim(where, "names of encodings", (9,), (len(ENCODING_NAMES),)),
         Claim(
-            where, "errors of a definition that are found", (4,), (sum(map(len, found.values())),), _listed(found), lint
+            where,
+            "errors of a definition that are found",
+            (4,),
+            (sum(map(len, broken_rules.values())),),
+            _listed(broken_rules),
+            lint,
         ),
         Claim(
             where,
@@ -277,7 +282,7 @@ def _formula(catalog: Catalog) -> tuple[Claim, ...]:
 def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
     """The sizes of the table."""
     where = "An example: MetadataResponse"
-    found = measured.sizes(catalog, IN_SYNC)
+    measured_sizes = measured.sizes(catalog, IN_SYNC)
     pairs = ((0, 1), (2, 1), (2, 0))
     differences = tuple(SIZES[larger] - SIZES[smaller] for larger, smaller in pairs)
     fitting = [measured.elements_for(catalog, SIZES, larger, smaller) for larger, smaller in pairs]
@@ -287,7 +292,7 @@ def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
             where,
             "a topic with 100 partitions on two brokers: fixed, best case, worst case",
             SIZES,
-            found,
+            measured_sizes,
             f"two replicas that are in sync are 4 elements a partition, whose partitions alone have {partitions} bytes "
             "by the document's formula, more than its whole response. The sizes follow from it for no whole number of "
             "elements: a response in which some replicas were not in sync would have fewer. kwire's numbers are of "
@@ -299,7 +304,11 @@ def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
             where,
             "differences: fixed less best, worst less best, worst less fixed",
             differences,
-            (found[0] - found[1], found[2] - found[1], found[2] - found[0]),
+            (
+                measured_sizes[0] - measured_sizes[1],
+                measured_sizes[2] - measured_sizes[1],
+                measured_sizes[2] - measured_sizes[0],
+            ),
             f"they are those of {fitting[0]:.2f}, {fitting[1]:.2f} and {fitting[2]:.2f} elements a partition: two "
             f"replicas, and {fitting[0] - 2:.1f} to {fitting[1] - 2:.1f} in sync, go with the first two",
             f"{REPEAT} {ENCODINGS}",

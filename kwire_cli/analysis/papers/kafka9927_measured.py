@@ -149,7 +149,7 @@ def formula(catalog: Catalog, encoding: str, *, elements: bool = True) -> tuple[
     """
     empty = partition(catalog, encoding, 0, 0, 0, elements=elements)
     added = {
-        partition(catalog, encoding, *(int(at == each) for each in range(3)), elements=elements) - empty
+        partition(catalog, encoding, *(int(at == index) for index in range(3)), elements=elements) - empty
         for at in range(3)
     }
     if len(added) != 1:
@@ -179,12 +179,12 @@ def response(catalog: Catalog, elements: int) -> dict[str, Any]:
         VERSION,
         counts_for(spec, VERSION, {"brokers": BROKERS, "partitions": PARTITIONS, "replicas": BROKERS}, {}),
     )
-    for number, each in enumerate(value["topics"][0]["partitions"]):
+    for number, partition_value in enumerate(value["topics"][0]["partitions"]):
         own = elements // PARTITIONS + (number < elements % PARTITIONS)
         replicas, isr = min(own, BROKERS), min(max(own - BROKERS, 0), BROKERS)
-        each |= {
-            "replicaNodes": each["replicaNodes"][:replicas],
-            "isrNodes": each["isrNodes"][:isr],
+        partition_value |= {
+            "replicaNodes": partition_value["replicaNodes"][:replicas],
+            "isrNodes": partition_value["isrNodes"][:isr],
             "offlineReplicas": [1] * (own - replicas - isr),
         }
     return value
@@ -205,8 +205,8 @@ def elements_for(catalog: Catalog, printed: tuple[int, int, int], larger: int, s
     wanted = printed[larger] - printed[smaller]
 
     def fits(elements: int) -> int:
-        found = sizes(catalog, elements)
-        return int(found[larger] - found[smaller] > wanted)
+        measured = sizes(catalog, elements)
+        return int(measured[larger] - measured[smaller] > wanted)
 
     _, last, _ = next(steps(0, MOST_ELEMENTS, fits))
     return last / PARTITIONS
@@ -221,8 +221,8 @@ def priced(catalog: Catalog, name: str, *, elements: bool = True, case: str | No
 def best_and_worst_values(catalog: Catalog) -> dict[str, Any]:
     """The first partition of both cases, as values."""
     value = response(catalog, IN_SYNC)
-    found = {name: extreme(form.layout, value, form.case) for name, form in forms(catalog).items() if form.case}
-    return {name: each["topics"][0]["partitions"][0] for name, each in found.items()}
+    extremes = {name: extreme(form.layout, value, form.case) for name, form in forms(catalog).items() if form.case}
+    return {name: case_value["topics"][0]["partitions"][0] for name, case_value in extremes.items()}
 
 
 # How long a response takes to write and to read in each encoding, in turns, so that what disturbs the machine
@@ -260,20 +260,20 @@ def times(catalog: Catalog, *, full: bool) -> list[Times]:
                     taken.setdefault((name, at), []).append(_measure(work, seconds))
                 elif work:
                     work()
-    found = []
+    timings = []
     for name in works_of:
         encode, decode, compiled = (median(taken[name, at]) if (name, at) in taken else None for at in range(3))
-        found.append(Times(name, encode or 0.0, decode or 0.0, compiled and compiled / COPIES))
-    return found
+        timings.append(Times(name, encode or 0.0, decode or 0.0, compiled and compiled / COPIES))
+    return timings
 
 
 def _forms(catalog: Catalog) -> dict[str, Form]:
     spec = catalog.message(MESSAGE)
-    found = {"fixed": Form("fixed", spec, VERSION)}
+    forms_by_name = {"fixed": Form("fixed", spec, VERSION)}
     for name in ("packed", "upacked"):
         new = encoded(spec, name)
-        found |= {f"{name}, {case} case": Form(name, new, VERSION, case=case) for case in (BEST, WORST)}
-    return found
+        forms_by_name |= {f"{name}, {case} case": Form(name, new, VERSION, case=case) for case in (BEST, WORST)}
+    return forms_by_name
 
 
 def _work(form: Form, catalog: Catalog, *, full: bool) -> list[Callable[[], object] | None]:

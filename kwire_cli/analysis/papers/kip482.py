@@ -268,7 +268,9 @@ def _example() -> tuple[Claim, ...]:
             'versions, which must also be specified"',
             (0,),
             (len(measured.violations("kip482")),),
-            ", ".join(found.split()[1].removesuffix(".taggedVersions") for found in measured.violations("kip482"))
+            ", ".join(
+                violation.split()[1].removesuffix(".taggedVersions") for violation in measured.violations("kip482")
+            )
             + (
                 f"; Kafka's generator takes versions from taggedVersions ({len(measured.violations(DEFAULT_BOOK))} "
                 f"violations by its rules)"

@@ -128,12 +128,12 @@ def longer_unsigned() -> int:
 
     The numbers are those from 0 to 2147483647.
     """
-    found = 0
+    count = 0
     for low, high, size in widths("int32", "upacked32"):
         for other_low, other_high, other in widths("int32", "packed32"):
             if low >= 0 and size > other:
-                found += max(0, min(high, other_high) - max(low, other_low) + 1)
-    return found
+                count += max(0, min(high, other_high) - max(low, other_low) + 1)
+    return count
 
 
 # Tags
@@ -268,8 +268,10 @@ def priced(catalog: Catalog, message: Message) -> Priced:
     """A message, generated, in these forms."""
     spec, version, value = _values(catalog, message)
     comparison = Comparison(spec.name, version)
-    given = price(Form("as given", spec, version), value)
-    comparison.add(given, [price(form, value) for form in forms_of(spec, version, Choice(both_ways=True, tagged=True))])
+    as_given = price(Form("as given", spec, version), value)
+    comparison.add(
+        as_given, [price(form, value) for form in forms_of(spec, version, Choice(both_ways=True, tagged=True))]
+    )
     inflexible, flexible, tagged = (comparison.sums[name] for name in (INFLEXIBLE, FLEXIBLE, TAGGED))
     rows = difference_by_kind(inflexible, flexible)
     lengths = {name: (number, before - after) for name, number, before, after in rows if name in LENGTHS}

@@ -117,9 +117,9 @@ def reduced(sizes: Sequence[int | None]) -> dict[str, list[int]]:
 
 
 def _priced(forms: Sequence[str], record: Record) -> list[Any]:
-    found = HeaderForms(forms, Register())
-    found.add([record])
-    return found.prices
+    header_forms = HeaderForms(forms, Register())
+    header_forms.add([record])
+    return header_forms.prices
 
 
 def _written(form: str, row: dict[str, Any]) -> bytes:
@@ -218,9 +218,9 @@ def _format(catalog: Catalog) -> tuple[Claim, ...]:
 
 def _keys() -> tuple[Claim, ...]:
     """Return the claims about keys."""
-    vendors = tuple(each.key for each in OPEN_SOURCE_REGISTER if each.by != "Apache Kafka")
-    own = tuple(each.key for each in LOCAL_REGISTER)
-    client = next(each for each in KEY_RANGES if (each.space, each.use) == ("Local", "Client"))
+    vendors = tuple(entry.key for entry in OPEN_SOURCE_REGISTER if entry.by != "Apache Kafka")
+    own = tuple(entry.key for entry in LOCAL_REGISTER)
+    client = next(entry for entry in KEY_RANGES if (entry.space, entry.use) == ("Local", "Client"))
     return (
         Claim(
             _ALLOCATION,
@@ -329,14 +329,16 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def _range_table() -> Table:
     rows = tuple(
-        (f"{each.first:#010x}", f"{each.last:#010x}", each.first, each.last, each.label) for each in KEY_RANGES
+        (f"{interval.first:#010x}", f"{interval.last:#010x}", interval.first, interval.last, interval.label)
+        for interval in KEY_RANGES
     )
     return Table("The key space", ("from", "to", "from, decimal", "to, decimal", "range"), rows)
 
 
 def _register_table() -> Table:
     rows = tuple(
-        (each.key, f"{each.key:#010x}", each.name, each.by, key_range(each.key).label) for each in REGISTERED.values()
+        (header.key, f"{header.key:#010x}", header.name, header.by, key_range(header.key).label)
+        for header in REGISTERED.values()
     )
     return Table("The sample registers", ("key", "as hex", "name", "by", "range that it is in"), rows)
 
@@ -355,7 +357,7 @@ def _header_table() -> Table:
 
 def _reduction_table() -> Table:
     sizes = (None, *KEY_SIZES)
-    rows: tuple[tuple[Cell, ...], ...] = tuple((form, *found) for form, found in reduced(sizes).items())
+    rows: tuple[tuple[Cell, ...], ...] = tuple((form, *byte_counts) for form, byte_counts in reduced(sizes).items())
     heading = ("form", *("null key" if size is None else f"key of {size}" for size in sizes))
     return Table(
         f"Bytes of a message without headers and with a payload of {PAYLOAD} bytes, beyond key and payload",

@@ -44,8 +44,8 @@ def overheads(form: str, batches: Sequence[int] = BATCHES, data: int = DATA) -> 
 
 def added(most: int) -> tuple[int, ...]:
     """The different overheads that a message adds to a set of the draft with fewer than `most`."""
-    found = overheads(_DRAFT, range(1, most + 1))
-    return tuple(sorted({after - before for before, after in pairwise(found)}))
+    sizes = overheads(_DRAFT, range(1, most + 1))
+    return tuple(sorted({after - before for before, after in pairwise(sizes)}))
 
 
 def row(key: bytes | None, value: bytes | None, **more: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def same_values() -> tuple[int, int]:
 
 def bits(known: Sequence[Bits], width: int) -> tuple[int, ...]:
     """The width of each part of an attributes field, and what is left."""
-    return (*(each.width for each in known), width - sum(each.width for each in known))
+    return (*(attribute.width for attribute in known), width - sum(attribute.width for attribute in known))
 
 
 def uncovered(layout: Layout, header: Any) -> list[str]:
@@ -135,7 +135,7 @@ def uncovered(layout: Layout, header: Any) -> list[str]:
     for field in header.subcons:
         after = at + field.sizeof()
         turned = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in range(at, after)]
-        if any(layout.checksum(each[layout.crc_from :]) == right for each in turned):
+        if any(layout.checksum(flipped[layout.crc_from :]) == right for flipped in turned):
             out.append(field.name)
         at = after
     return out
@@ -143,8 +143,8 @@ def uncovered(layout: Layout, header: Any) -> list[str]:
 
 def offset_delta() -> int:
     """Return the offsetDelta of a set of 3 messages from offset 10 on."""
-    found: int = kip98.HEADER.parse(written(_DRAFT, [row(None, b"")] * 3, baseOffset=10))["offsetDelta"]
-    return found
+    delta: int = kip98.HEADER.parse(written(_DRAFT, [row(None, b"")] * 3, baseOffset=10))["offsetDelta"]
+    return delta
 
 
 def marker_numbers(form: str) -> tuple[int, ...]:

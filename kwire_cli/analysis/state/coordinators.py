@@ -85,16 +85,16 @@ class GroupRow:
 
     def add(self, number: int, key: dict[str, Any], value: dict[str, Any]) -> None:
         """A record of this type, its key and value in Kafka's JSON form."""
-        known = PARTS.get(number)
-        if not known:
+        record_type = PARTS.get(number)
+        if not record_type:
             return
-        self.type = known.group
-        if known.member:
-            self.members.setdefault(key["memberId"], {})[known.part] = value
-        elif known.part == "regularExpressions":
+        self.type = record_type.group
+        if record_type.member:
+            self.members.setdefault(key["memberId"], {})[record_type.part] = value
+        elif record_type.part == "regularExpressions":
             self.expressions.append({"regularExpression": key["regularExpression"], **value})
         else:
-            self.parts[known.part] = value
+            self.parts[record_type.part] = value
 
     def to_json(self) -> dict[str, Any]:
         """The group: what Kafka's records say, in their words, by parts; the state is found by Kafka's rules."""
@@ -144,7 +144,9 @@ class GroupRow:
         if metadata.get("epoch", 0) > assigned:
             return "Assigning"
         current = [member.get("currentAssignment", {}) for member in members]
-        settled = all(each.get("state") == "STABLE" and each.get("memberEpoch") == assigned for each in current)
+        settled = all(
+            assignment.get("state") == "STABLE" and assignment.get("memberEpoch") == assigned for assignment in current
+        )
         return "Stable" if settled else "Reconciling"
 
 
@@ -187,22 +189,22 @@ class Offsets:
         groups: dict[str, GroupRow] = {}
         undecoded = 0
         for key, kept in self.live.items():
-            found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+            payload = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
             number = type_of(key)
-            if found and number is not None:
-                name = str(found[0].get("groupId", found[0].get("group")))
-                groups.setdefault(name, GroupRow(name)).add(number, *found)
+            if payload and number is not None:
+                name = str(payload[0].get("groupId", payload[0].get("group")))
+                groups.setdefault(name, GroupRow(name)).add(number, *payload)
             else:
                 undecoded += 1
         everything = [(-1, self.commits), *self.pending.items()]
         for producer, commits in everything:
             for key, kept in commits.values():
-                found = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
-                if not found:
+                payload = decoded(self.catalog, CONSUMER_OFFSETS, key, kept.value, hide)
+                if not payload:
                     undecoded += 1
                     continue
-                row = groups.setdefault(found[0]["group"], GroupRow(found[0]["group"]))
-                line = committed(*found, offset=kept.offset)
+                row = groups.setdefault(payload[0]["group"], GroupRow(payload[0]["group"]))
+                line = committed(*payload, offset=kept.offset)
                 if producer < 0:
                     row.offsets.append(line)
                 else:
@@ -254,8 +256,8 @@ def _end_transaction(state: Offsets, event: Event) -> None:
         return
     for place, kept in state.pending.pop(event.producer_id, {}).items():
         state.waiting[place].discard(event.producer_id)
-        known = state.commits.get(place)
-        if result == "COMMIT" and (known is None or known[1].offset < kept[1].offset):
+        commit = state.commits.get(place)
+        if result == "COMMIT" and (commit is None or commit[1].offset < kept[1].offset):
             state.commits[place] = kept
 
 
@@ -276,21 +278,23 @@ class Transactions:
         undecoded = 0
         rows = []
         for key, kept in self.live.items():
-            found = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
-            if not found:
+            payload = decoded(self.catalog, TRANSACTION_STATE, key, kept.value, hide)
+            if not payload:
                 undecoded += 1
                 continue
-            name, value = found
+            name, value = payload
             state = (
                 self.catalog.named_value("TransactionLogValue", "transactionStatus", value["transactionStatus"])
                 or "UNKNOWN"
             )
-            shown = "".join(map(str.capitalize, state.split("_")))  # PrepareCommit, as kafka-transactions prints it
+            state_name = "".join(
+                map(str.capitalize, state.split("_"))
+            )  # PrepareCommit, as kafka-transactions prints it
             rows.append(
                 {
                     "kind": "transaction",
                     "transactionalId": name["transactionalId"],
-                    "state": shown,
+                    "state": state_name,
                     **value,
                     "offset": kept.offset,
                 }
@@ -369,7 +373,7 @@ class ShareState:
         """`{"kind":"sharePartition","groupId","topicId","partition","snapshotEpoch",…,"stateBatches","offset"}`, by
         these three.
         """
-        rows = ({"kind": "sharePartition", **each.to_json()} for each in self.live.values())
+        rows = ({"kind": "sharePartition", **share_partition.to_json()} for share_partition in self.live.values())
         yield from sorted(rows, key=lambda row: (row["groupId"], row["topicId"], row["partition"]))
         if self.undecoded:
             yield {"kind": "undecoded", "records": self.undecoded}
@@ -387,11 +391,11 @@ def apply_share(state: ShareState, event: Event) -> None:
     if number not in {SNAPSHOT, UPDATE}:
         state.unknown[NO_TYPE if number is None else str(number)] += 1
         return
-    found = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
-    if not found:
+    payload = decoded(state.catalog, SHARE_GROUP_STATE, event.key, event.value, None)
+    if not payload:
         state.undecoded += 1
         return
-    place, (name, value) = event.key[TYPE_SIZE:], found
+    place, (name, value) = event.key[TYPE_SIZE:], payload
     if event.value is None:
         if number == SNAPSHOT:
             state.live.pop(place, None)
@@ -400,10 +404,10 @@ def apply_share(state: ShareState, event: Event) -> None:
         StateBatch(b["firstOffset"], b["lastOffset"], b["deliveryState"], b["deliveryCount"])
         for b in value["stateBatches"]
     ]
-    known = state.live.get(place)
-    if number == UPDATE and known:
-        known.said |= merged(known.said, value) | {"offset": event.offset}
-        known.layers.append((known.said["startOffset"], batches))
+    share_partition = state.live.get(place)
+    if number == UPDATE and share_partition:
+        share_partition.said |= merged(share_partition.said, value) | {"offset": event.offset}
+        share_partition.layers.append((share_partition.said["startOffset"], batches))
         return
     # An update of which the snapshot was not seen stands for itself, as in ShareGroupOffset.fromRecord.
     first = {"snapshotEpoch": 0, "stateEpoch": 0, "leaderEpoch": 0, "startOffset": -1, "deliveryCompleteCount": -1}

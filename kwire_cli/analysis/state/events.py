@@ -136,5 +136,5 @@ def decoded(
     parts = [payload.key, payload.value] if payload else []
     if not payload or any(part and not whole(part) for part in parts):
         return None
-    shown = payload.to_json(hidden=hide(payload) if hide else {})
-    return shown["key"]["data"], shown["value"]["data"] if shown["value"] else {}
+    document = payload.to_json(hidden=hide(payload) if hide else {})
+    return document["key"]["data"], document["value"]["data"] if document["value"] else {}

@@ -145,7 +145,9 @@ def _topics(image: Image) -> Iterator[dict[str, Any]]:
 
 def _partition(catalog: Catalog, partition: dict[str, Any]) -> dict[str, Any]:
     recovery = _named(catalog, "PartitionRecord", "leaderRecoveryState", partition["leaderRecoveryState"])
-    directories = [_named(catalog, "PartitionRecord", "directories", each) for each in partition["directories"]]
+    directories = [
+        _named(catalog, "PartitionRecord", "directories", directory) for directory in partition["directories"]
+    ]
     return partition | {"leaderRecoveryState": recovery, "directories": directories}
 
 

@@ -128,10 +128,10 @@ def _note_elr(image: Image, data: Data) -> None:
 
 
 def _change_partition(image: Image, _: RecordPayload, data: Data) -> bool:
-    known = image.topics.get(data["topicId"], {"partitions": {}})["partitions"].get(data["partitionId"])
-    if known is None:
+    partition = image.topics.get(data["topicId"], {"partitions": {}})["partitions"].get(data["partitionId"])
+    if partition is None:
         return False
-    _merge(known, data)
+    _merge(partition, data)
     _note_elr(image, data)
     return True
 
@@ -151,9 +151,9 @@ def _clear_elr(image: Image, _: RecordPayload, data: Data) -> bool:
     """Clear the eligible leader replicas of one topic, or of all topics if the record names none."""
     one = image.ids.get(data["topicName"])
     for topic_id in [*image.elr] if not data["topicName"] else [one] if one else []:
-        known = image.topics.get(topic_id, {"partitions": {}})["partitions"]
+        by_number = image.topics.get(topic_id, {"partitions": {}})["partitions"]
         for number in sorted(image.elr.pop(topic_id, ())):
-            partition = known.get(number)
+            partition = by_number.get(number)
             if partition and (partition["eligibleLeaderReplicas"] or partition["lastKnownElr"]):
                 _merge(partition, {"eligibleLeaderReplicas": [], "lastKnownElr": []})
     return one is not None or not data["topicName"]
@@ -181,7 +181,7 @@ def _config(image: Image, payload: RecordPayload, data: Data) -> bool:
 def _quota(image: Image, _: RecordPayload, data: Data) -> bool:
     entity = tuple(
         sorted(
-            ((each["entityType"], each["entityName"]) for each in data["entity"]),
+            ((part["entityType"], part["entityName"]) for part in data["entity"]),
             key=lambda pair: (pair[0], pair[1] or ""),
         )
     )
@@ -193,9 +193,9 @@ def _quota(image: Image, _: RecordPayload, data: Data) -> bool:
 
 def _drop(table: dict[Any, dict[str, Any]], owner: Any, name: str) -> bool:
     """Take a name from its owner, who goes with the last one; whether it was there."""
-    known = table.get(owner, {})
-    gone = known.pop(name, None) is not None
-    if not known:
+    values = table.get(owner, {})
+    gone = values.pop(name, None) is not None
+    if not values:
         table.pop(owner, None)
     return gone
 
@@ -283,8 +283,8 @@ def apply(state: Image, event: Event) -> None:
         state.held = []
     elif value.type in {END, ABORT}:
         held, state.held = state.held or [], None
-        for each in held if value.type == END else ():
-            _replay(state, each)
+        for held_payload in held if value.type == END else ():
+            _replay(state, held_payload)
     elif state.held is not None:
         state.held.append(payload)
     else:
@@ -295,10 +295,10 @@ def _replay(state: Image, payload: RecordPayload) -> None:
     value = payload.value
     if value is None or value.type in WITHOUT_MEANING:
         return
-    known = REPLAY.get(value.type)
-    if not known:
+    handler = REPLAY.get(value.type)
+    if not handler:
         state.unknown[type_name(value.type)] += 1
-    elif not known(state, payload, value.json_data()):
+    elif not handler(state, payload, value.json_data()):
         state.unapplied[type_name(value.type)] += 1
 
 

@@ -94,8 +94,8 @@ def fold(
     whatever the log holds before the snapshot.
     """
     out = Folded(topic, partition, new_state(catalog, topic))
-    found = list(segments)
-    snapshots = [each for each in found if each.snapshot and (at is None or (each.base_offset or 0) <= at + 1)]
+    all_segments = list(segments)
+    snapshots = [each for each in all_segments if each.snapshot and (at is None or (each.base_offset or 0) <= at + 1)]
     newest = max(snapshots, key=lambda each: each.base_offset or 0, default=None)
     first = None
     if newest:
@@ -108,7 +108,7 @@ def fold(
         if inside.gaps or inside.corrupt:
             out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
     logs = sorted(
-        (each for each in found if not each.snapshot),
+        (each for each in all_segments if not each.snapshot),
         key=lambda each: (each.base_offset is None, each.base_offset or 0),
     )
     for number, each in enumerate(logs):
@@ -129,9 +129,9 @@ def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
     Of the metadata log that is where its first snapshot ends, unless the log is there from offset 0 on. Without
     snapshots, and for other topics, it is where the log begins.
     """
-    found = list(segments)
-    logs = [each.base_offset or 0 for each in found if not each.snapshot]
-    ends = [max((each.base_offset or 0) - 1, 0) for each in found if each.snapshot]
+    all_segments = list(segments)
+    logs = [segment.base_offset or 0 for segment in all_segments if not segment.snapshot]
+    ends = [max((segment.base_offset or 0) - 1, 0) for segment in all_segments if segment.snapshot]
     if topic == CLUSTER_METADATA and ends:
         logs = [base for base in logs if not base]
     return min((*logs, *ends), default=0)
@@ -193,18 +193,18 @@ class Answer:
 
         A line has a `logPartition` too if the topic may have several partitions and the partition is known.
         """
-        found = []
+        state_rows = []
         for part in self.parts:
             label = {} if self.topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
-            found += [row | label for row in part.state.rows(hide=hide)]
+            state_rows += [row | label for row in part.state.rows(hide=hide)]
         if len(self.parts) > 1:
-            found.sort(
+            state_rows.sort(
                 key=lambda row: [
                     str(row["kind"]),
                     *((str(type(row[name])), row[name]) for name in _NAMES.get(row["kind"], ())),
                 ]
             )
-        yield from found
+        yield from state_rows
 
     def by_log(self, *, hide: Hide | None) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         """Yield the line of each partition, as `logs` has it, with the lines of what that partition says."""

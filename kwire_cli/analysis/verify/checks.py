@@ -377,14 +377,14 @@ class Producers:
         """The state before this batch, and whether something is missing between."""
         producer = self.by_id.get(head.producer_id)
         if producer is None:
-            known, epoch, seen = self.complete, head.producer_epoch, head.base_offset - 1
-            none = -1 if known else None
+            whole_log, epoch, previous_offset = self.complete, head.producer_epoch, head.base_offset - 1
+            none = -1 if whole_log else None
             # Kafka takes any first sequence of a producer that it does not know, but not once it has seen a marker for
             # it.
             sequence = none if head.control else None
-            producer = Producer(epoch, sequence, none, 0, head.max_timestamp, none, -1, known, seen)
+            producer = Producer(epoch, sequence, none, 0, head.max_timestamp, none, -1, whole_log, previous_offset)
             self.by_id[head.producer_id] = producer
-            return producer, not known
+            return producer, not whole_log
         if producer.first_offset < 0 and head.max_timestamp - producer.timestamp >= EXPIRATION:
             producer.epoch = head.producer_epoch
             producer.last_sequence = producer.last_offset = producer.coordinator_epoch = None
@@ -448,5 +448,7 @@ def _differences(producer: Producer, entry: ProducerEntry) -> str:
         ),
     ]
     return ", ".join(
-        f"{name} {said} where the log has {found}" for name, said, found in pairs if found is not None and said != found
+        f"{name} {said} where the log has {actual}"
+        for name, said, actual in pairs
+        if actual is not None and said != actual
     )

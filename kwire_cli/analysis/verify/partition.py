@@ -63,7 +63,7 @@ def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
         return
     for directory in walk(folder).directories:
         yield from (file.path for file in directory.files if _is_text(file))
-        yield from (each.path for each in directory.partitions)
+        yield from (partition_folder.path for partition_folder in directory.partitions)
 
 
 def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
@@ -103,7 +103,9 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
     if name.kind in BATCH_KINDS:
         whole = partition(file.parent)
         base = name.base_offset or 0
-        beside = [each for each in whole.files if each.name.base_offset == base and each.kind not in BATCH_KINDS]
+        beside = [
+            sibling for sibling in whole.files if sibling.name.base_offset == base and sibling.kind not in BATCH_KINDS
+        ]
         # Whatever suffix the file has, it is the one asked for.
         own = File(file, FileName(name.kind, base, name.epoch))
         part = Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))

@@ -94,13 +94,13 @@ class _Reader:
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
                     try:
-                        found = _frames(
+                        frames = _frames(
                             Run(rows[at : at + count], run.file, run.kept), half, connection, state, self.layouts
                         )
                     except _OddError:
                         pass
                     else:
-                        yield found
+                        yield frames
                         at += count
                         self._step = _STEP
                         continue
@@ -167,18 +167,18 @@ def _frames(run: Run, half: Half, connection: Connection, state: Ints, layouts: 
     _OddError leaves them alone.
     """
     rests = connection.rests
-    sides = [_side(run, direction, rests[each.direction]) for direction, each in enumerate((half, half.peer))]
+    sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
     client = 0 if half.direction == connection.client else 1
-    asked, answered = sides[client], sides[1 - client]
+    requests, answered = sides[client], sides[1 - client]
     pending = connection.pending
-    heads = _request_heads(layouts.catalog, asked)
+    heads = _request_heads(layouts.catalog, requests)
     ids = np.concatenate(
         [
-            np.array([seen.head.correlation_id for seen in pending if seen.head], np.int64),
+            np.array([request.head.correlation_id for request in pending if request.head], np.int64),
             heads["correlationId"].astype(np.int64),
         ]
     )
-    rows = np.concatenate([np.full(len(pending), -1), asked.row])
+    rows = np.concatenate([np.full(len(pending), -1), requests.row])
     count = len(answered.start)
     if count > len(ids) or len(ids) - count > MOST_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
         raise _OddError
@@ -188,32 +188,32 @@ def _frames(run: Run, half: Half, connection: Connection, state: Ints, layouts: 
     if (answers != ids[:count]).any() or (rows[:count] >= answered.row).any():
         raise _OddError
     answered_here = max(count - len(pending), 0)
-    left = len(asked.data) - int(asked.start[answered_here]) if answered_here < len(asked.start) else 0
-    if left + sum(len(seen.data) for seen in pending[count:]) > MOST_UNHEARD_BYTES:
+    left = len(requests.data) - int(requests.start[answered_here]) if answered_here < len(requests.start) else 0
+    if left + sum(len(request.data) for request in pending[count:]) > MOST_UNHEARD_BYTES:
         raise _OddError
     keys = np.concatenate(
         [
-            np.array([seen.head.api_key for seen in pending if seen.head], np.int64),
+            np.array([request.head.api_key for request in pending if request.head], np.int64),
             heads["requestApiKey"].astype(np.int64),
         ]
     )
     versions = np.concatenate(
         [
-            np.array([seen.head.version for seen in pending if seen.head], np.int64),
+            np.array([request.head.version for request in pending if request.head], np.int64),
             heads["requestApiVersion"].astype(np.int64),
         ]
     )
-    groups = [*_groups("request", keys[len(pending) :], versions[len(pending) :], asked, layouts)]
+    groups = [*_groups("request", keys[len(pending) :], versions[len(pending) :], requests, layouts)]
     groups += _groups("response", keys[:count], versions[:count], answered, layouts)
     # From here on nothing is odd.
-    for direction, each in enumerate((half, half.peer)):
+    for direction, stream in enumerate((half, half.peer)):
         if (rows_of := np.flatnonzero(run.rows["direction"] == direction)).size:
-            each.passed(int(state[direction, 1]), int(state[direction, 2]), int(run.rows["packet"][rows_of[-1]]))
-    waiting = [Cut("frame", seen.data, seen.packet, seen.time) for seen in pending[count:]]
-    for number in range(answered_here, len(asked.start)):
-        data = asked.data[asked.start[number] : asked.stop[number]].tobytes()
-        waiting.append(Cut("frame", data, *_stamp(run.rows[asked.row[number]])))
-    by_side = {each.direction: side for side, each in zip(sides, (half, half.peer), strict=True)}
+            stream.passed(int(state[direction, 1]), int(state[direction, 2]), int(run.rows["packet"][rows_of[-1]]))
+    waiting = [Cut("frame", request.data, request.packet, request.time) for request in pending[count:]]
+    for number in range(answered_here, len(requests.start)):
+        data = requests.data[requests.start[number] : requests.stop[number]].tobytes()
+        waiting.append(Cut("frame", data, *_stamp(run.rows[requests.row[number]])))
+    by_side = {stream.direction: side for side, stream in zip(sides, (half, half.peer), strict=True)}
     connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
     return [*groups]
 
@@ -235,12 +235,12 @@ def _groups(kind: str, keys: Ints, versions: Ints, side: _Side, layouts: Layouts
     """The frames of each layout. _OddError where one has none, or headers differ."""
     head = _head_type(kind, layouts.catalog).itemsize
     both = keys << 16 | versions & 0xFFFF
-    for each in np.unique(both).tolist():
-        key, version = each >> 16, each & 0xFFFF
+    for pair in np.unique(both).tolist():
+        key, version = pair >> 16, pair & 0xFFFF
         layout = layouts.get(kind, key, version)
         if layout is None or key == SASL_HANDSHAKE:
             raise _OddError
-        which = np.flatnonzero(both == each)
+        which = np.flatnonzero(both == pair)
         start, stop = side.start[which], side.stop[which]
         first = side.data[start[0] : stop[0]].tobytes()
         header = decode_header(layouts.catalog, kind, layout.header_version, first, start=SIZE_BYTES, stop=len(first))
@@ -252,8 +252,8 @@ def _groups(kind: str, keys: Ints, versions: Ints, side: _Side, layouts: Layouts
             if (stop - start < size).any():
                 raise _OddError
             tails = np.dtype((np.uint8, (tail,)))
-            found = read_rows(side.data, start + SIZE_BYTES + head, np.dtype([("tail", tails)]))["tail"]
-            if (found != np.frombuffer(first[SIZE_BYTES + head : size], np.uint8)).any():
+            tail_rows = read_rows(side.data, start + SIZE_BYTES + head, np.dtype([("tail", tails)]))["tail"]
+            if (tail_rows != np.frombuffer(first[SIZE_BYTES + head : size], np.uint8)).any():
                 raise _OddError
         walk = walk_many(layout.entry.program, side.data, jobs_of(layout.entry, start + size, stop))
         if kind == "request" and key == PRODUCE and not _all_answered(walk):

@@ -69,9 +69,9 @@ class Names:
         """The name of a topic id, or what was given where none is known."""
         if topic not in self.topics and self.ahead and len(topic) == UUID_TEXT:
             ahead, self.ahead = self.ahead, None
-            found = ahead()
-            self.topics = found.topics | self.topics
-            self.brokers = found.brokers | self.brokers
+            names = ahead()
+            self.topics = names.topics | self.topics
+            self.brokers = names.brokers | self.brokers
         return self.topics.get(topic, topic)
 
     def node(self, address: str) -> int | None:
@@ -80,8 +80,8 @@ class Names:
 
     def learn(self, line: Captured, broker: str) -> None:
         """Learn the names that a frame tells. `broker` is the address of the broker's end."""
-        seen = line.seen
-        head, plain = seen.head, seen.plain
+        piece = line.seen
+        head, plain = piece.head, piece.plain
         if head is None or (plain is not None and plain.layout in self._silent):
             return  # what a response without its request is can only be guessed
         key = head.api_key
@@ -91,10 +91,10 @@ class Names:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
                 line.connection.software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
         elif plain is not None and (
-            seen.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
+            piece.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
         ):
             self._silent.add(plain.layout)
-        elif seen.kind == "response":
+        elif piece.kind == "response":
             for (
                 topic,
                 name,
@@ -124,9 +124,9 @@ class Names:
             return
         session = line.field("sessionId")
         if line.kind == "request":
-            if session and (known := self.sessions.get((broker, session))):
+            if session and (topics := self.sessions.get((broker, session))):
                 del self.sessions[broker, session]  # so that it is the newest
-                line.session = self.sessions[broker, session] = _changed(line, known)
+                line.session = self.sessions[broker, session] = _changed(line, topics)
         elif session and line.request:
             if line.request.field("sessionEpoch") in {0, -1}:
                 names, ids = line.request.own_topics
@@ -152,11 +152,11 @@ def _changed(line: Captured, known: list[str]) -> list[str]:
     body = _body(line)
     if not body or not (body.get("topics") or body.get("forgottenTopicsData")):
         return known
-    asked = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
+    added = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
     forgotten = {topic.get("topicId") or topic.get("topic") for topic in body.get("forgottenTopicsData") or ()} - {
-        *asked
+        *added
     }
-    return [topic for topic in dict.fromkeys([*known, *asked]) if topic not in forgotten]
+    return [topic for topic in dict.fromkeys([*known, *added]) if topic not in forgotten]
 
 
 def _body(line: Captured) -> dict[str, Any] | None:
@@ -319,8 +319,8 @@ class Captured:
         """The value of a field of the message itself, in JSON form; None where there is none."""
         if plain := self.plain:
             return plain.top(name)
-        found = self.read
-        return top_value(*found, name) if found else None
+        decoded = self.read
+        return top_value(*decoded, name) if decoded else None
 
     @property
     def api_key(self) -> int | None:
@@ -357,12 +357,12 @@ class Captured:
         if self.kind == "response":
             return self.request.client_id if self.request else None
         plain = self.seen.plain
-        found: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
+        client: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
         if (
-            plain and found and not found.isprintable() and not self.plain
+            plain and client and not client.isprintable() and not self.plain
         ):  # its body does not fit: it may be no client id
-            found = self._header("clientId")
-        return found
+            client = self._header("clientId")
+        return client
 
     def _header(self, name: str) -> Any:
         header = self.frame.header if self.frame else None
@@ -372,8 +372,8 @@ class Captured:
     def _roles(self) -> dict[str, list[bytes]]:
         """The values that have a role, by role, of a frame that is decoded in full."""
         if self._values is None:
-            found = self.read
-            self._values = role_values(*found) if found else {}
+            decoded = self.read
+            self._values = role_values(*decoded) if decoded else {}
         return self._values
 
     @property
@@ -383,8 +383,8 @@ class Captured:
         if plain is not None and not plain.layout.roles.by_node:
             return [], []
         if plain := self.plain:
-            found = plain.read()
-            return found.topics, found.ids
+            contents = plain.read()
+            return contents.topics, contents.ids
         return topics_in(self._roles)
 
     @property
@@ -392,8 +392,8 @@ class Captured:
         """The ids and names of the topics that it says both of."""
         if plain := self.plain:
             return plain.read().names
-        found = self.read
-        return topic_names(*found) if found else []
+        decoded = self.read
+        return topic_names(*decoded) if decoded else []
 
     @property
     def topics(self) -> list[str]:
@@ -437,8 +437,8 @@ class Captured:
         """Milliseconds for which the broker asks the client to wait, or makes it wait; None for what says nothing of
         it.
         """
-        found: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
-        return found
+        throttle_ms: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
+        return throttle_ms
 
     @property
     def software(self) -> str | None:
@@ -486,7 +486,7 @@ class Captured:
         """The line as in JSON lines; what only frames have is left out of the others. `hide` says what of a record is
         secret.
         """
-        seen = self.seen
+        piece = self.seen
         file, packet = self.where
         out: dict[str, Any] = self.origin.labels(file) | {
             "frame": self.number,
@@ -497,13 +497,13 @@ class Captured:
             "packet": packet,
         }
         if not self.is_frame:
-            out |= {"kind": seen.kind, "size": seen.size}
-            if seen.code:
-                out["code"] = seen.code
-            if seen.kind == "not-kafka":
-                out["protocol"] = seen.protocol
-                out |= {"content": [*seen.content]} if seen.content else {}
-                out |= {"reason": seen.reason} if seen.reason else {}
+            out |= {"kind": piece.kind, "size": piece.size}
+            if piece.code:
+                out["code"] = piece.code
+            if piece.kind == "not-kafka":
+                out["protocol"] = piece.protocol
+                out |= {"content": [*piece.content]} if piece.content else {}
+                out |= {"reason": piece.reason} if piece.reason else {}
             return out
         reading = self.reading(hide) if records == "decoded" else None
         document = None if lossless or hidden else self._plain_document(records, reading)

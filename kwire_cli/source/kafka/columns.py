@@ -37,8 +37,12 @@ def opened_batches(
     """
     from kwire_cli.message.decoded import by_span  # noqa: PLC0415 - few filters look into records
 
-    found = [each for at, each in by_span(where, raw) if at not in hidden]
-    items = (item for each in found for item in reading.items(raw.data, each.topic, each.start, each.stop))
+    record_sets = [record_set for at, record_set in by_span(where, raw) if at not in hidden]
+    items = (
+        item
+        for record_set in record_sets
+        for item in reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
+    )
     return [opened(item, reading.hide, deep=deep) for item in items]
 
 
@@ -48,8 +52,8 @@ def opened(item: Batch | Gap, hide: Hide | None, *, deep: bool) -> dict[str, Any
     """
     document = item.to_json(deep=deep, hide=hide)
     for record in document.get("batch", document).get("records") or ():
-        for each in (record, *record["headers"]):
-            each["value"] = _bytes(each["value"])
+        for pair in (record, *record["headers"]):
+            pair["value"] = _bytes(pair["value"])
         record["key"] = _bytes(record["key"])
     return document
 
@@ -209,11 +213,11 @@ class LineRow:
         from kwire_cli.filter import elements, opened_values  # noqa: PLC0415 - tables of columns alone need no filter
 
         places = _places(name, self.line.connection.catalog)
-        found = list(_values(self.fields(), places.path, ())) if places.message else []
+        values = list(_values(self.fields(), places.path, ())) if places.message else []
         opened = [*opened_values(places, self, whole=True)]
-        found += [_text(value) for value in elements(opened)]
+        values += [_text(value) for value in elements(opened)]
         in_array = any(isinstance(value, list) and any(isinstance(item, dict) for item in value) for value in opened)
-        return found[0] if len(found) == 1 and not in_array else found or None
+        return values[0] if len(values) == 1 and not in_array else values or None
 
 
 class FilterRow(LineRow):

@@ -181,8 +181,12 @@ class Connection:
     @property
     def steady(self) -> bool:
         """Return whether only requests and responses can come next, and their senders are certain."""
-        known = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
-        return known and all(framer.steady for framer in self._framers) and all(seen.head for seen in self._pending)
+        certain = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
+        return (
+            certain
+            and all(framer.steady for framer in self._framers)
+            and all(request.head for request in self._pending)
+        )
 
     @property
     def rests(self) -> tuple[bytes, bytes]:
@@ -228,20 +232,20 @@ class Connection:
 
     def _begin(self, side: int, data: bytes, packet: int, time: int | None) -> Iterator[Seen]:
         """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
-        found = beginning(data)
-        if found and found.prefix:
-            self._early[side] = bytearray(data[found.prefix :])
+        opening = beginning(data)
+        if opening and opening.prefix:
+            self._early[side] = bytearray(data[opening.prefix :])
             self._early_at[side] = packet, time
-            yield Seen("not-kafka", side, Cut("frame", data[: found.prefix], packet, time), protocol=found.protocol)
+            yield Seen("not-kafka", side, Cut("frame", data[: opening.prefix], packet, time), protocol=opening.protocol)
             if self._early[side] and not undecided(self._early[side]):
                 yield from self._begin(side, bytes(self._early[side]), packet, time)
             return
         self._begun[side] = True
         self._early[side].clear()
-        if found and self.state is State.OPENING:
+        if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
-            yield from self._settle_foreign(found.protocol)
-            yield from self._more_foreign(side, data, packet, time, found.protocol)
+            yield from self._settle_foreign(opening.protocol)
+            yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
@@ -266,17 +270,17 @@ class Connection:
             self._foreign[1 - side] = None
             yield other
         if own is None:
-            known = protocol or (other.protocol if other else None)
-            own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=known)
-            own.reason = NO_KEY_LOG if known == "tls" else None
+            protocol_name = protocol or (other.protocol if other else None)
+            own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
+            own.reason = NO_KEY_LOG if protocol_name == "tls" else None
         own.size += len(data)
         own.packet, own.time = packet, time
 
     def _flush_foreign(self) -> Iterator[Seen]:
         for side in (0, 1):
-            if found := self._foreign[side]:
+            if piece := self._foreign[side]:
                 self._foreign[side] = None
-                yield found
+                yield piece
 
     # Who is who
 
@@ -292,7 +296,7 @@ class Connection:
             if self.client is not None:
                 yield from self._settle()
             elif len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
-                if any(each.kind == "frame" for _, each in self._waiting):
+                if any(waiting.kind == "frame" for _, waiting in self._waiting):
                     yield from self._settle()
                 else:
                     yield from self._let_go()  # no frame yet: they are gaps whoever the client is
@@ -353,13 +357,13 @@ class Connection:
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
         self._served = True
-        seen = Seen("request", side, cut, head=head)
-        if head and whole and (known := self.layouts.get("request", head[0], head[1])):
-            seen.plain = self._headers.plain(known, data, head[2])
-        if head is None or not (head[0] == PRODUCE and self._without_answer(seen)):
-            self._wait_for(seen)
-        seen.in_flight = len(self._pending)
-        return seen
+        request = Seen("request", side, cut, head=head)
+        if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
+            request.plain = self._headers.plain(body_layout, data, head[2])
+        if head is None or not (head[0] == PRODUCE and self._without_answer(request)):
+            self._wait_for(request)
+        request.in_flight = len(self._pending)
+        return request
 
     def _follows_handshake(self, cut: Cut) -> bool:
         """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the
@@ -381,14 +385,14 @@ class Connection:
         request = self._request_of(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)
-        seen = Seen("response", side, cut, head=request.head if request else None, request=request)
-        head = seen.head
+        response = Seen("response", side, cut, head=request.head if request else None, request=request)
+        head = response.head
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
-                seen.plain = self._headers.plain(layout, data, wanted)
-            if head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(seen):
+                response.plain = self._headers.plain(layout, data, wanted)
+            if head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(response):
                 self.state = State.TOKENS
-        return seen
+        return response
 
     # What belongs together
 

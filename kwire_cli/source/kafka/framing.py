@@ -157,13 +157,13 @@ class Framer:
         self._search.restart(at)
 
     def _find(self, *, last: bool) -> Iterator[Cut]:
-        found = self._search.find(self.buffer, last=last)
-        if found >= 0:
+        position = self._search.find(self.buffer, last=last)
+        if position >= 0:
             self.synchronised = True
-            yield from self._skip(found)
-        elif -1 - found > MAX_UNRECOGNISED:
-            self._search.skip(-1 - found)
-            yield from self._skip(-1 - found)
+            yield from self._skip(position)
+        elif -1 - position > MAX_UNRECOGNISED:
+            self._search.skip(-1 - position)
+            yield from self._skip(-1 - position)
 
     def _skip(self, count: int) -> Iterator[Cut]:
         if count:
@@ -262,15 +262,15 @@ class Sides:
             return (
                 None if self._surely[side] or side == opener else opener
             )  # an answer, be it that its question was lost
-        for each in (side, other):
-            if self._surely[each]:
+        for candidate in (side, other):
+            if self._surely[candidate]:
                 self.sure = True
-                return each
+                return candidate
         if answered:
             return other
-        for each in (side, other):
-            if self._for[each] and self._against[1 - each]:
-                return each
+        for candidate in (side, other):
+            if self._for[candidate] and self._against[1 - candidate]:
+                return candidate
         return None
 
     def guess(self, first: int) -> int:

@@ -75,17 +75,17 @@ class Places:
             self._alive[at] = None
         heappush(self._due, (until, at, end, links))
         if len(self._due) > 2 * MOST_PLACES:
-            self._due = [each for each in self._due if each[1] in self._alive]
+            self._due = [entry for entry in self._due if entry[1] in self._alive]
             heapify(self._due)
 
     def due(self, size: int) -> Iterable[tuple[int, int, int]]:
         """The places that `size` bytes tell more of, as place, end and links."""
-        found = []
+        places = []
         while self._due and self._due[0][0] <= size:
             _, at, end, links = heappop(self._due)
             if at in self._alive:
-                found.append((at, end, links))
-        return found
+                places.append((at, end, links))
+        return places
 
     def drop(self, at: int) -> None:
         """It is none."""
@@ -288,18 +288,18 @@ class Recogniser:
         if self._searches is None:
             self._searches = Requests(self._catalog, self._first), Responses(self._asked, self._first)
         requests, responses = self._searches
-        found = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
+        request_at = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
         if role is True:
-            return found
+            return request_at
         answer = responses.find(buffer, last=last)
         while (
-            0 <= found != answer
+            0 <= request_at != answer
             and not last
-            and responses.may_hold(found)
-            and not names_client(self._catalog, buffer, found, needed=True)
+            and responses.may_hold(request_at)
+            and not names_client(self._catalog, buffer, request_at, needed=True)
         ):
-            found = requests.find(buffer, last=last)
-        return min(found, answer) if found >= 0 <= answer else max(found, answer)
+            request_at = requests.find(buffer, last=last)
+        return min(request_at, answer) if request_at >= 0 <= answer else max(request_at, answer)
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Return whether a frame with a large size looks like a frame."""
@@ -307,5 +307,5 @@ class Recogniser:
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
         return self._from_client() is not True and any(
-            each.head is not None and each.head.correlation_id == wanted for each in self._asked
+            request.head is not None and request.head.correlation_id == wanted for request in self._asked
         )

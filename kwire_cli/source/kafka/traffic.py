@@ -172,8 +172,8 @@ class Watch:
             if type(event) is Data:
                 number, direction, data, time, packet = event
                 connection, ends = connections[number]
-                for seen in connection.feed(direction, data, packet, time):
-                    lines.append(captured(seen, number, connection, ends))  # noqa: PERF401 - a list for each event takes longer
+                for piece in connection.feed(direction, data, packet, time):
+                    lines.append(captured(piece, number, connection, ends))  # noqa: PERF401 - a list for each event takes longer
             else:
                 lines += self._other(event)
         return lines
@@ -189,7 +189,7 @@ class Watch:
         elif isinstance(event, Gap):
             connection, ends = self.connections[event.connection]
             lost = connection.lose(event.direction, event.size, event.packet, event.time)
-            return [self._captured(seen, event.connection, connection, ends) for seen in lost]
+            return [self._captured(piece, event.connection, connection, ends) for piece in lost]
         elif isinstance(event, Foreign):
             connection, ends = self.connections[event.connection]
             return [self._captured(_foreign(event), event.connection, connection, ends)]
@@ -199,7 +199,7 @@ class Watch:
 
     def _end(self, stream: int) -> list[Captured]:
         connection, ends = self.connections.pop(stream)
-        return [self._captured(seen, stream, connection, ends) for seen in connection.end()]
+        return [self._captured(piece, stream, connection, ends) for piece in connection.end()]
 
     def close(self) -> list[Captured]:
         """The lines of all connections that are still open."""
@@ -223,9 +223,9 @@ class Watch:
 
 
 def _foreign(event: Foreign) -> Seen:
-    seen = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
-    seen.size, seen.content, seen.reason = event.size, event.content, event.reason
-    return seen
+    piece = Seen("not-kafka", event.direction, Cut("frame", b"", event.packet, event.time), protocol=event.protocol)
+    piece.size, piece.content, piece.reason = event.size, event.content, event.reason
+    return piece
 
 
 # What goes on between two ends, put away and taken up again: segments in, lines out, and all that is known
@@ -301,8 +301,8 @@ class Ongoing:
 
 def taken_up(kept: bytes, layouts: Layouts, origin: Origin = ALONE) -> Ongoing:
     """Restore a state that was put away by the same kwire."""
-    found: Ongoing = _Unpickler(io.BytesIO(kept), layouts, origin).load()
-    return found
+    ongoing: Ongoing = _Unpickler(io.BytesIO(kept), layouts, origin).load()
+    return ongoing
 
 
 class _Pickler(pickle.Pickler):

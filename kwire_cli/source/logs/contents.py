@@ -106,13 +106,13 @@ def offset_checkpoint(data: bytes, kind: Kind = Kind.REPLICATION_OFFSETS) -> Con
     """The rows of a checkpoint of offsets by partition; `kind` is one of OFFSET_CHECKPOINTS. Never raises."""
     reading = _Rows(data, OFFSET_ROW)
     entries = [PartitionOffset(at, *values) for at, values in reading.rows]
-    seen: set[tuple[str, int]] = set()
+    partitions: set[tuple[str, int]] = set()
     for i, entry in enumerate(entries):
-        if (entry.topic, entry.partition) in seen:
+        if (entry.topic, entry.partition) in partitions:
             reading.notes.append(
                 Anomaly("ENTRY_DUPLICATE", f"[{i}]", entry.at, f"{entry.topic}-{entry.partition} occurred before")
             )
-        seen.add((entry.topic, entry.partition))
+        partitions.add((entry.topic, entry.partition))
     return Contents(kind, len(data), tuple(entries), joined(reading.pieces), tuple(reading.notes), reading.head)
 
 
@@ -230,8 +230,8 @@ def meta_properties(data: bytes) -> Contents[Property]:
         if not text or text[0] in "#!":
             pieces.append(Piece(COMMENT, at, size))
             continue
-        found = _PAIR.fullmatch(text)
-        key, value = (_unescaped(found[part]) if found else None for part in ("key", "value"))
+        match = _PAIR.fullmatch(text)
+        key, value = (_unescaped(match[part]) if match else None for part in ("key", "value"))
         if key is None or value is None:
             notes.append(Anomaly("INVALID_TEXT", "", at, "a malformed \\uxxxx escape"))
             pieces.append(Piece(GAP, at, size, "INVALID_TEXT"))
@@ -261,9 +261,9 @@ def partition_metadata(data: bytes) -> Contents[Property]:
     """The version and the topic id of a `partition.metadata`. Never raises."""
     entries, pieces, notes = [], [], []
     for number, line in enumerate(lines(data), 1):
-        found = _METADATA_PAIR.fullmatch(line.text)
-        if found:
-            entries.append(Property(line.at, found["key"], found["value"]))
+        match = _METADATA_PAIR.fullmatch(line.text)
+        if match:
+            entries.append(Property(line.at, match["key"], match["value"]))
             pieces.append(Piece(ENTRIES, line.at, line.size))
         else:
             notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, "not a name, a colon, a space and a value"))
@@ -394,14 +394,14 @@ def _unparsed(kind: Kind, data: bytes, notes: list[Anomaly]) -> Contents[Propert
 
 
 def _duplicates(entries: list[Property]) -> list[Anomaly]:
-    seen: set[str] = set()
+    names: set[str] = set()
     notes = []
     for entry in entries:
-        if entry.name in seen:
+        if entry.name in names:
             notes.append(
                 Anomaly("ENTRY_DUPLICATE", entry.name[:80], entry.at, "the name occurred before; the last one counts")
             )
-        seen.add(entry.name)
+        names.add(entry.name)
     return notes
 
 
@@ -441,8 +441,8 @@ def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
     name = file_name(file.name)
     if name.kind not in READABLE:
         segment = f"a segment has to be named as Kafka does, {0:020}.log"
-        known = "record batches" if name.kind in BATCH_KINDS else f"no index, snapshot or checkpoint; {segment}"
-        raise InputError(f"by its name it holds {known}", file=str(file))
+        content = "record batches" if name.kind in BATCH_KINDS else f"no index, snapshot or checkpoint; {segment}"
+        raise InputError(f"by its name it holds {content}", file=str(file))
     try:
         data = file.read_bytes()
     except OSError as error:

@@ -114,11 +114,11 @@ def walk(path: str | os.PathLike[str]) -> Logs:
         InputError: It is no folder, or a folder below it cannot be read.
 
     """
-    found = tree(path_of(path))
-    own = {id(folder): _files(folder.files) for folder in found.folders}
+    listing = tree(path_of(path))
+    own = {id(folder): _files(folder.files) for folder in listing.folders}
     holding: set[int] = set()  # folders that are partitions, or have one below them
     single: set[int] = set()  # folders that are partitions and nothing else
-    for folder in reversed(found.folders):  # those in a folder before it
+    for folder in reversed(listing.folders):  # those in a folder before it
         files = own[id(folder)]
         outer = any(id(sub) in holding for sub in folder.folders) or any(
             file.kind is Kind.META_PROPERTIES for file in files
@@ -128,8 +128,8 @@ def walk(path: str | os.PathLike[str]) -> Logs:
         if not outer and id(folder) in holding:
             single.add(id(folder))
     directories = []
-    for folder in in_order_of_paths(found.folders):
-        if id(folder) in single and folder is not found.root:
+    for folder in in_order_of_paths(listing.folders):
+        if id(folder) in single and folder is not listing.root:
             continue
         files = own[id(folder)]
         inside = [
@@ -143,7 +143,7 @@ def walk(path: str | os.PathLike[str]) -> Logs:
             files = tuple(file for file in files if not _in_a_partition(file))
         if files or inside:
             directories.append(LogDirectory(folder.path, files, tuple(sorted(inside, key=_partition_order))))
-    return Logs(found.root.path, tuple(directories), tuple(found.links))
+    return Logs(listing.root.path, tuple(directories), tuple(listing.links))
 
 
 def _in_a_partition(file: File) -> bool:
@@ -220,13 +220,13 @@ def segments_of(paths: Iterable[str]) -> list[Segment]:
         InputError: There is nothing of that name, or no segment in a folder.
 
     """
-    found: dict[str, Segment] = {}
+    segments: dict[str, Segment] = {}
     for path in paths:
         some = _named(path)
         if not some:
             raise nothing_in(path_of(path), "segment and no snapshot")
-        found.update((each.path, each) for each in some)
-    return list(found.values())
+        segments.update((segment.path, segment) for segment in some)
+    return list(segments.values())
 
 
 def _named(path: str) -> list[Segment]:
@@ -238,10 +238,10 @@ def _named(path: str) -> list[Segment]:
     for name in named(path):
         file = path_of(name)
         if file.is_dir():
-            some += (each.path for each in files_in(file, BATCH_KINDS))
+            some += (entry.path for entry in files_in(file, BATCH_KINDS))
         elif name == str(path_of(path)) or file_name(file.name).kind in BATCH_KINDS:
             some.append(file)
-    return [segment_at(each) for each in some]
+    return [segment_at(entry) for entry in some]
 
 
 def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
@@ -253,9 +253,11 @@ def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
 
 def nothing_in(path: Place, what: str, advice: str = "") -> InputError:
     """Return the error for a folder without `what`: it says what was looked for, what is there, and the advice."""
-    found = tree(path)
-    files = [file.name for file in found.files()]
-    there = f"{len(files)} file{'s'[: len(files) != 1]} in {len(found.folders)} folder{'s'[: len(found.folders) != 1]}"
+    listing = tree(path)
+    files = [file.name for file in listing.files()]
+    there = (
+        f"{len(files)} file{'s'[: len(files) != 1]} in {len(listing.folders)} folder{'s'[: len(listing.folders) != 1]}"
+    )
     some = f", such as {', '.join(sorted(set(files))[:_NAMED])}" if files else ""
     looked = f"looked for folders named TOPIC-PARTITION and files such as {0:020}.log at every depth"
     return InputError(

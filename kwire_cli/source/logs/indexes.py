@@ -301,15 +301,15 @@ def _cut_snapshot(
 
 def _faults(table: Table[ProducerEntry], end_offset: int | None) -> list[Anomaly]:
     notes: list[Anomaly] = []
-    seen: set[int] = set()
+    producer_ids: set[int] = set()
     for i, entry in enumerate(table):
-        if entry.producer_id in seen:
+        if entry.producer_id in producer_ids:
             notes.append(
                 Anomaly(
                     "ENTRY_DUPLICATE", f"[{i}].producerId", entry.at, f"producer {entry.producer_id} occurred before"
                 )
             )
-        seen.add(entry.producer_id)
+        producer_ids.add(entry.producer_id)
         far = max(entry.last_offset, entry.current_txn_first_offset)
         if end_offset is not None and far >= end_offset:
             notes.append(

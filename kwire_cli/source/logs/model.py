@@ -142,12 +142,12 @@ def other_file_name(name: str, other: Callable[[str], str]) -> str:
 
 def other_folder_name(name: str, other: Callable[[str], str]) -> str:
     """The name of a folder with `other` of the topic, or of all of it where it is not of a partition's folder."""
-    found = folder_name(name)
-    if found is None:
+    folder = folder_name(name)
+    if folder is None:
         return other(name)
-    partition = name[len(found.topic) :].partition(".")[0]
-    kept = found.id if _FOLDER_ID.fullmatch(found.id) else other(found.id)
-    return other(found.topic) + partition + (f".{kept}-{found.state}" if found.state else "")
+    partition = name[len(folder.topic) :].partition(".")[0]
+    kept = folder.id if _FOLDER_ID.fullmatch(folder.id) else other(folder.id)
+    return other(folder.topic) + partition + (f".{kept}-{folder.state}" if folder.state else "")
 
 
 # What a reader makes of a file: entries with their positions, what is odd, and what each byte is for.

@@ -154,10 +154,10 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
                 return int(at)
             target = at + 1
             continue
-        found = reader.find(at + 1, stop)  # as the reader does
-        if found is None or found >= target:
-            return found
-        at = found
+        position = reader.find(at + 1, stop)  # as the reader does
+        if position is None or position >= target:
+            return position
+        at = position
 
 
 # How far a segment that grows is whole: up to where its batches can be read so that nothing will be read
@@ -180,12 +180,12 @@ def whole(source: Source, start: int, most: int) -> int:
     target = start + most
     while True:
         end, before = _hopped_growth(reader, start, target)
-        found = None if end >= min(target, reader.stop) else reader.find(end + 1, reader.stop)
-        if found is None:
+        position = None if end >= min(target, reader.stop) else reader.find(end + 1, reader.stop)
+        if position is None:
             break
-        start = found
-        if found >= target:
-            return found
+        start = position
+        if position >= target:
+            return position
     for _ in range(_TRIES):
         if end == start or reader.right_at(before) or reader.right_at(end):
             return end

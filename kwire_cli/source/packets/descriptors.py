@@ -121,12 +121,12 @@ def schedule(
     """
     faults: list[tuple[str, str]] = []
     outlines: dict[str, Outline] = {}
-    for path, each in found:
-        if isinstance(each, str):
-            faults.append((path, each))
+    for path, file_outline in found:
+        if isinstance(file_outline, str):
+            faults.append((path, file_outline))
         else:
-            outlines[path] = each
-    times = [Timed(path, each.first, each.latest) for path, each in outlines.items()]
+            outlines[path] = file_outline
+    times = [Timed(path, file_outline.first, file_outline.latest) for path, file_outline in outlines.items()]
     files: list[str] = []
     parts: list[Scheduled] = []
     points: list[Planned] = []
@@ -136,19 +136,19 @@ def schedule(
             befores: list[int] = []
             packets, latest = 0, NO_TIME
             for path, _, _ in chain:
-                each = outlines[path]
+                file_outline = outlines[path]
                 parts += [
                     Scheduled(replace(part, moment=max(part.moment, latest)), len(files), number, packets, len(points))
-                    for part in each.parts
+                    for part in file_outline.parts
                 ]
                 files.append(path)
                 befores.append(packets)
-                packets += _PACKED if each.packets is None else each.packets
-                latest = max(latest, each.latest)
+                packets += _PACKED if file_outline.packets is None else file_outline.packets
+                latest = max(latest, file_outline.latest)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows), point.apart))
-    known = (*secrets, *(block for path in files for block in outlines[path].secrets))
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), known)
+    all_secrets = (*secrets, *(block for path in files for block in outlines[path].secrets))
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), all_secrets)
 
 
 # Segments of a part by connection, without their payloads, and segments again from these: between readers of
@@ -191,13 +191,13 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
     moment = part.moment
     try:
         for data, packets in reader.chunks():
-            found = segment_columns(data, packets, exact, moment)
+            columns = segment_columns(data, packets, exact, moment)
             moment = max(moment, int(packets.time.max()))
-            for ends, rows in found.by_group():
+            for ends, rows in columns.by_group():
                 rows["packet"] += scheduled.before
-                kept = found.kept if found.kept and (rows["position"] < 0).any() else None
+                kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
                 if payloads or not reader.near:
-                    out, offsets = payloads_of(data, rows, found.kept)
+                    out, offsets = payloads_of(data, rows, columns.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]
                 yield Described(
@@ -254,8 +254,8 @@ def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> 
     what overlaps in time.
     """
     if not isinstance(origin, Merged):
-        for each in found:
-            yield _run(each, files)
+        for piece in found:
+            yield _run(piece, files)
         return
     count = 0
     for chain, run in _merged(found, files):
@@ -267,10 +267,10 @@ def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> 
 
 def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tuple[int, Run]]:
     held: list[tuple[int, Run]] = []
-    for each in found:
-        ready, held = _until(held, each.moment)
+    for piece in found:
+        ready, held = _until(held, piece.moment)
         yield from ready
-        held.append((each.chain, _run(each, files)))
+        held.append((piece.chain, _run(piece, files)))
     yield from _until(held, None)[0]
 
 
@@ -293,11 +293,11 @@ def _passing(view: memoryview, start: int, stop: int) -> None:
     """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not grow
     with files.
     """
-    known = _windows.get(id(view), (view, start, stop))
-    _windows[id(view)] = (view, min(known[1], start), max(known[2], stop))
+    stretch = _windows.get(id(view), (view, start, stop))
+    _windows[id(view)] = (view, min(stretch[1], start), max(stretch[2], stop))
     if sum(last - first for _, first, last in _windows.values()) > WINDOW:
-        for each in _windows.values():
-            let_go(*each)
+        for window in _windows.values():
+            let_go(*window)
         _windows.clear()
         _windows[id(view)] = (view, start, stop)
 
@@ -315,7 +315,7 @@ def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[
     if not before:
         return [], after
     which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
-    chains = np.array([each for each, _ in before])[which]
+    chains = np.array([number for number, _ in before])[which]
     rows = np.concatenate([run.rows for _, run in before])
     order = np.lexsort((rows["packet"], chains, rows["moment"]))
     which, rows = which[order], rows[order]

@@ -239,15 +239,17 @@ def captures_of(paths: Iterable[str]) -> list[str]:
         InputError: There is nothing of that name, or no capture in a folder.
 
     """
-    found: dict[str, None] = {}
+    captures: dict[str, None] = {}
     for path in paths:
         some = [
-            each for name in named(path) for each in (_in_folder(path_of(name)) if path_of(name).is_dir() else [name])
+            capture
+            for name in named(path)
+            for capture in (_in_folder(path_of(name)) if path_of(name).is_dir() else [name])
         ]
         if not some:
             raise InputError("there is no capture in this folder", file=path)
-        found.update(dict.fromkeys(some))
-    return list(found)
+        captures.update(dict.fromkeys(some))
+    return list(captures)
 
 
 def _in_folder(folder: Place) -> list[str]:

@@ -80,11 +80,11 @@ def hop_blocks(
     while count < len(out) and at + least <= stop:
         k = at
         one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
-        found = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        block_kind = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
         k = at + length_at
         one, two, three, four = data[k] & 255, data[k + 1] & 255, data[k + 2] & 255, data[k + 3] & 255
         size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
-        if found != kind or size % 4 or size < least or size > longest or at + size > stop:
+        if block_kind != kind or size % 4 or size < least or size > longest or at + size > stop:
             break
         k = at + size - trailer
         same = (
@@ -166,19 +166,19 @@ def group_rows(rows: Any, table: Any, first: Any, group: Any) -> int:
             mixed = (mixed ^ (rows[i, k] & 255)) * 1099511628211
         slot = (mixed ^ (mixed >> 29)) & mask
         while True:
-            found = table[slot]
-            if found < 0:
+            number = table[slot]
+            if number < 0:
                 table[slot] = count
                 first[count] = i
                 group[i] = count
                 count += 1
                 break
-            j = first[found]
+            j = first[number]
             k = 0
             while k < width and rows[i, k] == rows[j, k]:
                 k += 1
             if k == width:
-                group[i] = found
+                group[i] = number
                 break
             slot = (slot + 1) & mask
     return count
@@ -233,7 +233,9 @@ class PacketColumns:
         times = [NO_TIME if packet.time is None or abs(packet.time) > _MOST else packet.time for packet in packets]
         links, wires = ([getattr(packet, name) for packet in packets] for name in ("link", "wire_length"))
         numbers = [packet.number for packet in packets]
-        columns = (np.array(each, np.int64) for each in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires))
+        columns = (
+            np.array(column, np.int64) for column in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires)
+        )
         return cls(*columns), np.frombuffer(b"".join([packet.data for packet in packets]), np.uint8)
 
 
@@ -303,16 +305,16 @@ class PcapngColumns:
         none.
         """
         parts: list[PacketColumns] = []
-        found = 0
-        while found < most:
+        count = 0
+        while count < most:
             before = at
-            part, at = self._enhanced(data, at, stop, most - found)
+            part, at = self._enhanced(data, at, stop, most - count)
             if at == before:
                 part, at = self._block(data, at, stop)
             if at == before:
                 break
             parts.append(part)
-            found += len(part)
+            count += len(part)
         return PacketColumns.joined(parts or [_NONE]), at
 
     def close(self, data: Octets, at: int, stop: int) -> None:
@@ -321,16 +323,16 @@ class PcapngColumns:
             self._feed(data, at, min(stop, at + MAX_BLOCK))
             if stop - at > MAX_BLOCK and not self._reader.stopped:  # of a kind that is not read
                 self._feed(data, at + MAX_BLOCK, at + MAX_BLOCK + 1)
-            known = len(self._reader.notices)
+            before = len(self._reader.notices)
             self._reader.close()
-            self._note(known, at)
+            self._note(before, at)
 
     def _enhanced(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """The enhanced packets from `at` on about which there is nothing odd."""
         order, interfaces = self._reader.state
         if order is None or not interfaces or at == stop:
             return _NONE, at
-        name = next(name for name, each in ORDERS.items() if each is order)
+        name = next(name for name, byte_order in ORDERS.items() if byte_order is order)
         layout = _enhanced_type(name)
         if self._plain.count != len(interfaces):
             self._plain = _Plain(interfaces)
@@ -344,12 +346,12 @@ class PcapngColumns:
         where = out[:count].copy()
         rows = read_rows(data, where, layout)
         number = rows["interface_id"].astype(np.int64)
-        known = number < plain.count
-        number[~known] = 0
+        in_range = number < plain.count
+        number[~in_range] = 0
         size = rows["captured_packet_length"].astype(np.int64)
         upper = rows["timestamp_upper"].astype(np.int64)
         fits = (
-            known
+            in_range
             & (size <= rows["total_length"].astype(np.int64) - layout.itemsize - trailer)
             & (upper < plain.most[number])
         )
@@ -383,12 +385,12 @@ class PcapngColumns:
         kind = int.from_bytes(data[at : at + order.trailer.size].tobytes())
         if kind == network.SECTION_BLOCK:
             begin = at + order.block.size
-            for each in ORDERS.values():
+            for value in ORDERS.values():
                 if (
-                    stop - begin >= each.section.size
-                    and each.section.unpack(data, begin)[0] == network.BYTE_ORDER_MAGIC
+                    stop - begin >= value.section.size
+                    and value.section.unpack(data, begin)[0] == network.BYTE_ORDER_MAGIC
                 ):
-                    order = each
+                    order = value
         kind, length = order.block.unpack(data, at)
         end = at + length
         if length % 4 or length < order.least:
@@ -414,15 +416,15 @@ class PcapngColumns:
         time = packet.time if packet.time is not None and abs(packet.time) <= _MOST else NO_TIME
         return PacketColumns(
             *(
-                np.array([each])
-                for each in (self.number, time, packet.link, start, len(packet.data), packet.wire_length)
+                np.array([value])
+                for value in (self.number, time, packet.link, start, len(packet.data), packet.wire_length)
             )
         ), end
 
     def _feed(self, data: Octets, at: int, end: int) -> list[Any]:
-        known = len(self._reader.notices)
+        before = len(self._reader.notices)
         packets = self._reader.feed(data[at:end].tobytes())
-        self._note(known, at)
+        self._note(before, at)
         return packets
 
     def _note(self, known: int, at: int) -> None:
@@ -440,13 +442,18 @@ class _Plain:
     def __init__(self, interfaces: list[Interface]) -> None:
         self.count = len(interfaces)
         scales = [
-            _SECOND // each.units if each.units <= _SECOND and _SECOND % each.units == 0 else 0 for each in interfaces
+            _SECOND // interface.units if interface.units <= _SECOND and _SECOND % interface.units == 0 else 0
+            for interface in interfaces
         ]
-        self.scale, self.link = np.array(scales, np.int64), np.array([each.link for each in interfaces], np.int64)
-        offsets = [each.offset if abs(each.offset) < _LARGEST >> 1 else 0 for each in interfaces]
+        self.scale, self.link = (
+            np.array(scales, np.int64),
+            np.array([interface.link for interface in interfaces], np.int64),
+        )
+        offsets = [interface.offset if abs(interface.offset) < _LARGEST >> 1 else 0 for interface in interfaces]
         self.offset = np.array(offsets, np.int64)
         fits = [
-            scale and offset == each.offset for each, scale, offset in zip(interfaces, scales, offsets, strict=True)
+            scale and offset == interface.offset
+            for interface, scale, offset in zip(interfaces, scales, offsets, strict=True)
         ]
         self.most = np.array(
             [(_LARGEST // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
@@ -474,10 +481,10 @@ _HELD: dict[str, Ints] = {}
 
 def _room(most: int) -> Ints:
     """An array for so many places: used again and again."""
-    found = _HELD.get("places")
-    if found is None or len(found) < most:
-        found = _HELD["places"] = np.empty(most, np.int64)
-    return found[:most]
+    buffer = _HELD.get("places")
+    if buffer is None or len(buffer) < most:
+        buffer = _HELD["places"] = np.empty(most, np.int64)
+    return buffer[:most]
 
 
 _NONE = PacketColumns(*(np.zeros(0, np.int64) for _ in PacketColumns.__slots__))

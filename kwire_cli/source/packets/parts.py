@@ -236,12 +236,12 @@ class PartReader:
 
     def _printed(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """As `_plain`, of packets that were printed as text. InputError where the text holds none."""
-        found = Packets(self.part.file)
-        for batch in found.batches():
+        reader = Packets(self.part.file)
+        for batch in reader.batches():
             for first in range(0, len(batch), self.most):
                 packets, data = PacketColumns.of(batch[first : first + self.most])
                 yield data, packets
-        self.notices += found.notices
+        self.notices += reader.notices
 
     def _take(self, reader: Columns, gone: int) -> None:
         """Take over the new notices of a buffer's reader; `gone` bytes of the file were before the buffer."""

@@ -80,7 +80,7 @@ class Stretch:
         while stop < len(pieces) and pieces[stop][0] <= high:
             stop += 1
         if at < stop:
-            size = sum(each for _, _, each in pieces[at:stop]) + _new(low, high, pieces[at:stop])
+            size = sum(count for _, _, count in pieces[at:stop]) + _new(low, high, pieces[at:stop])
             low, high = min(low, pieces[at][0]), max(high, pieces[stop - 1][1])
         pieces[at:stop] = [(low, high, size)]
         if len(pieces) > MOST_PIECES:
@@ -100,7 +100,7 @@ Sketch = dict[bytes, list[Stretch]]
 
 def sketch(path: str) -> Sketch:
     """Return the sketch of a file; that of what can be read of it."""
-    found: Sketch = {}
+    by_ends: Sketch = {}
     segments, now = Segments(), NO_TIME
     with contextlib.suppress(InputError):  # reading it says why
         for batch in packets(path).batches():
@@ -109,11 +109,11 @@ def sketch(path: str) -> Sketch:
                 size = len(payload) + missing
                 if (size < 2 and not flags & SYN) or flags & RST:
                     continue
-                stretches = found.get(ends)
+                stretches = by_ends.get(ends)
                 if stretches is None:
-                    if len(found) >= MOST:
+                    if len(by_ends) >= MOST:
                         continue
-                    stretches = found[ends] = []
+                    stretches = by_ends[ends] = []
                 begins = bool(flags & SYN) and not (stretches and stretches[-1].isn == sequence)
                 start = sequence + 1 & MASK if flags & SYN else sequence
                 if not stretches or not stretches[-1].takes(start) or (begins and stretches[-1].isn != UNKNOWN):
@@ -122,7 +122,7 @@ def sketch(path: str) -> Sketch:
                 if flags & SYN:
                     last.isn = sequence
                 last.add(start, size, now)
-    return found
+    return by_ends
 
 
 def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
@@ -131,13 +131,13 @@ def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
     Each sketch comes with the number and the first time of its file, in the order of these times. Sketches are taken
     only until the answer is known.
     """
-    known: dict[bytes, list[tuple[int, Stretch]]] = defaultdict(list)
+    earlier: dict[bytes, list[tuple[int, Stretch]]] = defaultdict(list)
     shared: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for number, first, found in sketched:
-        for ends, stretches in found.items():
-            if ends in known:
-                known[ends] = [each for each in known[ends] if each[1].until >= first]
-            for other, theirs in known.get(ends, ()):
+    for number, first, file_sketch in sketched:
+        for ends, stretches in file_sketch.items():
+            if ends in earlier:
+                earlier[ends] = [item for item in earlier[ends] if item[1].until >= first]
+            for other, theirs in earlier.get(ends, ()):
                 for own in stretches:
                     if other == number or own.since > theirs.until or own.until < theirs.since:
                         continue
@@ -153,8 +153,8 @@ def contradict(sketched: Iterable[tuple[int, int, Sketch]]) -> bool:
             if one == number
         ):
             return True
-        for ends, stretches in found.items():
-            known[ends] += [(number, each) for each in stretches]
+        for ends, stretches in file_sketch.items():
+            earlier[ends] += [(number, item) for item in stretches]
     return False
 
 
@@ -170,7 +170,7 @@ def _other_numbers(one: Stretch, other: Stretch) -> bool:
 
 def _ahead(one: Stretch, other: Stretch) -> int:
     """Return how far the start of `other` is from that of `one`: as numbers come round, where both are nearest."""
-    middle, theirs = ((each.pieces[0][0] + each.pieces[-1][1]) // 2 for each in (one, other))
+    middle, theirs = ((stretch.pieces[0][0] + stretch.pieces[-1][1]) // 2 for stretch in (one, other))
     return signed(other.start + theirs - one.start - middle) + middle - theirs
 
 
@@ -272,10 +272,10 @@ class Naming:
         whole = location(path_of(path).absolute())
         if _FIELD.search(self.template):
             return _FIELD.sub(lambda match: _field(whole, match[1]), self.template)
-        found = re.search(self.template, whole)
-        if found is None:
+        path_match = re.search(self.template, whole)
+        if path_match is None:
             raise InputError(f"--capture-point {self.template!r} does not match this path; {_FORMS}", file=path)
-        return "/".join(group or "" for group in found.groups()) if found.groups() else found[0]
+        return "/".join(group or "" for group in path_match.groups()) if path_match.groups() else path_match[0]
 
     def key(self, path: str) -> str:
         """Return a text that is the same for all files of a capture point, however their folder is written."""
@@ -402,8 +402,10 @@ def _common(one: str, other: str) -> int:
 def _hold_the_same(chains: list[Chain], sketched: Callable[[Sequence[str]], Iterable[Sketch]]) -> bool:
     """Return whether any two chains hold the same connections."""
     files = sorted(((file.first, number, file.path) for number, chain in enumerate(chains) for file in chain))
-    found = sketched([path for _, _, path in files])
-    return contradict((number, first, each) for (first, number, _), each in zip(files, found, strict=True))
+    sketches = sketched([path for _, _, path in files])
+    return contradict(
+        (number, first, file_sketch) for (first, number, _), file_sketch in zip(files, sketches, strict=True)
+    )
 
 
 def _one_by_one(paths: Sequence[str]) -> Iterable[Sketch]:

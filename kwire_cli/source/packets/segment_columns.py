@@ -87,10 +87,10 @@ def _common(links: tuple[int, ...], before: Any) -> list[_Common]:
     front = [] if before is None else ["link" / before]
     four = Struct(*front, "ip" / network.IPV4, "tcp" / TCP)
     six = Struct(*front, "ip" / network.IPV6, "tcp" / TCP)
-    known = before is not None
+    has_link = before is not None
     return [
-        _Common(links, 4, four, network.ETHER_IPV4 if known else None),
-        _Common(links, 6, six, network.ETHER_IPV6 if known else None),
+        _Common(links, 4, four, network.ETHER_IPV4 if has_link else None),
+        _Common(links, 6, six, network.ETHER_IPV6 if has_link else None),
     ]
 
 
@@ -127,26 +127,26 @@ def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, momen
 def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints, npt.NDArray[Any], Octets]:
     """Return which packets have these common headers and no anomaly, their segments, and their ends."""
     layout = numpy_type(common.decl)
-    found = read_rows(data, packets.position, layout)
+    headers = read_rows(data, packets.position, layout)
     first = "ip.version_and_header_length" if common.version == 4 else "ip.version_and_flow"
     ip_at, tcp_at = offset_of(common.decl, first), offset_of(common.decl, "tcp.source_port")
     tcp_size = layout.itemsize - tcp_at
-    right = np.ones(len(packets), bool) if common.protocol is None else found["link.protocol"] == common.protocol
+    right = np.ones(len(packets), bool) if common.protocol is None else headers["link.protocol"] == common.protocol
     if common.version == 4:
         plain = 4 << 4 | (tcp_at - ip_at) // 4
-        fragment = found["ip.flags_and_fragment_offset"] & (network.IPV4_MORE_FRAGMENTS | network.IPV4_OFFSET)
-        right &= (found[first] == plain) & (found["ip.protocol"] == network.PROTOCOL_TCP) & (fragment == 0)
-        length = found["ip.total_length"].astype(np.int64)
+        fragment = headers["ip.flags_and_fragment_offset"] & (network.IPV4_MORE_FRAGMENTS | network.IPV4_OFFSET)
+        right &= (headers[first] == plain) & (headers["ip.protocol"] == network.PROTOCOL_TCP) & (fragment == 0)
+        length = headers["ip.total_length"].astype(np.int64)
         end = ip_at + length
     else:
-        right &= (found[first] >> 28 == 6) & (found["ip.next_header"] == network.PROTOCOL_TCP)
-        length = found["ip.payload_length"].astype(np.int64)
+        right &= (headers[first] >> 28 == 6) & (headers["ip.next_header"] == network.PROTOCOL_TCP)
+        length = headers["ip.payload_length"].astype(np.int64)
         end = tcp_at + length
     end = np.minimum(end, np.maximum(packets.wire, packets.size))
-    start = tcp_at + (found["tcp.data_offset"] >> 4).astype(np.int64) * 4
+    start = tcp_at + (headers["tcp.data_offset"] >> 4).astype(np.int64) * 4
     right &= (length > 0) & (tcp_at + tcp_size <= start) & (start <= end)
     taken = np.flatnonzero(right)
-    found, start, end = found[taken], start[taken], end[taken]
+    headers, start, end = headers[taken], start[taken], end[taken]
     size = np.maximum(np.minimum(end, packets.size[taken]) - start, 0)
     rows = np.zeros(len(taken), DESCRIPTOR)
     rows["packet"], rows["time"], rows["position"] = (
@@ -155,12 +155,12 @@ def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints,
         packets.position[taken] + start,
     )
     rows["sequence"], rows["acknowledgment"], rows["flags"] = (
-        found["tcp.sequence"],
-        found["tcp.acknowledgment"],
-        found["tcp.flags"],
+        headers["tcp.sequence"],
+        headers["tcp.acknowledgment"],
+        headers["tcp.flags"],
     )
     rows["size"], rows["missing"] = size, end - start - size
-    ends = np.ascontiguousarray(found).view(np.uint8).reshape(len(taken), layout.itemsize)
+    ends = np.ascontiguousarray(headers).view(np.uint8).reshape(len(taken), layout.itemsize)
     return taken, rows, _canonical(ends, common, rows)
 
 
@@ -204,7 +204,7 @@ def _unusual(
     """
     base = data.__array_interface__["data"][0]
     view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that it is one
-    found: dict[int, list[tuple[int, Segment]]] = {}
+    by_width: dict[int, list[tuple[int, Segment]]] = {}
     columns = zip(
         which.tolist(),
         *(getattr(packets, name)[which].tolist() for name in ("number", "time", "link", "position", "size", "wire")),
@@ -213,9 +213,9 @@ def _unusual(
     for at, number, time, kind, position, size, wire in columns:
         segment = exact.segment(Packet(number, time, kind, view[position : position + size], wire))  # type: ignore[arg-type] # slices do
         if segment is not None:
-            found.setdefault(len(segment.ends), []).append((at, segment))
+            by_width.setdefault(len(segment.ends), []).append((at, segment))
     parts = []
-    for width, segments in found.items():
+    for width, segments in by_width.items():
         rows = np.zeros(len(segments), DESCRIPTOR)
         ends = np.zeros((len(segments), width), np.uint8)
         for i, (_, segment) in enumerate(segments):
@@ -275,8 +275,8 @@ def _grouped(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, 
     if not parts:
         return SegmentColumns(np.zeros(0, DESCRIPTOR), np.zeros(0, np.int64), [], kept)
     which, rows, group = (
-        np.concatenate([each[0] for each in parts]),
-        np.concatenate([each[1] for each in parts]),
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate([part[1] for part in parts]),
         np.concatenate(groups),
     )
     rows["moment"] = moments[which]

@@ -191,13 +191,13 @@ class Segments:
         for _ in range(MAX_NESTING):
             if protocol not in {ETHER_IPV4, ETHER_IPV6}:
                 raise OtherError(headers.ether_name(protocol))
-            found = datagram(protocol, data, at, end)
-            if found.fragment is not None:
-                found, data = self._reassembled(found, data)
-            if found.protocol == PROTOCOL_TCP:
-                return _tcp(number, time, data, found)
-            protocol, at = headers.inside(found.protocol, data, found.start)
-            end = found.end
+            ip_packet = datagram(protocol, data, at, end)
+            if ip_packet.fragment is not None:
+                ip_packet, data = self._reassembled(ip_packet, data)
+            if ip_packet.protocol == PROTOCOL_TCP:
+                return _tcp(number, time, data, ip_packet)
+            protocol, at = headers.inside(ip_packet.protocol, data, ip_packet.start)
+            end = ip_packet.end
         raise OtherError(TOO_DEEP)
 
     def _reassembled(self, found: Datagram, data: bytes) -> tuple[Datagram, bytes]:

@@ -68,8 +68,10 @@ class Connections:
 
     def open_ones(self) -> list[Connection]:
         """Return the open connections, oldest first."""
-        found = {half.connection.number: half.connection for half in self.halves.values() if not half.connection.closed}
-        return [found[number] for number in sorted(found)]
+        connections = {
+            half.connection.number: half.connection for half in self.halves.values() if not half.connection.closed
+        }
+        return [connections[number] for number in sorted(connections)]
 
     def close(self, connection: Connection) -> None:
         """It has ended."""
@@ -346,9 +348,9 @@ class Streams:
         self._finish(half.connection, "reused", events)
         self._delivery.count("stray", -len(before.payload))
         half = self._open(before, events)
-        for each in (before, segment):
-            self._take(half, each, each.sequence, events)
-            half.acked, half.last = each.acknowledgment, each.packet
+        for tcp_segment in (before, segment):
+            self._take(half, tcp_segment, tcp_segment.sequence, events)
+            half.acked, half.last = tcp_segment.acknowledgment, tcp_segment.packet
         self._go_on(half.connection, events)
 
     def _open(self, segment: Segment, events: list[Event]) -> Half:

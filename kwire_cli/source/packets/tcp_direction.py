@@ -262,9 +262,9 @@ class Delivery:
                 size - old,
             )
         if size:
-            found = half.held.insert(start, size, payload, tag)
-            self.count("duplicate", found.duplicate)
-            if found.differs:
+            insertion = half.held.insert(start, size, payload, tag)
+            self.count("duplicate", insertion.duplicate)
+            if insertion.differs:
                 events.append(Conflict(half.connection.number, half.direction, segment.time, segment.packet))
         if missing > 0:
             half.held.insert(start + size, missing, None, tag)
@@ -330,8 +330,8 @@ class Delivery:
         while True:
             self.deliver(connection, events)
             holes = [half for half in connection.halves if half.hole() != UNKNOWN]
-            if known := [half for half in holes if half.acknowledged(half.hole())]:
-                self.give_up(known[0], "lost", events)
+            if acked := [half for half in holes if half.acknowledged(half.hole())]:
+                self.give_up(acked[0], "lost", events)
             elif holes:
                 self.give_up(holes[0], "end", events)
             elif blocked := [half for half in connection.halves if half.ready()]:

@@ -114,49 +114,49 @@ def section(line: str) -> bool | None:
 
     Return None for any other line.
     """
-    found = _SECTION.match(line)
-    return None if found is None else found[1] in _OWN_SECTIONS
+    match = _SECTION.match(line)
+    return None if match is None else match[1] in _OWN_SECTIONS
 
 
 def node(line: str) -> tuple[int, Endpoint] | None:
     """The end of a followed stream that a line names, and which of the two it is."""
-    found = _NODE.match(line)
-    end = _endpoint(found[2], found[3]) if found else None
-    return (int(found[1]), end) if found and end else None
+    match = _NODE.match(line)
+    end = _endpoint(match[2], match[3]) if match else None
+    return (int(match[1]), end) if match and end else None
 
 
 def heading(line: str, clock: Clock) -> Heading | None:
     """Return what a packet's first line says, in the words of any tool, or None for any other line."""
-    if found := _FRAME.match(line):
-        return Heading(wire_length=int(found[1]))
+    if match := _FRAME.match(line):
+        return Heading(wire_length=int(match[1]))
     summary = _SUMMARY.match(line)
     at = summary.end() if summary else 0
-    found = _CLOCK.match(line, at) or _SECONDS.match(line, at)
-    if found is None or not (summary or _PACKET.match(line, found.end() + 1)):
+    match = _CLOCK.match(line, at) or _SECONDS.match(line, at)
+    if match is None or not (summary or _PACKET.match(line, match.end() + 1)):
         # With -t tcpdump prints no time; with -ttt and -ttttt the time since another packet, behind a space.
         bare = re.match(r"(?: \d\d:\d\d:\d\d\.\d{6,9} )?(?=IP6? )", line)
         if bare is None and (line.startswith("    ") or not _ENDS.search(line)):
             return None
         return _with_ends(Heading(), line)
-    return _with_ends(Heading(clock.time(found)), line)
+    return _with_ends(Heading(clock.time(match)), line)
 
 
 def more(known: Heading, line: str, clock: Clock) -> None:
     """Add what a line further down in a packet's description says: `tcpdump -v` and `tshark -V` need several."""
-    if found := _EPOCH.match(line):
-        known.time = clock.time(found)
+    if match := _EPOCH.match(line):
+        known.time = clock.time(match)
     elif line.startswith("    ") and known.ends is None and " > " in line[:120]:
         _with_ends(known, line)
 
 
 def _with_ends(known: Heading, line: str) -> Heading:
     line = line[:1000]
-    if found := _ENDS.search(line):
-        source, destination = _endpoint(found[1], found[2]), _endpoint(found[3], found[4])
+    if match := _ENDS.search(line):
+        source, destination = _endpoint(match[1], match[2]), _endpoint(match[3], match[4])
         if source and destination and len(source.address) == len(destination.address):
             known.ends = source, destination
-    if found := _NUMBERS.search(line):
-        known.sequence, known.payload = int(found[1]), int(found[2])
+    if match := _NUMBERS.search(line):
+        known.sequence, known.payload = int(match[1]), int(match[2])
     return known
 
 
@@ -218,12 +218,16 @@ def _end(kind: int, data: bytes) -> int | None:
         protocol, at = headers.carried(kind, data)
         if protocol not in {ETHER_IPV4, ETHER_IPV6}:
             return None
-        found = datagram(protocol, data, at, BEYOND)
+        ip_packet = datagram(protocol, data, at, BEYOND)
     except (OtherError, struct.error):
         return None
-    if found.fragment is None and found.protocol == network.PROTOCOL_TCP and len(data) < found.start + _LEAST_TCP:
+    if (
+        ip_packet.fragment is None
+        and ip_packet.protocol == network.PROTOCOL_TCP
+        and len(data) < ip_packet.start + _LEAST_TCP
+    ):
         return None
-    return len(data) if found.end == BEYOND else found.end
+    return len(data) if ip_packet.end == BEYOND else ip_packet.end
 
 
 def with_headers(ends: tuple[Endpoint, Endpoint], sequence: int, payload: bytes) -> bytes:
@@ -354,16 +358,16 @@ class TextReader:
 
     def _row(self, line: str, pattern: re.Pattern[str], read: Callable[[Row], bytes]) -> bool:
         """Take a row of this syntax; False if the line is none."""
-        found = pattern.match(line)
-        if found is None:
+        match = pattern.match(line)
+        if match is None:
             return False
-        start, at = found.start(1), found.end()
+        start, at = match.start(1), match.end()
         if pattern is rows.WIRESHARK_ROW and start and not self._nodes:
             return False  # only the second side of a followed stream is indented
         if self._derived:
             return True
-        offset = int(found[1], 16)
-        row = Row(self._line, start, start, found[1], at, line[at:], squeezed=False, fresh=False, label=None)
+        offset = int(match[1], 16)
+        row = Row(self._line, start, start, match[1], at, line[at:], squeezed=False, fresh=False, label=None)
         try:
             data = b"" if row.empty else read(row)
         except MismatchError as error:
@@ -401,13 +405,13 @@ class TextReader:
             self._derived = own is False
             if bare and line[0] == "=":
                 self._nodes = {}
-        elif found := node(bare):
-            self._nodes[found[0]] = found[1]
+        elif endpoint := node(bare):
+            self._nodes[endpoint[0]] = endpoint[1]
         elif line[0] in " \t" and not bare[0].isdigit():
             self._below(line)
-        elif known := heading(line, self._clock):
+        elif summary := heading(line, self._clock):
             self._end()
-            self._heading, self._derived = known, False
+            self._heading, self._derived = summary, False
         else:
             self._below(line)
 
@@ -420,7 +424,7 @@ class TextReader:
         """Give the packet that is being read."""
         if not self._open:
             return
-        data, known = bytes(self._data), self._heading
+        data, summary = bytes(self._data), self._heading
         self._open, self._data = False, bytearray()
         if self._nodes:
             self._followed(data)
@@ -429,16 +433,18 @@ class TextReader:
         if not data:
             return
         link = self._link.find(data)
-        if link is None and known.ends and known.payload in {None, len(data)}:
-            first = self._sequences.get(known.ends, 1) if known.sequence is None else known.sequence
-            self._sequences[known.ends] = first + len(data)
-            self._payload(known, known.ends, first, data)
+        if link is None and summary.ends and summary.payload in {None, len(data)}:
+            first = self._sequences.get(summary.ends, 1) if summary.sequence is None else summary.sequence
+            self._sequences[summary.ends] = first + len(data)
+            self._payload(summary, summary.ends, first, data)
             return
         self.proved |= link is not None
         kind, length = link or (self._link.other(data), len(data))
         self._number += 1
         self._out.append(
-            Packet(self._number, known.time, kind, data, known.wire_length if known.wire_length and link else length)
+            Packet(
+                self._number, summary.time, kind, data, summary.wire_length if summary.wire_length and link else length
+            )
         )
 
     def _followed(self, data: bytes) -> None:

@@ -59,13 +59,13 @@ def marks(spec: MessageSpec) -> Marks:
 
 
 def _marks(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> Marks:
-    found = Marks()
-    for each in fields:
-        if role := _role(each):
-            found.roles[each.json_name] = role
-        elif inner := _marks(spec, spec.struct_fields(each)):
-            found.inner[each.json_name] = inner
-    return found
+    field_marks = Marks()
+    for field_spec in fields:
+        if role := _role(field_spec):
+            field_marks.roles[field_spec.json_name] = role
+        elif inner := _marks(spec, spec.struct_fields(field_spec)):
+            field_marks.inner[field_spec.json_name] = inner
+    return field_marks
 
 
 def _role(each: FieldSpec) -> str | None:
@@ -81,18 +81,18 @@ def found_in(marked: Marks, *bodies: Any) -> Found:
     """The values with a role in one or several bodies of a message; whatever is not as its definition says is passed
     over.
     """
-    found = Found()
+    values = Found()
     for item, its in _objects(marked, bodies):
         names: list[str] = []
         ids: list[str] = []
         for key, role in its.roles.items():
             if key in item:
-                _take(item[key], role, found, names, ids)
-        found.topics += names
-        found.topic_ids += ids
+                _take(item[key], role, values, names, ids)
+        values.topics += names
+        values.topic_ids += ids
         if len(names) == len(ids) == 1:
-            found.named[ids[0]] = names[0]
-    return found
+            values.named[ids[0]] = names[0]
+    return values
 
 
 def _objects(marked: Marks, values: Any) -> Iterator[tuple[dict[str, Any], Marks]]:
@@ -101,7 +101,7 @@ def _objects(marked: Marks, values: Any) -> Iterator[tuple[dict[str, Any], Marks
     while left:
         value, its = left.pop()
         if isinstance(value, list):
-            left += [(each, its) for each in reversed(value)]
+            left += [(element, its) for element in reversed(value)]
         elif isinstance(value, dict):
             yield value, its
             left += [(value[key], inner) for key, inner in reversed(its.inner.items()) if key in value]
@@ -197,16 +197,16 @@ class Reader:
         if not isinstance(request, dict) or not isinstance(response, dict | None):
             raise OddExchangeError("has no request, or a response that is no object")
         api = self._catalog.api_by_key(key)
-        asked, answered = self._found(api and api.request, request), self._found(api and api.response, response)
+        requested, answered = self._found(api and api.request, request), self._found(api and api.response, response)
         connection = _text(document.get("connection")) or ""
         broker, client = ends(connection)
         correlation = header.get("correlationId")
-        named = {**asked.named, **answered.named}
+        named = {**requested.named, **answered.named}
         names = dict.fromkeys(
             [
-                *asked.topics,
+                *requested.topics,
                 *answered.topics,
-                *(named.get(topic, topic) for topic in (*asked.topic_ids, *answered.topic_ids)),
+                *(named.get(topic, topic) for topic in (*requested.topic_ids, *answered.topic_ids)),
             ]
         )
         return Exchange(
@@ -380,7 +380,7 @@ def _without_records(value: Any, way: Way, sizes: list[int]) -> Any:
     odd is left to be refused.
     """
     if isinstance(value, list):
-        return [_without_records(each, way, sizes) for each in value] if way else value
+        return [_without_records(element, way, sizes) for element in value] if way else value
     if not isinstance(value, dict) or not way:
         return value
     changed: dict[str, Any] = {}

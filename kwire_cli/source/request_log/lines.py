@@ -96,8 +96,8 @@ def _bare(data: bytes, *, wrapped: bool) -> Logged | None:
     except JSONDecodeError:
         return Logged(data, None)  # whoever reads it says what is wrong
     inner = next((text for text in around.values() if isinstance(text, str) and text.find(MARK.decode()) >= 0), None)
-    found = logged_in(inner.encode("utf-8", "surrogatepass")) if inner and inner.lstrip()[:1] != "{" else None
-    return found and Logged(found.text, _clock(around) or found.time)
+    logged = logged_in(inner.encode("utf-8", "surrogatepass")) if inner and inner.lstrip()[:1] != "{" else None
+    return logged and Logged(logged.text, _clock(around) or logged.time)
 
 
 def _object(data: bytes) -> bytes:
@@ -116,8 +116,8 @@ def _clock(around: dict[str, Any]) -> str | None:
         value: Any = around.get(key)
         if isinstance(value, dict):
             value = value.get("epochSecond")
-        if isinstance(value, str) and (found := _stamp(value.encode("utf-8", "replace"))):
-            return found
+        if isinstance(value, str) and (stamp := _stamp(value.encode("utf-8", "replace"))):
+            return stamp
         if type(value) in {int, float} and abs(value) < MILLISECONDS * 1000:
             return time_text(round(value * 1e6 if abs(value) > MILLISECONDS else value * 1e9))
     return None
@@ -127,10 +127,10 @@ def _stamp(text: bytes) -> str | None:
     """The last time in a text, with microseconds; in UTC where it has a zone, and without one as the broker's clock
     showed it.
     """
-    found = [*_STAMP.finditer(text)][-1:]
-    if not found:
+    matches = [*_STAMP.finditer(text)][-1:]
+    if not matches:
         return None
-    day, clock, fraction, zone = (part and part.decode() for part in found[0].groups())
+    day, clock, fraction, zone = (part and part.decode() for part in matches[0].groups())
     try:
         at = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '0')[:6].ljust(6, '0')}{zone or ''}")
         at = at.astimezone(UTC) if zone else at
@@ -167,15 +167,15 @@ def is_request_log(first: bytes) -> bool:
     start = unpacked_start(first, OPENING) or b""
     if MARK not in start and KEY not in start:
         return False
-    requests = others = 0
+    requests = foreign = 0
     for line in start.split(b"\n"):
         if not line.strip():
             continue
         if _is_request(line):
             requests += 1
         elif not line.startswith(_GOES_ON) and not _LOGGED.search(line[:_NEAR]):
-            others += 1
-    return requests > 0 and requests >= others
+            foreign += 1
+    return requests > 0 and requests >= foreign
 
 
 def beside_captures(logs: Sequence[str], what: str) -> str:

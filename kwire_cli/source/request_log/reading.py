@@ -71,9 +71,9 @@ def _first_line(file: Mapped | Fetched, start: int) -> int:
     """Return the position of the first line that begins at or after `start`, or the file's size."""
     at = start - 1
     for window in _windows(file, at):
-        found = window.find(_NEWLINE)
-        if found >= 0:
-            return at + found + 1
+        offset = window.find(_NEWLINE)
+        if offset >= 0:
+            return at + offset + 1
         at += len(window)
     return file.size
 
@@ -122,15 +122,15 @@ class RequestLog:
         number = start = 0
         for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):
             number, start = line.number, line.start
-            found = read_line(self._reader, line)
-            if isinstance(found, Exchange):
+            outcome = read_line(self._reader, line)
+            if isinstance(outcome, Exchange):
                 self.exchanges += 1
-            elif found is None:
+            elif outcome is None:
                 self.others += bool(line.data and not line.data.isspace())
                 continue
             else:
                 self.faults += 1
-            yield found
+            yield outcome
         if self._pieces.fault:
             self.faults += 1
             yield LineFault(number, "DAMAGED_FILE", self._pieces.fault, start)

@@ -79,24 +79,24 @@ def _slow(code: str, position: int) -> bytes:
     out = bytearray()
     at = 0
     while at < len(code):
-        found = token.match(code, at)
-        if found is None or not found[2]:
-            end = found.end() if found else at
+        match = token.match(code, at)
+        if match is None or not match[2]:
+            end = match.end() if match else at
             if end == len(code):
                 break
             raise MismatchError(position + end, _EXPECTED)
-        digits = found[2]
-        if found[1] == "\\x" and len(digits) != 2:
-            raise MismatchError(position + found.start(2) + min(len(digits), 2), "expected two hex digits after \\x")
-        if len(digits) == 1 and found[1]:
+        digits = match[2]
+        if match[1] == "\\x" and len(digits) != 2:
+            raise MismatchError(position + match.start(2) + min(len(digits), 2), "expected two hex digits after \\x")
+        if len(digits) == 1 and match[1]:
             digits = f"0{digits}"
         if len(digits) % 2:
-            following = code[found.end() : found.end() + 1]
+            following = code[match.end() : match.end() + 1]
             if following and following not in " \t\f\v,:-\\":
-                raise MismatchError(position + found.end(), _EXPECTED)
-            raise MismatchError(position + found.end() - 1, _missing(len(digits)))
+                raise MismatchError(position + match.end(), _EXPECTED)
+            raise MismatchError(position + match.end() - 1, _missing(len(digits)))
         out += bytes.fromhex(digits)
-        at = found.end()
+        at = match.end()
     return bytes(out)
 
 
@@ -150,12 +150,12 @@ def _joined(text: str, spans: list[tuple[int, int, int, str | None]]) -> Reading
         return None
     if len(spans) > 1:
         try:
-            each = _each(text, spans)
+            reading = _each(text, spans)
         except MismatchError:
             pass
         else:
-            if all(is_frame(chunk.data) for chunk in each.chunks):
-                return each
+            if all(is_frame(chunk.data) for chunk in reading.chunks):
+                return reading
     whole = "".join(text[start:end] for start, end, _, _ in spans)
     data = _decode(whole, spans[-1][1] - 1)
     return Reading((Chunk(data, spans[0][2], spans[0][3]),), "base64")
@@ -186,8 +186,8 @@ def _check(text: str, spans: list[tuple[int, int, int, str | None]]) -> None:
 
 def _end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
     """Return where the match of a pattern at `start` ends, or `start` if nothing matches."""
-    found = pattern.match(text, start, end)
-    return found.end() if found else start
+    match = pattern.match(text, start, end)
+    return match.end() if match else start
 
 
 def _decode(digits: str, last: int) -> bytes:

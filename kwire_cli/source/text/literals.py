@@ -286,10 +286,10 @@ def read_node(text: str) -> Reading:
 
 
 def _printed(token: Token, _tokens: Tokens) -> bytes:
-    found = re.match(r"<(?:Slow)?Buffer((?: [0-9a-fA-F]{2})*+)", token.text)
-    end = found.end() if found else 0
+    match = re.match(r"<(?:Slow)?Buffer((?: [0-9a-fA-F]{2})*+)", token.text)
+    end = match.end() if match else 0
     rest = token.text[end:]
-    if found is None or rest != ">":
+    if match is None or rest != ">":
         if re.fullmatch(r" \.\.\. [0-9]++ more bytes?>", rest):
             raise MismatchError(
                 token.start + end + 1,
@@ -298,7 +298,7 @@ def _printed(token: Token, _tokens: Tokens) -> bytes:
             )
         good = re.match(r" ?[0-9a-fA-F]?", rest)
         raise MismatchError(token.start + end + (good.end() if good else 0), "expected a byte of two hex digits, or >")
-    return bytes.fromhex(found[1])
+    return bytes.fromhex(match[1])
 
 
 def _buffer_from(tokens: Tokens) -> bytes | None:

@@ -61,9 +61,9 @@ def read_log_lines(text: str) -> Reading:
     while at < len(lines):
         line = lines[at]
         stop = _dump_end(lines, at) if _FIRST_ROW.match(line) else at
-        found = _dump(lines[at:stop]) if stop > at else None
-        if found is not None:
-            chunks += [Chunk(data, at + 1, _label(at + 1, _words(above))) for data in found]
+        dumps = _dump(lines[at:stop]) if stop > at else None
+        if dumps is not None:
+            chunks += [Chunk(data, at + 1, _label(at + 1, _words(above))) for data in dumps]
             position += sum(map(len, lines[at:stop])) + stop - at
             at = stop
             continue
@@ -107,9 +107,9 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     from kwire_cli.source.first_bytes import reads_as_request  # noqa: PLC0415 - start-up counts
     from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - as above
 
-    known = catalog((), None, ())
+    definitions = catalog((), None, ())
     if len(data) > 12 and (
-        reads_as_request(known, data) or reads_as_request(known, len(data).to_bytes(SIZE_BYTES) + data)
+        reads_as_request(definitions, data) or reads_as_request(definitions, len(data).to_bytes(SIZE_BYTES) + data)
     ):
         return True
     return len(data) > LONGEST_HASH and 0 in data and (not numbers or max(data) > 127)
@@ -138,13 +138,13 @@ class _Run(NamedTuple):
 
 def _runs(line: str, start: int = 0, stop: int | None = None) -> Iterator[_Run]:
     """All runs in a line, those inside quoted text too."""
-    for found in _RUNS.finditer(line, start, len(line) if stop is None else stop):
-        kind = "buffer" if found.lastgroup == "left" else found.lastgroup or ""
-        data = _bytes(kind, found[kind])
+    for match in _RUNS.finditer(line, start, len(line) if stop is None else stop):
+        kind = "buffer" if match.lastgroup == "left" else match.lastgroup or ""
+        data = _bytes(kind, match[kind])
         if kind == "string" and data is None:
-            yield from _runs(line, found.start() + 1, found.end() - 1)
-        elif kind != "base64" or any(map(str.isdigit, found[0])):
-            yield _Run(found.start(), found.end(), kind, data, found["left"] or "")
+            yield from _runs(line, match.start() + 1, match.end() - 1)
+        elif kind != "base64" or any(map(str.isdigit, match[0])):
+            yield _Run(match.start(), match.end(), kind, data, match["left"] or "")
 
 
 def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[Chunk], int]:
@@ -245,8 +245,8 @@ def _words(line: str, runs: Iterable[_Run] | None = None) -> str:
 
 def _label(place: int, words: str) -> str:
     words = " ".join(words.split())
-    shown = words if len(words) <= LABEL else f"{words[: LABEL - 1]}…"
-    return f"line {place}: {shown}" if shown else f"line {place}"
+    excerpt = words if len(words) <= LABEL else f"{words[: LABEL - 1]}…"
+    return f"line {place}: {excerpt}" if excerpt else f"line {place}"
 
 
 def _note(notes: list[str], text: str) -> None:

@@ -96,9 +96,9 @@ def unescape(
     C: all that follow. An unknown escape stays as it is written when `keep_unknown`, as in Python; else MismatchError.
     """
     out = bytearray()
-    for found in re.finditer(_ESCAPE, body):
-        at = start + found.start()
-        digits, octal, simple = found["hex"], found["octal"], found["simple"]
+    for match in re.finditer(_ESCAPE, body):
+        at = start + match.start()
+        digits, octal, simple = match["hex"], match["octal"], match["simple"]
         rest = ""
         if digits is not None:
             if hex_digits is not None:
@@ -121,13 +121,13 @@ def unescape(
             out.append(_SIMPLE[simple])
         elif simple is not None and (not keep_unknown or simple == "x"):
             raise MismatchError(at, f"the escape \\{simple} stands for no byte")
-        elif not found["fold"]:
-            rest = found[0]
+        elif not match["fold"]:
+            rest = match[0]
         try:
             out += rest.encode(encoding)
         except UnicodeEncodeError as error:
             raise MismatchError(
-                found.end() - len(rest) + start + error.start, f"this character is no {encoding}"
+                match.end() - len(rest) + start + error.start, f"this character is no {encoding}"
             ) from None
     return bytes(out)
 
@@ -185,13 +185,13 @@ class Tokens:
 
     def _advance(self) -> Token:
         comment: str | None = None
-        for found in self._found:
-            kind, line = found.lastgroup or "mark", self._line
-            self._line += found[0].count("\n")
+        for match in self._found:
+            kind, line = match.lastgroup or "mark", self._line
+            self._line += match[0].count("\n")
             if kind == "comment":
-                comment = comment_text(found[0])
+                comment = comment_text(match[0])
             elif kind != "space":
-                return Token(kind, found[0], found.start(), line, comment)
+                return Token(kind, match[0], match.start(), line, comment)
             elif self._line - line > 1:
                 comment = None
         return Token("end", "", self._end, self._line, None)

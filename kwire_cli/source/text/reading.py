@@ -108,8 +108,8 @@ OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "base64", "log")
 def reader(form: str) -> Reader:
     """The function that reads `form`, a key of READERS."""
     module, function = READERS[form]
-    found: Reader = getattr(import_module(f"{__package__}.{module}"), function)
-    return found
+    read_form: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+    return read_form
 
 
 # Texts that no form fits: the forms that they come nearest to, by what is in them and by how far each was
@@ -322,7 +322,7 @@ def _guess(text: str) -> Input:
         try:
             if form == "base64":
                 _refuse_words(text)
-            found = _read(text, form, _why(form))
+            guess = _read(text, form, _why(form))
         except MismatchError as error:
             failures.append((form, error))
             if error.sure and form in OTHER_FORMS:
@@ -332,8 +332,8 @@ def _guess(text: str) -> Input:
                 break
         else:
             if form == "hexdump":
-                _refuse_other_radix(text, found)
-            return found
+                _refuse_other_radix(text, guess)
+            return guess
     if failures[-1][1].sure:
         form, best = max(failures, key=lambda failure: failure[1].offset)
         raise MismatchError(best.offset, f"this is {form}: {best.reason}")
@@ -415,15 +415,15 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
     Behind a raw SASL token no guess is believed until a frame is understood: tokens follow one another.
     """
     number, logged, after_token = 1, source.form == "log", False
-    asked: dict[int, Frame] = {}
+    requests: dict[int, Frame] = {}
     for chunk in source.chunks:
-        for found in read_all(catalog, chunk.data, hints, first=number, framed=framed):
-            frame = _answering(catalog, found, asked) if logged else found
+        for original in read_all(catalog, chunk.data, hints, first=number, framed=framed):
+            frame = _answering(catalog, original, requests) if logged else original
             if not frame.sure:
                 from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are understood
 
                 frame = unrecognised(frame) if after_token and frame.guess else frame
-                after_token = after_token or holds_token(found)
+                after_token = after_token or holds_token(original)
             else:
                 after_token = False
             yield replace(frame, label=chunk.label, logged=logged)
@@ -445,7 +445,7 @@ def _answering(catalog: Catalog, frame: Frame, asked: dict[int, Frame]) -> Frame
     if request is None or api is None:
         return frame
     hints = Hints(api, request.api_version, "response")
-    known = read(
+    answer = read(
         catalog, frame.data, hints, number=frame.number, start=frame.start, stop=frame.stop, prefixed=frame.prefixed
     )
-    return known if known.sure else frame
+    return answer if answer.sure else frame

@@ -65,10 +65,10 @@ def scan(
             early = squeezed if not rows else early
         elif is_comment(line):
             label = comment_text(line)
-        elif found := pattern.match(line):
-            start, end = found.start(1), found.end()
+        elif match := pattern.match(line):
+            start, end = match.start(1), match.end()
             rows.append(
-                Row(number, position + start, start, found[1], position + end, line[end:], squeezed >= 0, fresh, label)
+                Row(number, position + start, start, match[1], position + end, line[end:], squeezed >= 0, fresh, label)
             )
             label, squeezed, fresh = None, -1, False
         elif foreign is not None and foreign.match(line):
@@ -258,13 +258,13 @@ def grouped(row: Row) -> bytes:
     """The bytes of a row whose groups stand one space apart; two spaces or a tab begin the ASCII gutter, whatever it
     looks like.
     """
-    found = re.match(r"[0-9a-fA-F]++(?: [0-9a-fA-F]++)*+", row.text)
-    end = found.end() if found else 0
-    if found is None or not re.match(r"  | ?\t| ?$", row.text[end:]):
+    match = re.match(r"[0-9a-fA-F]++(?: [0-9a-fA-F]++)*+", row.text)
+    end = match.end() if match else 0
+    if match is None or not re.match(r"  | ?\t| ?$", row.text[end:]):
         # One space more is still well where it ends the row; what follows it is not.
         wrong = end + (row.text[end : end + 1] == " ")
         raise MismatchError(row.body + wrong, "expected hex digits; two spaces begin the ASCII column")
-    groups = found[0].split(" ")
+    groups = match[0].split(" ")
     at = 0
     for index, group in enumerate(groups):
         last = index == len(groups) - 1
@@ -273,7 +273,7 @@ def grouped(row: Row) -> bytes:
                 row.body + at + len(group) - 1, f"expected a group of {len(groups[0])} hex digits, as the first one"
             )
         at += len(group) + 1
-    return bytes.fromhex(found[0])
+    return bytes.fromhex(match[0])
 
 
 def _refuse_bits(row: Row) -> None:
@@ -354,13 +354,13 @@ MAX_PACKET = 1 << 16
 
 def payloads(packets: tuple[Chunk, ...]) -> Reading:
     """The TCP payload of each packet that carries one; what is not plainly TCP over IP is given whole."""
-    found = [(packet, tcp_payload(packet.data)) for packet in packets]
+    pairs = [(packet, tcp_payload(packet.data)) for packet in packets]
     chunks = [
         packet if payload is None else Chunk(payload, packet.line, packet.label)
-        for packet, payload in found
+        for packet, payload in pairs
         if payload != b""
     ]
-    whole = sum(payload is None for _, payload in found)
+    whole = sum(payload is None for _, payload in pairs)
     detail = (
         f"{len(packets)} packets, of which {len(chunks) - whole} carry TCP payload, "
         f"{len(packets) - len(chunks)} carry none"
@@ -453,12 +453,12 @@ def row_bytes(row: Row) -> bytes:
     """At most 16 bytes; exactly two spaces after the eighth are the gap in the middle, else they begin the ASCII
     gutter.
     """
-    found = re.match(
+    match = re.match(
         r"[ \t]+((?:[0-9a-fA-F]{2} ){7}[0-9a-fA-F]{2}  ?(?:[0-9a-fA-F]{2} "
         r"){0,7}[0-9a-fA-F]{2}|[0-9a-fA-F]{2}(?: [0-9a-fA-F]{2}){0,7})(?=  |\t| ?$)",
         row.text,
     )
-    if found is None:
+    if match is None:
         good = re.match(r"[ \t]*(?:[0-9a-fA-F]{2}  ?){0,16}[0-9a-fA-F]?", row.text)
         raise MismatchError(row.body + (good.end() if good else 0), "expected bytes of two hex digits, one space apart")
-    return bytes.fromhex(found[1])
+    return bytes.fromhex(match[1])

@@ -54,10 +54,10 @@ class KeyLog:
         """The secret of this label for a client random; what came to the key logs since is read first, where that is
         needed.
         """
-        found = self._known.get((label, random))
-        if found is None and self._more():
-            found = self._known.get((label, random))
-        return found
+        secret = self._known.get((label, random))
+        if secret is None and self._more():
+            secret = self._known.get((label, random))
+        return secret
 
     def _more(self) -> bool:
         before = len(self._known)

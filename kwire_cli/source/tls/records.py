@@ -282,23 +282,23 @@ class ServerHello(NamedTuple):
 
 def client_hello(body: bytes) -> ClientHello | None:
     """A ClientHello; None for what is none."""
-    found = _parsed(network.CLIENT_HELLO_BODY, body)
-    return found and ClientHello(found.random, found.session_id, network.EARLY_DATA in _extensions(found))
+    hello = _parsed(network.CLIENT_HELLO_BODY, body)
+    return hello and ClientHello(hello.random, hello.session_id, network.EARLY_DATA in _extensions(hello))
 
 
 def server_hello(body: bytes) -> ServerHello | None:
     """A ServerHello; None for what is none."""
-    found = _parsed(network.SERVER_HELLO_BODY, body)
-    if found is None:
+    hello = _parsed(network.SERVER_HELLO_BODY, body)
+    if hello is None:
         return None
-    extensions = _extensions(found)
+    extensions = _extensions(hello)
     selected = extensions.get(network.SUPPORTED_VERSIONS)
-    version = found.legacy_version if selected is None else _parsed(network.SELECTED_VERSION, selected)
-    compressed, preshared = found.compression_method != 0, network.PRE_SHARED_KEY in extensions
+    version = hello.legacy_version if selected is None else _parsed(network.SELECTED_VERSION, selected)
+    compressed, preshared = hello.compression_method != 0, network.PRE_SHARED_KEY in extensions
     return (
         None
         if version is None
-        else ServerHello(found.random, found.session_id, version, found.cipher_suite, compressed, preshared)
+        else ServerHello(hello.random, hello.session_id, version, hello.cipher_suite, compressed, preshared)
     )
 
 
@@ -310,10 +310,10 @@ def _parsed(layout: Any, data: bytes) -> Any:
 
 
 def _extensions(hello: Any) -> dict[int, bytes]:
-    return {each.type: each.data for each in hello.extensions or ()}
+    return {extension.type: extension.data for extension in hello.extensions or ()}
 
 
 def alert_name(text: bytes) -> str:
     """Return the name of an alert, or `alert` alone if its body cannot be parsed."""
-    found = _parsed(network.ALERT_BODY, text)
-    return "alert" if found is None else f"alert {network.ALERTS.get(found.description, found.description)}"
+    alert = _parsed(network.ALERT_BODY, text)
+    return "alert" if alert is None else f"alert {network.ALERTS.get(alert.description, alert.description)}"

@@ -136,8 +136,8 @@ class Coming:
         return f"ServerHello {version} {suite}{' resumed' if resumed else ''}"
 
     def _forget(self) -> None:
-        for found in self._found:
-            found.clear()
+        for labels in self._found:
+            labels.clear()
 
     def ciphers(self, side: int) -> Iterator[Cipher]:
         """The keys of a side that the key log has by now, without those that were given already."""
@@ -275,13 +275,13 @@ class Session:
 
     def _take(self, side: Side) -> None:
         """All records that are whole by now."""
-        while (found := side.records.next()) is not None:
-            if isinstance(found, Lost):
-                self._lost(side, found.size, 1)
+        while (record := side.records.next()) is not None:
+            if isinstance(record, Lost):
+                self._lost(side, record.size, 1)
                 side.sequence += 1
             elif not side.records.searching:
-                self._record(side, found)
-            elif not self._found(side, found):
+                self._record(side, record)
+            elif not self._found(side, record):
                 side.records.passed()
                 side.passed += 1
             if side.given_up:
@@ -423,8 +423,8 @@ class Session:
                 side.cipher, side.encrypted = None, False
         elif message.type == network.SERVER_HELLO:
             name = self._hellos.answered(message.body) or name
-            for each in self._sides:
-                each.coming.clear()
+            for party in self._sides:
+                party.coming.clear()
         elif message.type == network.KEY_UPDATE and side.cipher:
             side.turn(side.cipher.updated() or side.cipher)
         elif (

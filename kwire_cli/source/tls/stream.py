@@ -76,11 +76,11 @@ class Stream:
             return self._begin(first)
         if undecided(first):
             return self._let_go_if_many()
-        found = beginning(first)
-        if found and found.protocol == PROTOCOL:
+        opening = beginning(first)
+        if opening and opening.protocol == PROTOCOL:
             return self._begin(first)
-        if found and found.prefix:
-            return self._without_prefix(side, found.prefix)
+        if opening and opening.prefix:
+            return self._without_prefix(side, opening.prefix)
         return self._let_go()
 
     def _begin(self, first: bytes) -> list[Event]:
@@ -91,7 +91,7 @@ class Stream:
             self._session = self._new_session(self._number)
             self._reason = None if self._session else NOT_INSTALLED
         held, self._held = self._held, []
-        return [each for event in held for each in self._of_tls(event)]
+        return [decrypted for event in held for decrypted in self._of_tls(event)]
 
     def _without_prefix(self, side: int, size: int) -> list[Event]:
         """Pass on the prefix that a load balancer put before the stream, then look at the rest anew."""

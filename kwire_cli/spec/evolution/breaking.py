@@ -233,10 +233,10 @@ _BY_KEY = {
 
 def remarks(old: MessageSpec, new: MessageSpec) -> Iterator[Problem]:
     """Rules that are about the definitions as they stand, for all versions."""
-    found = changes(definition_part(old), definition_part(new))
-    for change in found:
+    differences = changes(definition_part(old), definition_part(new))
+    for change in differences:
         yield from _remark(change)
-    renamed = {change.old_path: change.path for change in found if change.kind == "renamed" and change.path}
+    renamed = {change.old_path: change.path for change in differences if change.kind == "renamed" and change.path}
     yield from _taken_tags(old, new, renamed)
 
 
@@ -345,24 +345,27 @@ def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[
 
 
 def _of_message(match: Match) -> Iterator[Break]:
-    found: dict[_Found, list[Versions]] = {}
+    findings: dict[_Found, list[Versions]] = {}
     for problem in _of_definition(match):
         # Of a message that was never released there are no programs either.
         severity: Severity = (
             "advice" if match.unreleased.covers(match.old.spec.valid_versions) else RULES[problem.rule].severity
         )
-        found[_Found(problem, severity, match.new)] = []
+        findings[_Found(problem, severity, match.new)] = []
     for versions, new, problem in _of_versions(match):
         unreleased = versions & match.unreleased
         released = (Versions(versions.low, versions.high - 1) if unreleased else versions, RULES[problem.rule].severity)
         for some, how_bad in (released, (unreleased, "advice")):
             if some:
-                found.setdefault(_Found(problem, how_bad, new), []).append(some)
-    reused = {each.problem.path for each in found if each.problem.rule == "TAG_REUSED"}
-    for each, ranges in found.items():
-        if each.problem.rule != "TAG_NUMBER_TAKEN" or each.problem.path not in reused:
+                findings.setdefault(_Found(problem, how_bad, new), []).append(some)
+    reused = {finding.problem.path for finding in findings if finding.problem.rule == "TAG_REUSED"}
+    for finding, ranges in findings.items():
+        if finding.problem.rule != "TAG_NUMBER_TAKEN" or finding.problem.path not in reused:
             yield _break(
-                match.old, each, joined(ranges), unreleased=bool(ranges) and all(map(match.unreleased.covers, ranges))
+                match.old,
+                finding,
+                joined(ranges),
+                unreleased=bool(ranges) and all(map(match.unreleased.covers, ranges)),
             )
 
 
@@ -406,13 +409,14 @@ def _of_versions(match: Match) -> Iterator[tuple[Versions, Given | None, Problem
             Problem("VERSION_WITHDRAWN", "", "latestVersionUnstable was set on a released version"),
         )
     stretches = {
-        given: Stretches(given.spec) for given in dict.fromkeys((match.old, *(common.new for common in match.common)))
+        message: Stretches(message.spec)
+        for message in dict.fromkeys((match.old, *(common.new for common in match.common)))
     }
 
     def alike(common: Common) -> tuple[object, ...]:
-        version, given, new_version = common
-        headers = header_version_of(old, version), header_version_of(given.spec, new_version)
-        return (*headers, stretches[match.old].of(version), given, stretches[given].of(new_version))
+        version, message, new_version = common
+        headers = header_version_of(old, version), header_version_of(message.spec, new_version)
+        return (*headers, stretches[match.old].of(version), message, stretches[message].of(new_version))
 
     for _, group in groupby(match.common, alike):
         first, *rest = group

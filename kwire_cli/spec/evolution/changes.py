@@ -40,19 +40,19 @@ class Problem(NamedTuple):
 def problems(old: StructAt, new: StructAt, path: str = "") -> Iterator[Problem]:
     """Every rule that going from one layout to the other breaks; `path` is that of the structs, with its dot."""
     fields = _paired(old, new)
-    inside = [each for a, b in fields.same if (a.tag is None) == (b.tag is None) for each in _value(a, b, path)]
-    found = [*_mandatory(old, new, fields, path), *_tags(old, new, fields, path), *inside]
+    inside = [problem for a, b in fields.same if (a.tag is None) == (b.tag is None) for problem in _value(a, b, path)]
+    violations = [*_mandatory(old, new, fields, path), *_tags(old, new, fields, path), *inside]
     if old.wire != new.wire:
-        yield from found
+        yield from violations
         return
-    kept = [each for each in found if each.rule in _OF_EQUAL_BYTES]
+    kept = [problem for problem in violations if problem.rule in _OF_EQUAL_BYTES]
     yield from kept
-    elsewhere = set() if any(each.rule == "FIELD_MOVED" for each in kept) else _elsewhere(old, new, path)
+    elsewhere = set() if any(problem.rule == "FIELD_MOVED" for problem in kept) else _elsewhere(old, new, path)
     for where in sorted(elsewhere):
         yield Problem("FIELD_MOVED", where, "its bytes are now where those of another field were")
-    for each in found:
-        if each.rule == "TYPE_CHANGED" and each.path not in elsewhere:
-            yield each._replace(rule="SAME_BYTES_OTHER_TYPE", old_fails=False, new_fails=False)
+    for problem in violations:
+        if problem.rule == "TYPE_CHANGED" and problem.path not in elsewhere:
+            yield problem._replace(rule="SAME_BYTES_OTHER_TYPE", old_fails=False, new_fails=False)
 
 
 def _paired(old: StructAt, new: StructAt) -> Pairs[FieldAt]:

@@ -114,8 +114,8 @@ class _Reading(NamedTuple):
     def struct(self, fields: tuple[FieldSpec, ...]) -> StructAt:
         here = [self.field(field) for field in fields if self.version in field.versions]
         tagged = tuple(sorted((field for field in here if field.tag is not None), key=lambda field: field.tag or 0))
-        known = {field.tag for field in tagged}
-        foreign = frozenset(field.tag for field in fields if field.tag is not None and field.tag not in known)
+        tags = {field.tag for field in tagged}
+        foreign = frozenset(field.tag for field in fields if field.tag is not None and field.tag not in tags)
         return StructAt(
             tuple(field for field in here if field.tag is None),
             tagged,
@@ -208,15 +208,15 @@ def pair(old: Sequence[T], new: Sequence[T], alike: Callable[[T, T], bool]) -> P
 
 def _renamed(old: Sequence[T], new: Sequence[T], paired: set[str], alike: Callable[[T, T], bool]) -> dict[str, T]:
     """The old field for each new name that took over from one."""
-    found: dict[str, T] = {}
+    renames: dict[str, T] = {}
     before = _runs(old, paired)
     for place, run in _runs(new, paired).items():
         rest, start = before.get(place, []), 0
         for item in run:
             at = next((i for i in range(start, min(start + NEAR, len(rest))) if alike(rest[i], item)), None)
             if at is not None:
-                found[item.name], start = rest[at], at + 1
-    return found
+                renames[item.name], start = rest[at], at + 1
+    return renames
 
 
 def _runs(items: Sequence[T], paired: set[str]) -> dict[str, list[T]]:
@@ -262,7 +262,7 @@ class Stretches:
     """The stretches of a definition; SpecError where looking at each of them would take too long."""
 
     def __init__(self, spec: MessageSpec) -> None:
-        ranges = [spec.flexible_versions, *(each for _, field in fields_by_path(spec) for each in _ranges(field))]
+        ranges = [spec.flexible_versions, *(span for _, field in fields_by_path(spec) for span in _ranges(field))]
         self._starts = sorted({bound for versions in ranges for bound in (versions.low, versions.high + 1)})
         stretches, fields = (
             sum(bound in spec.valid_versions for bound in self._starts) + 1,
@@ -287,13 +287,13 @@ def ranges(numbers: Iterable[int]) -> tuple[Versions, ...]:
 
 def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
     """Ranges that follow one another as one, ascending."""
-    found: list[Versions] = []
-    for each in sorted(some):
-        if found and found[-1].high >= each.low - 1:
-            found[-1] = Versions(found[-1].low, max(found[-1].high, each.high))
+    merged: list[Versions] = []
+    for versions in sorted(some):
+        if merged and merged[-1].high >= versions.low - 1:
+            merged[-1] = Versions(merged[-1].low, max(merged[-1].high, versions.high))
         else:
-            found.append(each)
-    return tuple(found)
+            merged.append(versions)
+    return tuple(merged)
 
 
 def _written_out(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> int:
@@ -349,16 +349,18 @@ def message_pairs(old: Definitions, new: Definitions, *, part: bool = False) -> 
     """
     if part and len(old) == len(new) == 1:
         return [(next(iter(old.values())), next(iter(new.values())))]
-    renamed = {_identity(given): given for name, given in new.items() if name not in old and given.spec.valid_versions}
+    renamed = {
+        _identity(message): message for name, message in new.items() if name not in old and message.spec.valid_versions
+    }
     pairs: list[tuple[Given | None, Given | None]] = []
-    for name, given in old.items():
+    for name, message in old.items():
         successor = new.get(name)
-        if (not successor or not successor.spec.valid_versions) and given.spec.api_key is not None:
-            successor = renamed.get(_identity(given), successor)
+        if (not successor or not successor.spec.valid_versions) and message.spec.api_key is not None:
+            successor = renamed.get(_identity(message), successor)
         if successor or not part:
-            pairs.append((given, successor))
+            pairs.append((message, successor))
     taken = {id(successor) for _, successor in pairs}
-    return pairs + [(None, given) for given in new.values() if id(given) not in taken]
+    return pairs + [(None, message) for message in new.values() if id(message) not in taken]
 
 
 def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[Match]:
@@ -366,7 +368,9 @@ def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[M
     pairs = message_pairs(old, new, part=part)
     unstable = (_unstable(old), _unstable(new))
     return [
-        _match(given, successor, new, unstable) for given, successor in pairs if given and given.spec.valid_versions
+        _match(message, successor, new, unstable)
+        for message, successor in pairs
+        if message and message.spec.valid_versions
     ]
 
 
@@ -383,7 +387,7 @@ def _match(old: Given, new: Given | None, after: Definitions, unstable: tuple[fr
     else:
         both = old.spec.valid_versions & new.spec.valid_versions
         common = tuple(Common(version, new, version) for version in both.each())
-    kept = {each.version for each in common}
+    kept = {shared.version for shared in common}
     hidden = _unreleased(new, unstable[1]) & old.spec.valid_versions
     return Match(
         old,
@@ -401,18 +405,18 @@ def _record_types(old: Given, new: Given, after: Definitions) -> tuple[Common, .
     """
     module = module_of(new.definition.keys)
     keys = {
-        given.spec.api_key: given
-        for given in after.values()
-        if given.spec.type == "coordinator-key"
-        and module_of(given.definition.keys) == module
-        and 0 in given.spec.valid_versions
+        message.spec.api_key: message
+        for message in after.values()
+        if message.spec.type == "coordinator-key"
+        and module_of(message.definition.keys) == module
+        and 0 in message.spec.valid_versions
     }
     return tuple(Common(version, keys[version], 0) for version in old.spec.valid_versions.each() if version in keys)
 
 
 def _unstable(among: Definitions) -> frozenset[int]:
     """The apiKeys of requests whose latest version is unstable."""
-    specs = [given.spec for given in among.values()]
+    specs = [message.spec for message in among.values()]
     return frozenset(
         spec.api_key
         for spec in specs

@@ -106,7 +106,7 @@ def _items(text: str) -> list[tuple[Place, str]] | None:
     at = _blank(text, 0)
     if not text.startswith("[", at):
         return None
-    found: list[tuple[Place, str]] = []
+    items: list[tuple[Place, str]] = []
     line, line_start, counted = 1, 0, 0
     decoder = json.JSONDecoder()
     at = _blank(text, at + 1)
@@ -115,14 +115,14 @@ def _items(text: str) -> list[tuple[Place, str]] | None:
             _, end = decoder.raw_decode(text, at)
             if newlines := text.count("\n", counted, at):
                 line, line_start = line + newlines, text.rindex("\n", counted, at) + 1
-            found.append((Place(line, at - line_start + 1), text[at:end]))
+            items.append((Place(line, at - line_start + 1), text[at:end]))
             counted, at = at, _blank(text, end)
             if not text.startswith((",", "]"), at):
                 return None
             at = _blank(text, at + 1) if text.startswith(",", at) else at
     except (ValueError, RecursionError):
         return None
-    return found if not text[at + 1 :].strip() else None
+    return items if not text[at + 1 :].strip() else None
 
 
 def _blank(text: str, at: int) -> int:
@@ -151,14 +151,14 @@ def revision_files(place: str, suffix: str) -> Iterator[tuple[str, bytes]]:
     if _git("cat-file", "-t", place).strip() == b"blob":
         yield place, _git("cat-file", "blob", place)
         return
-    found: list[tuple[str, bytes]] = []
+    blobs: list[tuple[str, bytes]] = []
     for entry in _git("ls-tree", "-r", "-z", "--full-tree", place).split(b"\0"):
         about, _, path = entry.partition(b"\t")
         if path.endswith(suffix.encode()) and about.split()[1:2] == [b"blob"]:
-            found.append((path.decode("utf-8", "backslashreplace"), about.split()[2]))
+            blobs.append((path.decode("utf-8", "backslashreplace"), about.split()[2]))
     # All of them by one process: a folder holds hundreds.
-    rest = _git("cat-file", "--batch", given=b"".join(oid + b"\n" for _, oid in found)) if found else b""
-    for name, _ in found:
+    rest = _git("cat-file", "--batch", given=b"".join(oid + b"\n" for _, oid in blobs)) if blobs else b""
+    for name, _ in blobs:
         head, _, rest = rest.partition(b"\n")
         size = int(head.split()[-1])
         yield f"{place.rstrip('/')}/{name}" if not place.endswith(":") else place + name, rest[:size]
@@ -193,20 +193,20 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
     Of a folder those in it, or where there are none those at any depth. InputError for what cannot be read or holds no
     definition, and for a message that is defined twice; SpecError for a definition that can't be loaded.
     """
-    found: Definitions = {}
+    definitions: Definitions = {}
     for source in sources:
-        these = [given for place, text in _texts(source) for given in definitions_in(text, place)]
-        for given in these:
-            name, file = given.spec.name, given.spec.file
-            if name in found and found[name].spec != given.spec:
+        these = [message for place, text in _texts(source) for message in definitions_in(text, place)]
+        for message in these:
+            name, file = message.spec.name, message.spec.file
+            if name in definitions and definitions[name].spec != message.spec:
                 raise InputError(
-                    f"{name} is defined here and in {found[name].spec.file}; a release defines a message once",
+                    f"{name} is defined here and in {definitions[name].spec.file}; a release defines a message once",
                     file=file,
                 )
-            found[name] = given
+            definitions[name] = message
         if not these:
             raise InputError("there is no message definition here", file=source)
-    return found
+    return definitions
 
 
 def is_revision(source: str) -> bool:
@@ -242,12 +242,12 @@ def holds_definitions(source: str) -> bool:
 def _texts(source: str) -> Iterator[tuple[str, str]]:
     path = Path(source)
     if is_revision(source):
-        found = dict(revision_files(source, ".json"))
-        if set(found) == {source}:
-            yield source, _decoded(found[source], source)
+        blobs = dict(revision_files(source, ".json"))
+        if set(blobs) == {source}:
+            yield source, _decoded(blobs[source], source)
         else:
             cut = len(source) + (not source.endswith((":", "/")))
-            yield from _of_folder({place[cut:]: place for place in found}, lambda place: _decoded(found[place], place))
+            yield from _of_folder({place[cut:]: place for place in blobs}, lambda place: _decoded(blobs[place], place))
     elif not source:
         raise InputError("a source of definitions is empty: it names no file, folder or jar")
     elif not exists(path):

@@ -97,7 +97,7 @@ KEY_RANGES = (
 def key_range(key: int) -> KeyRange:
     """The range of a key; a negative one is taken as Java's int of the same bits."""
     key &= 0xFFFFFFFF
-    return next(each for each in KEY_RANGES if key <= each.last)
+    return next(candidate for candidate in KEY_RANGES if key <= candidate.last)
 
 
 def ascending(keys: Sequence[int]) -> bool:

@@ -105,12 +105,12 @@ def _head(catalog: Catalog, step: Step) -> Line:
 
 def cells(step: Step, start: int, end: int) -> str:
     """The bytes [start, end) of a step in hex, the secret ones as asterisks."""
-    shown = end - start if end - start <= CELLS else CELLS - 1
+    count = end - start if end - start <= CELLS else CELLS - 1
     hidden = next((piece.start for piece in step.pieces if piece.secret), end)
-    seen = [
-        f"{byte:02x}" if at < hidden else "**" for at, byte in enumerate(bytes(step.data[start : start + shown]), start)
+    octets = [
+        f"{byte:02x}" if at < hidden else "**" for at, byte in enumerate(bytes(step.data[start : start + count]), start)
     ]
-    return " ".join(seen + ["…"] * (shown < end - start))
+    return " ".join(octets + ["…"] * (count < end - start))
 
 
 def _value(catalog: Catalog, step: Step) -> Line:
@@ -232,8 +232,8 @@ def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
         if value is not ABSENT:
             out["value"] = value
             named = None if item.span in part.hidden or item.leaf.kind in {"count", "presence", "tag-count"} else value
-            if isinstance(named, int | str) and (known := meaning(catalog, part.message, item.leaf, named)):
-                out["meaning"] = known
+            if isinstance(named, int | str) and (description := meaning(catalog, part.message, item.leaf, named)):
+                out["meaning"] = description
     out["pieces"] = [_piece_json(step, piece) for piece in step.pieces]
     out["note"], out["then"], out["next"] = step.note or None, step.then or None, step.next or None
     out["anomalies"] = [anomaly._asdict() for anomaly in step.anomalies]
@@ -242,8 +242,8 @@ def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
 
 def _piece_json(step: Step, piece: Piece) -> dict[str, Any]:
     """The bytes of records are those of the batches that follow, and are not given twice."""
-    shown = not piece.secret and piece.rule != "records"
-    data = bytes(step.data[piece.start : piece.end]).hex() if shown else None
+    visible = not piece.secret and piece.rule != "records"
+    data = bytes(step.data[piece.start : piece.end]).hex() if visible else None
     return {
         "what": piece.what,
         "start": piece.start,

@@ -65,12 +65,12 @@ def explain_items(
     `data` is what the places of gaps count in, where that is at hand; `topic` is that of the records, by name or id;
     `inner` says that they are messages in a wrapper.
     """
-    shown = _Shown()
+    explained = _Shown()
     run: list[Batch] = []  # the first and the last of those that are left out
     count = 0
     for item in items:
         batch = item if isinstance(item, Batch) else None
-        if batch and not look.every and _is_like_those(batch, shown):
+        if batch and not look.every and _is_like_those(batch, explained):
             run = [run[0] if run else batch, batch]
             count += 1
             continue
@@ -78,10 +78,10 @@ def explain_items(
             yield _left_out(run, count, level)
             run, count = [], 0
         if batch:
-            shown.batches.add(_kind(batch))
-            yield from _explain_batch(batch, look, shown, level=level, inner=inner)
+            explained.batches.add(_kind(batch))
+            yield from _explain_batch(batch, look, explained, level=level, inner=inner)
         else:
-            yield from _gap(item, data, look, shown, level, topic)  # type: ignore[arg-type]
+            yield from _gap(item, data, look, explained, level, topic)  # type: ignore[arg-type]
     if run:
         yield _left_out(run, count, level)
 
@@ -91,7 +91,7 @@ def _is_like_those(batch: Batch, shown: _Shown) -> bool:
     if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
         return False
     return not has_payloads(batch) or all(
-        _type(each) in shown.payloads for record in batch.records() for each in _payloads(batch, record)
+        _type(payload) in shown.payloads for record in batch.records() for payload in _payloads(batch, record)
     )
 
 
@@ -211,9 +211,9 @@ def _packed(batch: Batch, look: Look, *, secret: bool, level: int) -> Iterator[E
 
 def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
     """Yield the meaning of the key and value of a record of Kafka's own topics, each type once."""
-    found = payload_of(batch, record)
+    payloads = payload_of(batch, record)
     hide = look.reading.hide
-    hidden = hide.record(batch, found.record if found else None) if hide else {}
+    hidden = hide.record(batch, payloads.record if payloads else None) if hide else {}
     for payload in _payloads(batch, record):
         if look.every or payload.anomalies or _type(payload) not in shown.payloads:
             shown.payloads.add(_type(payload))
@@ -223,10 +223,10 @@ def _record(batch: Batch, number: int, record: Record, look: Look, shown: _Shown
 
 def _payloads(batch: Batch, record: Record) -> Iterator[Payload]:
     """The messages in a record: its key and value, and what is in their fields."""
-    found = payload_of(batch, record)
-    whole = (found.control or found.record) if found else None
-    if found and whole:
-        for payload in (whole.key, whole.value, *(found.record.inside if found.record else ())):
+    payloads = payload_of(batch, record)
+    whole = (payloads.control or payloads.record) if payloads else None
+    if payloads and whole:
+        for payload in (whole.key, whole.value, *(payloads.record.inside if payloads.record else ())):
             if payload and payload.body:
                 yield payload
 
@@ -259,7 +259,7 @@ def body_part(
     name: str, body: Body, hidden: frozenset[int] = frozenset(), *, level: int = 0, prefix: str = "", own: bool = False
 ) -> Part:
     """A message's bytes as a part; one of a `level` above 0 is inside another."""
-    found = in_payload(body.anomalies) if level else body.anomalies
+    faults = in_payload(body.anomalies) if level else body.anomalies
     title = f"{body.message} version {body.layout_version}" + (
         f", by which {body.version} is read as a guess" if body.guess else ""
     )
@@ -269,7 +269,7 @@ def body_part(
         body.message,
         body.message,
         body.tree,
-        Part.where_they_are(found[len(body.notes) :]),
+        Part.where_they_are(faults[len(body.notes) :]),
         body.exact,
         hidden,
         level=level,
@@ -292,23 +292,23 @@ def explain_frame(
         yield from _outside(frame, at, body.start, hidden, level)
         secret = hidden.get(name, frozenset())
         if name == "size":
-            made = Part(
+            part = Part(
                 name, "the size of the frame", "FrameSize", body.message, body.tree, (), body.exact, secret, level=level
             )
         else:
-            made = body_part(name, body, secret, level=level, prefix="header." if name == "header" else "")
-        yield from explain_body(made, body, look, last=_ends(frame, names, name))
+            part = body_part(name, body, secret, level=level, prefix="header." if name == "header" else "")
+        yield from explain_body(part, body, look, last=_ends(frame, names, name))
         at = body.tree.gap.end if body.tree.gap else body.raw.used
     yield from _outside(frame, at, frame.stop, hidden, level)
-    shown: set[tuple[str, str, int | None]] = set()
+    kinds: set[tuple[str, str, int | None]] = set()
     left = 0
-    for each in [] if PAYLOADS in hidden else frame.inside(asked):
-        kind = (INDEX.sub("", each.path), each.type, each.version)
-        if kind in shown and not look.every and not each.anomalies:
+    for payload in [] if PAYLOADS in hidden else frame.inside(asked):
+        kind = (INDEX.sub("", payload.path), payload.type, payload.version)
+        if kind in kinds and not look.every and not payload.anomalies:
             left += 1
             continue
-        shown.add(kind)
-        yield from explain_payload(each, hidden_below(each.path, hidden), look, level + 1)
+        kinds.add(kind)
+        yield from explain_payload(payload, hidden_below(payload.path, hidden), look, level + 1)
     if left:
         yield Remark(f"… {left} more messages in fields, of kinds that were shown", level + 1)
 

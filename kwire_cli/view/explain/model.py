@@ -57,9 +57,9 @@ _CRCS: dict[Any, tuple[str, str]] = {
 @cache
 def specials(decl: Any) -> dict[str, Special]:
     """The special fields of a declaration of a record format, by path without indexes."""
-    found: dict[str, Special] = {}
-    _gather(decl, "", found)
-    return found
+    by_path: dict[str, Special] = {}
+    _gather(decl, "", by_path)
+    return by_path
 
 
 def _gather(decl: Any, path: str, found: dict[str, Special]) -> None:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def fixed_working(raw: bytes, *, signed: bool) -> str:
     """`0xffff = 65535; less 65536, as the highest bit is set: -1`."""
     number = int.from_bytes(raw, "big")
-    shown = f"0x{raw.hex()} = {number}"
+    equation = f"0x{raw.hex()} = {number}"
     if not signed or not raw or raw[0] < 0x80:
-        return shown
-    return f"{shown}; less {1 << 8 * len(raw)}, as the highest bit is set: {int.from_bytes(raw, 'big', signed=True)}"
+        return equation
+    return f"{equation}; less {1 << 8 * len(raw)}, as the highest bit is set: {int.from_bytes(raw, 'big', signed=True)}"
 
 
 def groups(raw: bytes) -> str:
@@ -49,12 +49,13 @@ def unsigned(raw: bytes, bits: int) -> int:
 
 def varint_working(raw: bytes, bits: int = 32) -> str:
     """`1|0101100 0|0000010: last group first, 0000010 0101100 = 300`."""
-    shown, number = groups(raw), unsigned(raw, bits)
+    bit_groups, number = groups(raw), unsigned(raw, bits)
     if len(raw) == 1:
-        return f"{shown} = {number}"
+        return f"{bit_groups} = {number}"
     whole = sum((byte & 0x7F) << (7 * i) for i, byte in enumerate(raw))
     dropped = f", of which {bits} bits are kept" if whole != number else ""
-    return f"{shown}: last group first, {' '.join(f'{byte & 0x7F:07b}' for byte in reversed(raw))}{dropped} = {number}"
+    reverse = " ".join(f"{byte & 0x7F:07b}" for byte in reversed(raw))
+    return f"{bit_groups}: last group first, {reverse}{dropped} = {number}"
 
 
 def zigzag_working(raw: bytes, bits: int) -> str:
@@ -75,13 +76,13 @@ def float_working(raw: bytes) -> str:
     """`sign 0, exponent 10000000000 = 1024, fraction 0x8000000000000: 1.5 * 2^(1024 - 1023)`."""
     number = int.from_bytes(raw, "big")
     sign, exponent, fraction = number >> 63, number >> 52 & 0x7FF, number & ((1 << 52) - 1)
-    shown = f"sign {sign}, exponent {exponent:011b} = {exponent}, fraction 0x{fraction:013x}"
+    components = f"sign {sign}, exponent {exponent:011b} = {exponent}, fraction 0x{fraction:013x}"
     if exponent == 0x7FF:
-        return f"{shown}: {'not a number' if fraction else 'infinity'}"
+        return f"{components}: {'not a number' if fraction else 'infinity'}"
     (value,) = struct.unpack(">d", raw)
     scaled = fraction / (1 << 52) + (exponent > 0)
     power = f"({exponent} - 1023)" if exponent else "-1022"
-    return f"{shown}: {'-' if sign else ''}{scaled!r} * 2^{power} = {value!r}"
+    return f"{components}: {'-' if sign else ''}{scaled!r} * 2^{power} = {value!r}"
 
 
 def uuid_working(raw: bytes) -> str:
@@ -149,7 +150,9 @@ def pieces_of(part: Part, item: Item, parent: Item) -> tuple[tuple[Piece, ...], 
 def _masked(pieces: list[Piece], part: Part, item: Item) -> tuple[Piece, ...]:
     """A length may be shown, unless it is not sure that it is one."""
     sure = part.exact and isinstance(item.leaf.decl, Sized)
-    return tuple(each if sure and each.what == "length" else each._replace(working=(), secret=True) for each in pieces)
+    return tuple(
+        piece if sure and piece.what == "length" else piece._replace(working=(), secret=True) for piece in pieces
+    )
 
 
 def _together(part: Part, leaf: Leaf, raw: bytes) -> Iterator[str]:
@@ -185,10 +188,10 @@ def prefix_working(decl: Any, raw: bytes, one: str, null: str) -> tuple[str, int
     """
     prefix = decl.prefix
     number = int(prefix.read(raw)) - decl.compact
-    shown = number_working(prefix, raw)
+    working = number_working(prefix, raw)
     if decl.compact and number >= 0:
-        shown += f"; less 1: {number}"
-    return f"{shown}{f' {one}' + 's' * (number != 1) if number >= 0 else f': {null}'}", number
+        working += f"; less 1: {number}"
+    return f"{working}{f' {one}' + 's' * (number != 1) if number >= 0 else f': {null}'}", number
 
 
 def _count(item: Item, data: Any, parent: Item) -> tuple[list[Piece], str]:
@@ -234,10 +237,10 @@ def _tag_header(item: Item, data: Any, parent: Item) -> tuple[list[Piece], str]:
     raw = bytes(data[item.start : item.end])
     cut = next(i for i, byte in enumerate(raw) if byte < 0x80) + 1
     size = UVARINT.read(raw[cut:])
-    known = parent.node.known.get(item.leaf.id) if isinstance(parent.node, Tags) else None
+    declared = parent.node.known.get(item.leaf.id) if isinstance(parent.node, Tags) else None
     then = f"{size} byte{'s' * (size != 1)} of a field that this version does not have"
-    if known:
-        then = f"{known[0].name}, {rules.node_type(known[0])}"
+    if declared:
+        then = f"{declared[0].name}, {rules.node_type(declared[0])}"
     tag = Piece(item.start, item.start + cut, "tag", "tag.number", (varint_working(raw[:cut]),))
     sized = f"{varint_working(raw[cut:])} byte{'s' * (size != 1)}"
     return [tag, Piece(item.start + cut, item.end, "size", "tag.size", (sized,))], then
@@ -267,8 +270,8 @@ def _crc(item: Item, data: Any, parent: Item, special: Special) -> list[Piece]:
     raw = bytes(data[item.start : item.end])
     stated = int.from_bytes(raw, "big")
     lines = [f"0x{raw.hex()} = {stated}"]
-    if found := covered(item, parent, special):
-        start, end = found
+    if bounds := covered(item, parent, special):
+        start, end = bounds
         computed = CHECKSUMS[special.crc or ""](data[start:end])
         verdict = "as stated" if computed == stated else "NOT what is stated"
         lines.append(

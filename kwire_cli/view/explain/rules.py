@@ -374,7 +374,7 @@ def element_text(node: Node) -> str:
 
 def fields_text(struct: Struct) -> str:
     """The fields of a struct, the first of them by name and type."""
-    shown = [f"{field.name} {node_type(field)}" for field in struct.fields[:NAMED]]
+    texts = [f"{field.name} {node_type(field)}" for field in struct.fields[:NAMED]]
     if len(struct.fields) > NAMED:
-        shown.append(f"{len(struct.fields) - NAMED} more")
-    return ", ".join([*shown, *(["tagged fields"] if struct.tags else [])]) or "no fields"
+        texts.append(f"{len(struct.fields) - NAMED} more")
+    return ", ".join([*texts, *(["tagged fields"] if struct.tags else [])]) or "no fields"

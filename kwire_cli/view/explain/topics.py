@@ -168,7 +168,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
         yield say(f"{why[:1].upper()}{why[1:]}.")
         value = {"requestApiKey": api.key, "requestApiVersion": version, "correlationId": 1, "clientId": "client-1"}
         layout = declare(header_spec(catalog, kind), number)
-        data = layout.build({key: each for key, each in value.items() if key in layout.known_keys})
+        data = layout.build({key: field_value for key, field_value in value.items() if key in layout.known_keys})
         header = decode_header(catalog, kind, number, data, start=0, stop=len(data))
         yield from explain_body(body_part("header", header), header, look, last="next comes the body")
 
@@ -185,12 +185,12 @@ def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Eve
         if not spec.valid_versions:
             yield say(f"{name}: no version of it is valid any more.")
             continue
-        shown = spec.valid_versions.high if version is None else version
+        chosen = spec.valid_versions.high if version is None else version
         flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
         old = f", deprecated {spec.deprecated_versions}" if spec.deprecated_versions else ""
         yield say(f"{name}: versions {spec.valid_versions}, {flexible}{old}.")
-        header = header_version(catalog, kind, api.key, shown)
-        yield say(f"Version {shown} has {kind} header {header}, then: {fields_text(entry_for(spec, shown).root)}.")
+        header = header_version(catalog, kind, api.key, chosen)
+        yield say(f"Version {chosen} has {kind} header {header}, then: {fields_text(entry_for(spec, chosen).root)}.")
     yield say(f"Its fields: kwire spec show {api.name}; its headers: kwire explain header {api.name} VERSION.")
 
 
@@ -210,7 +210,7 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     yield Remark(f"{FORMATS[layout.name]}, at byte {batch.position}, {batch.size} bytes")
     covered = f"the field {crc.covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
     yield say(f"Its checksum is a {RULES[crc.crc or ''].name} of the bytes from {covered}.")
-    before = [each.node for each in part.tree.root.parts if each.start < first and each.node.name != "crc"]
+    before = [item.node for item in part.tree.root.parts if item.start < first and item.node.name != "crc"]
     yield say(
         f"Not covered are the checksum itself and what stands before: "
         f"{', '.join(f'{node.name} {node_type(node)}' for node in before)}."
@@ -225,11 +225,11 @@ def _blame(batch: Batch, first: int, polynomial: int) -> str:
     difference = layout.crc.unpack(data, batch.position)[0] ^ layout.checksum(data[first : batch.end])
     if not difference & (difference - 1):
         return "The two differ in one bit, which may have been flipped in the checksum itself."
-    found = flipped_bit(batch.end - first, difference, polynomial)
-    if found is None:
+    flip = flipped_bit(batch.end - first, difference, polynomial)
+    if flip is None:
         return "No single bit that is the other way round would make it right: more than one is wrong, or the size is."
-    at = first + found[0]
-    was, bit = data[at], found[1]
+    at = first + flip[0]
+    was, bit = data[at], flip[1]
     return (
         f"One bit makes the difference: with bit {bit} of byte {at} the other way round, "
         f"0x{was ^ 1 << bit:02x} for 0x{was:02x}, it is right."

@@ -158,14 +158,14 @@ def steps(part: Part, *, every: bool, last: str = "") -> Iterator[Step | Skipped
     nothing is odd about them.
     """
     held: Step | Skipped | None = None
-    for each in _Walk(part, every=every).all():
+    for step in _Walk(part, every=every).all():
         if held is not None:
             yield (
-                replace(held, next=each.path if isinstance(each, Step) else each.first)
+                replace(held, next=step.path if isinstance(step, Step) else step.first)
                 if isinstance(held, Step)
                 else held
             )
-        held = each
+        held = step
     if isinstance(held, Step) and held.type != "gap":
         yield replace(held, then="; ".join(text for text in (held.then, last) if text))
     elif held is not None:
@@ -221,10 +221,10 @@ class _Walk:
         return all(key in self.seen for key in _keys(item, self.part.data))
 
     def skipped(self, run: list[Item], first: str, path: str) -> Skipped:
-        shown = tuple(run[:SHOWN_VALUES]) if isinstance(run[0].node, Leaf) else ()
+        samples = tuple(run[:SHOWN_VALUES]) if isinstance(run[0].node, Leaf) else ()
         prefix = self.part.prefix
         return Skipped(
-            self.part, prefix + first, f"{prefix}{path}[{run[-1].index}]", len(run), run[0].start, run[-1].end, shown,
+            self.part, prefix + first, f"{prefix}{path}[{run[-1].index}]", len(run), run[0].start, run[-1].end, samples,
             self.part.level
         )  # fmt: skip
 

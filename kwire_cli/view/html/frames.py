@@ -152,23 +152,23 @@ def title(item: Batch) -> str:
 
 def row(item: Batch | Gap) -> dict[str, Any]:
     """A batch in the list: what is not there is left out."""
-    shown: dict[str, Any] = {"position": item.position, "size": item.size}
+    document: dict[str, Any] = {"position": item.position, "size": item.size}
     if not isinstance(item, Batch):
-        return shown | {"title": f"gap: {item.code}", "kind": "gap"}
+        return document | {"title": f"gap: {item.code}", "kind": "gap"}
     head = item.head
-    shown |= {
+    document |= {
         "title": title(item),
         "kind": "control" if head.control else "batch",
         "offset": head.base_offset,
         "last": head.last_offset,
     }
     if head.records_count is not None:
-        shown["count"] = head.records_count
+        document["count"] = head.records_count
     if (when := moment(head.max_timestamp)) is not None:
-        shown |= {"time": when, "at": head.max_timestamp / 1000}
+        document |= {"time": when, "at": head.max_timestamp / 1000}
     if head.producer_id != -1:
-        shown["producer"] = f"{head.producer_id}/{head.producer_epoch}"
-    return shown
+        document["producer"] = f"{head.producer_id}/{head.producer_epoch}"
+    return document
 
 
 def _meanings(catalog: Catalog, item: Batch, area: Area, hide: Hide | None) -> Mapping[tuple[int, int], Below]:
@@ -218,13 +218,15 @@ def frame_entry(
     """
     buffer = outline.buffer(f"frame {frame.number}", frame.data, frame.start, frame.stop)
     within = Within(catalog)
-    if frame.body and PAYLOADS not in hidden and (found := frame.inside(asked)):
+    if frame.body and PAYLOADS not in hidden and (payloads := frame.inside(asked)):
         starts = {span.path: span.value for span in frame.body.spans}
-        spans = {each.path: hidden_below(each.path, hidden).get("body", NOTHING) for each in found}
-        within.payloads([each for each in found if not isinstance(each, Forwarded)], starts, frame.data, 0, spans)
-        for each in found:
-            if isinstance(each, Forwarded):
-                within.forwarded(each.frame, starts[each.path], hidden_below(each.path, hidden))
+        spans = {payload.path: hidden_below(payload.path, hidden).get("body", NOTHING) for payload in payloads}
+        within.payloads(
+            [payload for payload in payloads if not isinstance(payload, Forwarded)], starts, frame.data, 0, spans
+        )
+        for payload in payloads:
+            if isinstance(payload, Forwarded):
+                within.forwarded(payload.frame, starts[payload.path], hidden_below(payload.path, hidden))
     for name, part in frame.parts:
         place = (buffer, part.start, part.start, part.stop)
         version = f"{part.message} version {part.version}" if name != "size" else ""
@@ -262,15 +264,15 @@ def _part(
 
 def frame_row(frame: Frame) -> dict[str, Any]:
     """A frame of an input without times."""
-    shown = {
+    document = {
         "number": frame.number,
         "title": _title(frame.api, frame.api_key, frame.kind),
         "kind": frame.kind,
         "size": frame.size,
     }
-    shown |= {"version": frame.api_version} if frame.api_version is not None else {}
-    shown |= {"note": frame.label} if frame.label else {}
-    return shown | ({"guess": True} if frame.guess else {})
+    document |= {"version": frame.api_version} if frame.api_version is not None else {}
+    document |= {"note": frame.label} if frame.label else {}
+    return document | ({"guess": True} if frame.guess else {})
 
 
 def message_row(decoded: Decoded, number: int) -> dict[str, Any]:
@@ -286,38 +288,38 @@ def message_row(decoded: Decoded, number: int) -> dict[str, Any]:
 
 def line_row(line: Captured) -> dict[str, Any]:
     """A line of a capture: what is not known is left out."""
-    seen = line.seen
-    shown: dict[str, Any] = {
+    event = line.seen
+    document: dict[str, Any] = {
         "number": line.number,
         "kind": line.kind,
-        "size": seen.size,
+        "size": event.size,
         "stream": line.stream,
         "src": line.src,
         "dst": line.dst,
     }
-    if line.time is not None and seen.time is not None:
-        shown |= {"time": line.time, "at": seen.time / 1e9}
+    if line.time is not None and event.time is not None:
+        document |= {"time": line.time, "at": event.time / 1e9}
     if line.code or not line.is_frame:
-        content = f": {', '.join(seen.content)}" if seen.content else ""
-        titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {seen.protocol or 'unknown'}{content}"}
+        content = f": {', '.join(event.content)}" if event.content else ""
+        titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {event.protocol or 'unknown'}{content}"}
         return (
-            shown
+            document
             | {"title": titles.get(line.kind, f"gap: {line.code}")}
-            | ({"note": seen.reason} if seen.reason else {})
+            | ({"note": event.reason} if event.reason else {})
         )
-    shown["title"] = _title(line.api, line.api_key, line.kind)
-    shown |= {"version": line.api_version} if line.api_version is not None else {}
+    document["title"] = _title(line.api, line.api_key, line.kind)
+    document |= {"version": line.api_version} if line.api_version is not None else {}
     if line.client_id:
-        shown["client"] = escaped(line.client_id)
+        document["client"] = escaped(line.client_id)
     if topics := line.topics:
-        shown["topics"] = [escaped(topic) for topic in topics[:MOST_TOPICS]]
+        document["topics"] = [escaped(topic) for topic in topics[:MOST_TOPICS]]
     if errors := line.errors:
-        shown["errors"] = [str(error) for error in dict.fromkeys(errors)]
+        document["errors"] = [str(error) for error in dict.fromkeys(errors)]
     if line.request:
-        shown["request"] = line.request.number
+        document["request"] = line.request.number
         if (latency := line.latency) is not None:
-            shown["latency"] = latency
-    return shown | ({"guess": True} if line.guess else {})
+            document["latency"] = latency
+    return document | ({"guess": True} if line.guess else {})
 
 
 def line_entry(

@@ -78,8 +78,8 @@ class Outline:
 
     def buffer(self, name: str, data: Any, start: int, stop: int) -> int:
         """The number of a new buffer: the bytes [start, stop) of the data."""
-        shown = stop if self.full else min(stop, start + MOST_BYTES)
-        self._buffers.append((name, start, bytes(data[start:shown]), stop - start))
+        end = stop if self.full else min(stop, start + MOST_BYTES)
+        self._buffers.append((name, start, bytes(data[start:end]), stop - start))
         self._masked.append([])
         self._reached.append(start)
         return len(self._buffers) - 1
@@ -109,7 +109,7 @@ class Outline:
         """`{"nodes","buffers","anomalies"}`, and "leftOut" where that is not all; the bytes of a buffer are base64
         text, masked ones zero.
         """
-        buffers = [self._shown(*each, number) for number, each in enumerate(self._buffers)]
+        buffers = [self._shown(*buffer, number) for number, buffer in enumerate(self._buffers)]
         out: dict[str, Any] = {
             "buffers": buffers,
             "nodes": self._nodes,
@@ -350,8 +350,8 @@ class Within:
         """A meaning that is a text."""
 
         def below(outline: Outline, place: Place, depth: int) -> None:
-            shown = text if outline.full or len(text) <= SHOWN_TEXT else f"{text[:SHOWN_TEXT]}…"
-            outline.node(depth, name, "", place.row, [(shown, "text")])
+            excerpt = text if outline.full or len(text) <= SHOWN_TEXT else f"{text[:SHOWN_TEXT]}…"
+            outline.node(depth, name, "", place.row, [(excerpt, "text")])
 
         self.found[at] = below
 

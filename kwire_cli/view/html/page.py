@@ -147,7 +147,7 @@ def head(title: str) -> str:
     """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is
     every request.
     """
-    shown = escape(escaped(title))
+    safe_title = escape(escaped(title))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}"
         f"'; base-uri 'none'; form-action 'none'"
@@ -157,9 +157,9 @@ def head(title: str) -> str:
         f'http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
         'content="light dark">\n'
-        f'<meta name="referrer" content="no-referrer">\n<title>{shown}</title>\n<style>{style()}'
+        f'<meta name="referrer" content="no-referrer">\n<title>{safe_title}</title>\n<style>{style()}'
         f"</style>\n</head>\n<body>\n"
-        f"<noscript>{shown}: this page shows its data by a script, and scripts are switched off.</noscript>\n"
+        f"<noscript>{safe_title}: this page shows its data by a script, and scripts are switched off.</noscript>\n"
     )
 
 
@@ -224,8 +224,8 @@ def bars(
 
     `unit` is the name of one, or ms. With `whole` the chart also shows each bar's share of it.
     """
-    found = [{"name": name, "value": value} for name, value in items]
-    return {"type": "bars", "title": title, "items": found, "all": whole, "note": note, "unit": unit}
+    entries = [{"name": name, "value": value} for name, value in items]
+    return {"type": "bars", "title": title, "items": entries, "all": whole, "note": note, "unit": unit}
 
 
 def icicle(title: str, name: str, sizes: Iterable[tuple[Sequence[str], int]]) -> Block:
@@ -303,8 +303,8 @@ def _add(table: Block, line: Cells) -> None:
 def _texts(lines: Sequence[Line]) -> list[Block]:
     if not lines:
         return []
-    shown = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
-    return [{"type": "lines", "lines": shown}]
+    rows = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
+    return [{"type": "lines", "lines": rows}]
 
 
 # Advice as charts: what pays, field by field, and how wide the values of integers are.
@@ -314,11 +314,16 @@ MOST_ADVICE_BARS = 20
 
 def advice_charts(advice: Advice, histograms: int) -> list[Block]:
     """The charts of advice, with histograms of so many fields."""
-    seen = advice.seen
-    share = f"{100 * advice.saved / seen.size:.1f} %" if seen.size else ""
+    observations = advice.seen
+    share = f"{100 * advice.saved / observations.size:.1f} %" if observations.size else ""
     out = [
         facts(
-            [("bytes", seen.size), ("messages", seen.messages), ("saved by what pays", advice.saved), ("of all", share)]
+            [
+                ("bytes", observations.size),
+                ("messages", observations.messages),
+                ("saved by what pays", advice.saved),
+                ("of all", share),
+            ]
         )
     ]
     rows = integers(advice.fields)
@@ -343,7 +348,7 @@ def advice_charts(advice: Advice, histograms: int) -> list[Block]:
 
 
 def _widths(bins: tuple[Bin, ...]) -> list[tuple[str, int]]:
-    return [(f"{counted(each.bytes, 'byte')}, {each.low} .. {each.high}", each.count) for each in bins]
+    return [(f"{counted(bucket.bytes, 'byte')}, {bucket.low} .. {bucket.high}", bucket.count) for bucket in bins]
 
 
 # What bytes cost, as charts: an icicle by what they are in and by field, bars by kind, and how large batches
@@ -370,7 +375,7 @@ def overhead_charts(made: Report, tallies: Tallies | Summed) -> list[Block]:
     ordered = sorted(((name, size) for name, size in kinds.items() if size), key=lambda item: -item[1])
     out.append(bars("Bytes by kind", ordered, whole=total.bytes, note="* is overhead: bytes that are no field's value"))
     if made.records and (by_records := made.batches.by_records):
-        sizes = [(bucket_text(bucket), found.batches) for bucket, found in sorted(by_records.items())]
+        sizes = [(bucket_text(bucket), group.batches) for bucket, group in sorted(by_records.items())]
         out.append(histogram("Records in a batch", "batches", sizes))
     return out
 
@@ -423,16 +428,16 @@ def stats_charts(stats: Stats) -> list[Block]:
 
 
 def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
-    shown = [(escaped(name) or '""', group) for name, group in ranked[:MOST_BARS]]
-    if len(shown) > 1:
-        if all(group.sized for _, group in shown):
+    groups = [(escaped(name) or '""', group) for name, group in ranked[:MOST_BARS]]
+    if len(groups) > 1:
+        if all(group.sized for _, group in groups):
             yield bars(
-                f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in shown]
+                f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in groups]
             )
         else:
-            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in shown], unit="request")
+            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in groups], unit="request")
     slowest = sorted(
-        ((name, group.latency.percentile(0.99)) for name, group in shown), key=lambda item: -(item[1] or 0)
+        ((name, group.latency.percentile(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0)
     )
     if kind in {"api", "broker"} and (timed := [(name, round(1000 * took, 3)) for name, took in slowest if took]):
         yield bars(f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
