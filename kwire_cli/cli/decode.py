@@ -194,7 +194,6 @@ def _run(
     strict: bool,
 ) -> Exit:
     from kwire_cli.cli.capture_inputs import without_logs
-    from kwire_cli.cli.captures import show_stats
 
     anomalies = False
     may_be_logs = form == "auto" and not options["message"] and not options["follow"]
@@ -208,6 +207,8 @@ def _run(
     )
     page = options["page"] = _new_page(environment, source, options) if fmt == "html" else None
     if logs:
+        from kwire_cli.cli.captures import show_stats
+
         anomalies = show_stats(environment, catalog, logs, fmt, options, strict=strict)
         if not sources:
             return _exit(strict=strict, decodable=True, anomalies=anomalies)
