@@ -111,8 +111,8 @@ def _made(record_folder: Path, capture_folder: Path, smaller: int) -> dict[str, 
 
 
 class _Tables:
-    """What the sessions do. By input, `amount` is how many records or frames it has; by input and row, `peak` the most
-    memory of a worker.
+    """The work of the sessions. By input, `amount` is how many records or frames it has; by input and row, `peak` the
+    most memory of a worker.
     """
 
     def __init__(self, stack: contextlib.ExitStack, files: dict[str, list[Path]], out: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Memory grows with clients and the versions that they use, not with exchanges.
 
 OPENING = frozenset({SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE})
-"""What a client may say before it has told its software."""
+"""Apis that a client may use before it has named its software."""
 
 
 BATCHES_SINCE = 3

@@ -238,7 +238,7 @@ TOP = 10
     default=1,
     show_default=True,
     metavar="BYTES",
-    help="Put only changes that save at least this share into the overlay.",
+    help="Put only changes that save at least this many bytes into the overlay.",
 )
 @click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages; test it on all.")
 @click.option(

@@ -9,6 +9,7 @@ import click
 
 from kwire_cli.cli.message_inputs import Found, find, place
 from kwire_cli.cli.options import (
+    FRAMING,
     PORT,
     complete_api,
     complete_message,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say which two messages to compare, and what of them."""
-    from kwire_cli.source.text.reading import FORMS
-
     options = (
         click.option(
             "--message",
@@ -54,21 +53,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
             shell_complete=complete_api,
             help="Set the api of two responses, such as Metadata or 3.",
         ),
-        click.option("--request", "kind", flag_value="request", help="Read the frames as requests."),
-        click.option("--response", "kind", flag_value="response", help="Read the frames as responses."),
-        click.option(
-            "--input",
-            "form",
-            type=click.Choice(FORMS),
-            default="auto",
-            show_default=True,
-            help="Set the form of the input.",
-        ),
-        click.option(
-            "--framed/--unframed",
-            default=None,
-            help="Expect a size prefix before each frame, or none.  [default: recognised]",
-        ),
+        *FRAMING,
         click.option(
             "--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."
         ),

@@ -362,13 +362,7 @@ def refuse_format(option: str, fmt: str, formats: Sequence[str]) -> None:
 # Options of commands that read frames: what the bytes are, and which frames of a capture are wanted; and what
 # is read with them.
 
-_FRAMES = (
-    click.option(
-        "--api",
-        metavar="NAME|KEY",
-        shell_complete=complete_api,
-        help="Set the api of a response, such as Metadata or 3.",
-    ),
+FRAMING = (
     click.option("--request", "kind", flag_value="request", help="Read the frames as requests."),
     click.option("--response", "kind", flag_value="response", help="Read the frames as responses."),
     click.option(
@@ -384,6 +378,16 @@ _FRAMES = (
         default=None,
         help="Expect a size prefix before each frame, or none.  [default: recognised]",
     ),
+)
+"""--request, --response, --input and --framed: how bytes are to be read."""
+_FRAMES = (
+    click.option(
+        "--api",
+        metavar="NAME|KEY",
+        shell_complete=complete_api,
+        help="Set the api of a response, such as Metadata or 3.",
+    ),
+    *FRAMING,
 )
 
 

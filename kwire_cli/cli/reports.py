@@ -353,7 +353,7 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
             type=click.IntRange(min=1),
             default=1,
             metavar="BYTES",
-            help="Put only changes that save at least this share into the overlay (advise).",
+            help="Put only changes that save at least this many bytes into the overlay (advise).",
         ),
     ),
     (

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Leaf
+from kwire_cli.structs import numbers
 from kwire_cli.structs.messages import SIZE_SUFFIX
 from kwire_cli.structs.numbers import FLOAT64
 
@@ -21,13 +22,8 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Node, Program
     from kwire_cli.engine.python_source import Source
 
-_URL_SAFE = bytes.maketrans(b"+/", b"-_")
-
-
-@lru_cache(maxsize=4096)
-def uuid_text(data: bytes) -> str:
-    """Return the text of a uuid's 16 bytes."""
-    return b2a_base64(data, newline=False)[:-2].translate(_URL_SAFE).decode("ascii")
+uuid_text = lru_cache(maxsize=4096)(numbers.uuid_text)
+"""The text of a uuid, kept, as captures repeat their few topics."""
 
 
 def float64(number: float) -> float | str:

@@ -18,9 +18,10 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.errors import DecodeError, EncodeError, InputError
-from kwire_cli.message.roles import RAW, RecordsAs, filled, roles, uuid_text
+from kwire_cli.message.roles import RAW, RecordsAs, filled, roles
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

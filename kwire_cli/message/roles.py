@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from kwire_cli.engine.values import leaf_value
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
 from kwire_cli.spec.model import field_at, fields_by_path
 from kwire_cli.structs.lengths import UNKNOWN_KEY, redacted
-from kwire_cli.structs.numbers import FIXED, FixedInt, shown
+from kwire_cli.structs.numbers import FIXED, FixedInt, shown, uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,11 +143,6 @@ def top_value(found: Roles, raw: Spans, name: str) -> Any:
     item = Item(leaf, raw.end[at - 1] if at else raw.start)
     item.span, item.end, item.whole = at, raw.end[at], True
     return leaf_value(item, Tree(item, None, raw))
-
-
-def uuid_text(data: Any) -> str:
-    """A uuid as Kafka shows it."""
-    return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
 
 
 # Records in the fields of messages: the batches in them, and of which topic they are, which says what Kafka's

@@ -143,6 +143,11 @@ class Float64(construct.FormatField):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
+def uuid_text(data: Any) -> str:
+    """Return the text of a uuid's 16 bytes, as Kafka's Uuid writes it."""
+    return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
+
+
 class Uuid(construct.Construct):
     """16 bytes, shown as url-safe base64 without padding; zero bytes stand for no uuid."""
 
@@ -170,7 +175,7 @@ class Uuid(construct.Construct):
 
     def read(self, data: Any) -> str:
         """The text of these 16 bytes."""
-        return base64.urlsafe_b64encode(data)[:-2].decode("ascii")
+        return uuid_text(data)
 
 
 class Varint(construct.Construct):

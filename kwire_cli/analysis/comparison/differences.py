@@ -114,7 +114,7 @@ KINDS = {
     "moved": "an element of an array that both have, at another place among the others",
     "bytes": "the value is the same, its bytes are not",
 }
-"""What each kind of difference means."""
+"""The meaning of each kind of difference."""
 
 
 class At(NamedTuple):

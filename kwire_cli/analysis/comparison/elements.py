@@ -239,17 +239,17 @@ def _identities(look: Look, row: Sequence[Item]) -> list[Hashable]:
 # Two record sets in a field, compared by batch and record as `kwire decode` shows them.
 
 KEYS = (("baseOffset",), ("offset",), *IDENTIFYING)
-"""What tells batches, records and what is in them apart."""
+"""Fields that identify a batch, a record and their elements."""
 
 
 DERIVED = {
     "batch": frozenset({"position", "size", "crc", "anomalies"}),
     "record": frozenset({"keySize", "valueSize", "sequence"}),
 }
-"""What follows from the rest of a batch or record: it is not told once more."""
+"""Fields that follow from the rest of a batch or record, and so are no difference of their own."""
 
 BYTES = ("records[].key", "records[].value", "headers[].value")
-"""Where in a batch base64 text stands for bytes."""
+"""Paths in a batch whose base64 text stands for bytes."""
 
 _INSIDE = {"batch": {"records": "record"}}
 """The lists of which the elements have something that follows from the rest, by the level that they are in."""

@@ -36,7 +36,7 @@ KINDS = {
     "HEADER": "the same records under a header that differs",
     "CORRUPT": "one copy has a batch with a wrong checksum, or bytes that are no batch",
 }
-"""What each kind of difference means."""
+"""The meaning of each kind of difference."""
 
 LEGAL = frozenset({"LATER_START", "LONGER", "COMPACTED"})
 """Kinds that Kafka brings about itself."""

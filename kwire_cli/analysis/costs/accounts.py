@@ -14,9 +14,10 @@ from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Stru
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.roles import NO_UUID, uuid_text
+from kwire_cli.message.roles import NO_UUID
 from kwire_cli.spec.kafka import FETCH, PRODUCE
 from kwire_cli.structs.messages import SIZE_PREFIX
+from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ PARTITION, RECORDS = "partition", "records"
 
 
 _PARTITIONS = frozenset({"partition", "partitionIndex", "partitionId", "index"})
-"""What definitions call the number of a partition."""
+"""Names that definitions give to the number of a partition."""
 
 
 class Owner(NamedTuple):

@@ -15,6 +15,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.writing import write_each
 from kwire_cli.spec.model import INTEGER_RANGES, default_value, fields_by_path
+from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -176,11 +177,7 @@ class _Making:
             return self.text(field, at)
         if kind == "uuid":
             place = ".".join(f"{role}{number}" for role, number in at.items())
-            return (
-                base64.urlsafe_b64encode(uuid.uuid5(uuid.NAMESPACE_OID, f"{field.json_name}.{place}").bytes)
-                .decode("ascii")
-                .rstrip("=")
-            )
+            return uuid_text(uuid.uuid5(uuid.NAMESPACE_OID, f"{field.json_name}.{place}").bytes)
         if kind == "bytes":
             return None if field.default == "null" else base64.b64encode(bytes([n % 256] * 16)).decode("ascii")
         if kind == "records":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from kwire_cli.engine.tree import Item, read_count
 from kwire_cli.records.batch import int64
 from kwire_cli.records.layouts import CHECKSUMS
 from kwire_cli.structs.lengths import Sized
-from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint
+from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint, uuid_text
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain import rules
 from kwire_cli.view.explain.model import DIFFERENCES, Part, Piece
@@ -89,7 +88,7 @@ def uuid_working(raw: bytes) -> str:
     """The 16 bytes as other tools print uuids, and as Kafka does."""
     text = raw.hex()
     usual = "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-    return f"{usual}, in Kafka's text {base64.urlsafe_b64encode(raw).decode('ascii').rstrip('=')}"
+    return f"{usual}, in Kafka's text {uuid_text(raw)}"
 
 
 def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
