@@ -14,6 +14,7 @@ from kwire_cli.cli.options import (
     complete_api,
     complete_message,
     complete_version,
+    with_options,
     with_tls_keylog,
 )
 
@@ -78,9 +79,7 @@ def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Show tokens, keys, salts and sensitive configs instead of redacting them.",
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(options, command)
 
 
 def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | None, options: dict[str, Any]) -> bool:

@@ -436,12 +436,12 @@ NO_CAPTURE = "is for packet captures, and this input is not one"
 
 def of_frames(command: Command) -> Command:
     """--api, --request, --response, --input and --framed; the command gets `api`, `kind`, `form` and `framed`."""
-    return _with(_FRAMES, command)
+    return with_options(_FRAMES, command)
 
 
 def of_captures(command: Command) -> Command:
     """--filter, --frames, --stream, --port and --tls-keylog."""
-    return _with(_CAPTURES, command)
+    return with_options(_CAPTURES, command)
 
 
 def with_tls_keylog(command: Command) -> Command:
@@ -451,7 +451,7 @@ def with_tls_keylog(command: Command) -> Command:
 
 def with_capture_points(command: Command) -> Command:
     """--capture-point and --merge-points; `naming_of` says what they mean."""
-    return _with(_POINTS, command)
+    return with_options(_POINTS, command)
 
 
 def naming_of(options: dict[str, Any]) -> Naming:
@@ -498,7 +498,8 @@ def bodies_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterat
     return (decode(catalog, chunk.data, message, version) for chunk in found.chunks)
 
 
-def _with(options: tuple[Callable[[Command], Command], ...], command: Command) -> Command:
+def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    """Add options to a command, in their order."""
     for option in reversed(options):
         command = option(command)
     return command
