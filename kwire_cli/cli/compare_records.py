@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import inputs
-from kwire_cli.cli.options import OF_CAPTURES, complete_file, frames_of, refuse
+from kwire_cli.cli.inputs import frames_of, inputs
+from kwire_cli.cli.options import OF_CAPTURES, complete_file, refuse
 from kwire_cli.cli.segments import note_links, path_text, segment_files
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.records.formats import AUTO, RECORD_FORMATS

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Environment, Exit, Outcome
-from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.inputs import bodies_of, inputs
 from kwire_cli.cli.options import (
     EXIT_CODE,
     HEX_ROWS,
     PORT,
-    bodies_of,
     complete_file,
     complete_message,
     complete_version,

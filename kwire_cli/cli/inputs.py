@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+import click
+
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -304,3 +309,22 @@ def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
         return Path(argument).read_bytes(), argument
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=argument) from None
+
+
+def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:
+    """The frames of an input, by what these options and --version say of them."""
+    from kwire_cli.message.frames import Hints
+    from kwire_cli.source.text.reading import frames_in
+
+    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
+    return frames_in(catalog, found, hints, framed=options["framed"])
+
+
+def bodies_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
+    """The bodies of an input, by --message and --version; UsageError without the latter."""
+    from kwire_cli.message.decoded import decode
+
+    message, version = options["message"], options["version"]
+    if version is None:
+        raise click.UsageError(f"--message needs --version: {catalog.entry(message).valid_versions}")
+    return (decode(catalog, chunk.data, message, version) for chunk in found.chunks)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.options import frames_of, said
+from kwire_cli.cli.inputs import frames_of
+from kwire_cli.cli.options import said
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.stores import exists
@@ -316,7 +317,7 @@ def _subjects_of_input(
 def _bodies(
     redaction: Redaction, found: Input, options: dict[str, Any], look: Look, number: int | None
 ) -> Iterator[Subject]:
-    from kwire_cli.cli.options import bodies_of
+    from kwire_cli.cli.inputs import bodies_of
     from kwire_cli.view.explain.messages import body_part, explain_body
     from kwire_cli.view.tree import message_title
 

@@ -16,11 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.packets.points import Naming
-    from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
 
     Command = Callable[..., Any]
@@ -477,25 +474,6 @@ def said(options: dict[str, Any]) -> Kind | None:
         return Kind.BODY
     frames = options["api"] or options["kind"] or options["version"] not in (None, ()) or options["framed"] is not None
     return Kind.FRAMES if frames or options.get("header", "kafka") != "kafka" else None
-
-
-def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:
-    """The frames of an input, by what these options and --version say of them."""
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.text.reading import frames_in
-
-    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return frames_in(catalog, found, hints, framed=options["framed"])
-
-
-def bodies_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
-    """The bodies of an input, by --message and --version; UsageError without the latter."""
-    from kwire_cli.message.decoded import decode
-
-    message, version = options["message"], options["version"]
-    if version is None:
-        raise click.UsageError(f"--message needs --version: {catalog.entry(message).valid_versions}")
-    return (decode(catalog, chunk.data, message, version) for chunk in found.chunks)
 
 
 def with_options(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.cli.capture_inputs import CapturePoints, name_of
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
 from kwire_cli.cli.options import (
     CHOOSING,
     EXIT_CODE,
@@ -17,12 +17,10 @@ from kwire_cli.cli.options import (
     NO_CAPTURE,
     OF_CAPTURES,
     REPORT_FORMATS,
-    bodies_of,
     complete_dimensions,
     complete_file,
     complete_message,
     complete_version,
-    frames_of,
     of_captures,
     of_frames,
     refuse,
