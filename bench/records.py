@@ -15,7 +15,7 @@ from timing import Row, find, measure_in_turns, print_verdict, ratio, ratio_at_b
 
 import kwire_cli as kwire
 from kwire_cli.engine import kernel, program as p
-from kwire_cli.engine.compiled import MEASURED as CHUNK, compiled
+from kwire_cli.engine.compiled import MEASURED as CHUNK, compiled_kernel
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import first_state
@@ -134,7 +134,7 @@ def _compiled(data: bytes, sums: Sums, *, crc: bool) -> Callable[[], int]:
     """
     import numpy as np
 
-    run = compiled(kernel.run)
+    run = compiled_kernel()
     entry = records_entry(v2.BATCHES)
     program = entry.program
     room = CHUNK + program.widest

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from timing import machine
+from timing import machine, processor
 
 BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs", "columns", "pipeline")
 
@@ -43,7 +43,7 @@ def main() -> None:
         parser.error(f"no such block: {', '.join(sorted(strange))}")
     print(machine())
     for name in options.blocks or BLOCKS:
-        print(f"\n{name}")
+        print(f"\n{name}, on {processor()}")
         if name == "kernel":
             import kernel
 

@@ -89,17 +89,18 @@ def print_verdict(
 def machine() -> str:
     """One line about where this was measured."""
     return (
-        f"{_processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.system()}, "
+        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {platform.system()}, "
         f"Python {platform.python_version()}"
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor's name; on Linux with family and model, since a virtual machine may hide the rest."""
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        if names:
-            return names[0]
+        said = dict(
+            (part.strip() for part in line.split(":", 1)) for line in info.read_text().splitlines() if ":" in line
+        )
+        if name := said.get("model name"):
+            return f"{name} (family {said.get('cpu family')}, model {said.get('model')})"
     return platform.processor() or platform.machine()

@@ -5,17 +5,17 @@ value that decode gives.
 """
 
 import numpy as np
-from numba import njit
 from pyworker import main
 
 import kwire_cli as kwire
 from kwire_cli.engine import kernel, program as p
+from kwire_cli.engine.compiled import compiled_kernel
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import first_state
 
 ROOM = 1 << 14
 entry = entry_for(kwire.catalog().message("MetadataResponse"), 12)
-compiled = njit(nogil=True, error_model="numpy")(kernel.run)
+run_kernel = compiled_kernel()
 code, tables = np.array(entry.program.code, np.int64), np.array(entry.program.tables, np.int64)
 node, value, end, flags = (np.zeros(4 * ROOM, kind) for kind in (np.int32, np.int64, np.int64, np.int64))
 jobs = np.zeros(p.JOB, np.int64)
@@ -26,7 +26,7 @@ state = first.copy()
 def run(buf, _crc):
     state[:] = first
     state[2] = jobs[2] = len(buf)
-    status = compiled(code, tables, np.frombuffer(buf, np.uint8), jobs, node, value, end, flags, state)
+    status = run_kernel(code, tables, np.frombuffer(buf, np.uint8), jobs, node, value, end, flags, state)
     assert status == kernel.DONE and jobs[5] == 0  # noqa: PT018 - one check less in the loop
     return node, value, end
 

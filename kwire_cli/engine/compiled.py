@@ -138,7 +138,7 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
     state = np.array(first_state(program, todo[: p.JOB].tolist(), CHUNK), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
-    run = compiled(kernel.run)
+    run = compiled_kernel()
     pieces = []
     status = kernel.FULL
     while status == kernel.FULL:
@@ -165,7 +165,7 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
     state = np.array(first_state(program, flat[: p.JOB].tolist(), MEASURED), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
-    run, add = compiled(kernel.run), compiled(numba_loops.sum_spans)
+    run, add = compiled_kernel(), compiled(numba_loops.sum_spans)
     base = job = at = 0
     status = kernel.FULL
     while status == kernel.FULL:
@@ -183,7 +183,7 @@ def walker(program: Program, jobs: Sequence[int], data: bytes) -> Callable[[], i
 
     It has run once, so that the kernel is compiled; ValueError where a message does not fit its layout.
     """
-    run = compiled(kernel.run)
+    run = compiled_kernel()
     room = MEASURED + program.widest
     code, tables, todo = (np.array(ints, np.int64) for ints in (program.code, program.tables or [0], jobs))
     start = np.array(first_state(program, todo.tolist(), MEASURED), np.int64)
@@ -237,6 +237,13 @@ def _arrays(program: Program) -> tuple[Ints, Ints]:
         code, tables = np.array(program.code, np.int64), np.array(program.tables or [0], np.int64)
         cached = _ARRAYS[id(program)] = program, len(program.code), code, tables
     return cached[2], cached[3]
+
+
+def compiled_kernel() -> Any:
+    """Return the kernel as machine code, which takes arrays where `kernel.run` takes sequences."""
+    from kwire_cli.engine.compiled_kernel import run  # noqa: PLC0415 - it imports numba
+
+    return compiled(run)
 
 
 @cache

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine import codes, program as p
+from kwire_cli.engine import codes, kernel, program as p
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def cache_folder(function: Callable[..., Any]) -> Path | None:
     temporary files. The code kept there is run, so a folder that others can write to does not count.
     """
     try:
-        sources = [inspect.getsource(module) for module in (p, codes, sys.modules[function.__module__])]
+        sources = [inspect.getsource(module) for module in (p, codes, kernel, sys.modules[function.__module__])]
     except (OSError, TypeError):
         return None
     name = f"kwire-{hashlib.sha256(''.join(sources).encode()).hexdigest()[:16]}"

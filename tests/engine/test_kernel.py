@@ -342,17 +342,16 @@ def test_every_bit_has_a_name():
 
 @cache
 def compiled():
-    numba = pytest.importorskip("numba")
+    pytest.importorskip("numba")
     np = pytest.importorskip("numpy")
-    return numba.njit(kernel.run), np
+    from kwire_cli.engine.compiled import compiled_kernel
+
+    return compiled_kernel(), np
 
 
-@pytest.mark.numba
-def test_numba_compiles_the_kernel_unchanged():
-    run, np = compiled()
-    rows = sample() if not shared_available() else sample() + shared()
+def damaged_jobs(rows):
+    """All bodies, and of the first ones cut, damaged and hostile bytes too."""
     program, data, jobs = all_jobs(rows)
-    # Cut, damaged and hostile bytes too: what stops the kernel has to stop both alike.
     for i, row in enumerate(rows[:400]):
         pc = jobs[i * p.JOB]
         cut = row.body[: len(row.body) // 2]
@@ -360,6 +359,34 @@ def test_numba_compiles_the_kernel_unchanged():
         for body in (cut, damaged, b"\xff" * 12, row.body + b"\0"):
             jobs += [pc, len(data), len(data) + len(body), 0, 0, 0, 0]
             data += body
+    return program, data, jobs
+
+
+class Natural(list):
+    """A list that refuses negative indexes, which the compiled kernel does not test."""
+
+    def __getitem__(self, at):
+        assert isinstance(at, slice) or at >= 0
+        return super().__getitem__(at)
+
+    def __setitem__(self, at, value):
+        assert at >= 0
+        super().__setitem__(at, value)
+
+
+@pytest.mark.parametrize("chunk", [1, 4096])
+def test_no_index_is_negative_or_beyond_the_end(chunk):
+    for program, data, jobs in (damaged_jobs(sample()), record_jobs()):
+        some = jobs[-2000 * p.JOB :]
+        plain = run_jobs(kernel.run, program, data, some, chunk)
+        assert run_jobs(kernel.run, program, Natural(data), some, chunk, array=Natural, narrow=Natural) == plain
+
+
+@pytest.mark.numba
+def test_numba_compiles_the_kernel_unchanged():
+    run, np = compiled()
+    program, data, jobs = damaged_jobs(sample() if not shared_available() else sample() + shared())
+    # What stops the kernel has to stop both alike.
     plain = run_jobs(kernel.run, program, data, jobs, 4096)
 
     def wide(values):
