@@ -57,7 +57,7 @@ def watched(*arguments):
         ["decode", "--format", "tree", "--color", "always", FRAME],
         ["encode", "-m", "HeartbeatResponse", "-n", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
-        ["errors", "3"],
+        ["errors", "3", "--format", "json"],
         ["--version"],
     ],
     ids=" ".join,

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_inputs import CapturePoints, tell_of_logs
+from kwire_cli.cli.completion import complete_api, complete_file, complete_message
 from kwire_cli.cli.environment import Environment, Exit, Progress
 from kwire_cli.cli.inputs import inputs
-from kwire_cli.cli.options import (
+from kwire_cli.cli.old_options import (
     PORT,
     REPORT_FORMATS,
-    complete_api,
-    complete_file,
-    complete_message,
     with_capture_points,
     with_catalog,
     with_csv,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.cli.environment import Progress
-from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.cli.old_options import HEX_ROWS
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import complete_file, with_output
+from kwire_cli.cli.old_options import with_output
 from kwire_cli.errors import did_you_mean
 
 if TYPE_CHECKING:

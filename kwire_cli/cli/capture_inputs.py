@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Progress
-from kwire_cli.cli.options import naming_of
+from kwire_cli.cli.old_options import naming_of
 from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of
 

@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.capture_inputs import _frame_range, chosen, filter_of, note_faults, read_log
 from kwire_cli.cli.environment import Outcome
-from kwire_cli.cli.options import HEX_ROWS, records_of
+from kwire_cli.cli.old_options import HEX_ROWS, records_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import (
+from kwire_cli.cli.old_options import (
     PORT,
     REPORT_FORMATS,
-    complete_file,
     with_capture_points,
     with_catalog,
     with_csv,

@@ -9,21 +9,10 @@ from click.core import ParameterSource
 
 from kwire_cli.analysis.papers import PAPERS
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
+from kwire_cli.cli.completion import complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.options import (
-    REPORT_FORMATS,
-    complete_file,
-    complete_message,
-    complete_overlay,
-    complete_version,
-    counts,
-    numbers,
-    of_captures,
-    of_frames,
-    with_catalog,
-    with_csv,
-    with_output,
-)
+from kwire_cli.cli.numbers import counts, numbers
+from kwire_cli.cli.old_options import REPORT_FORMATS, of_captures, of_frames, with_catalog, with_csv, with_output
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:

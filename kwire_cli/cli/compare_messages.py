@@ -22,7 +22,8 @@ from kwire_cli.analysis.costs.form_comparison import (
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.cli.environment import Environment, Exit, Progress
 from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
-from kwire_cli.cli.options import NO_CAPTURE, combinations, refuse, said
+from kwire_cli.cli.numbers import combinations
+from kwire_cli.cli.old_options import NO_CAPTURE, refuse, said
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit, Outcome
 from kwire_cli.cli.inputs import bodies_of, inputs
-from kwire_cli.cli.options import (
+from kwire_cli.cli.old_options import (
     EXIT_CODE,
     HEX_ROWS,
     PORT,
-    complete_file,
-    complete_message,
-    complete_version,
     of_frames,
     records_of,
     refuse_format,

@@ -8,16 +8,11 @@ import click
 
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import Cost, costs, forms_to_compare
+from kwire_cli.cli.completion import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import show_messages, with_message_options
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import read_values
-from kwire_cli.cli.options import (
-    complete_file,
-    complete_message,
-    complete_version,
-    with_output,
-    with_overlaid_catalog,
-)
+from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part

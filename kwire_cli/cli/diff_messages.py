@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_api, complete_message, complete_version
 from kwire_cli.cli.message_inputs import Found, find, place
-from kwire_cli.cli.options import (
-    FRAMING,
-    PORT,
-    complete_api,
-    complete_message,
-    complete_version,
-    with_options,
-    with_tls_keylog,
-)
+from kwire_cli.cli.old_options import FRAMING, PORT, with_options, with_tls_keylog
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import click
 
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.options import with_output
+from kwire_cli.cli.old_options import with_output
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.spec.kafka import VERSION
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.batches import SHOW, Run, Shown, label_of
+from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import (
+from kwire_cli.cli.old_options import (
     EXIT_CODE,
     HEX_ROWS,
-    complete_file,
     limits_of,
     refuse_format,
     with_csv,

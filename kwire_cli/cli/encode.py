@@ -8,16 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents, no_file
-from kwire_cli.cli.options import (
-    complete_api,
-    complete_file,
-    complete_message,
-    complete_version,
-    with_output,
-    with_overlaid_catalog,
-)
+from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES

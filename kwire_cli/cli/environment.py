@@ -6,12 +6,16 @@ import contextlib
 import enum
 import io
 import os
+import shutil
 import sys
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO
+
+import click
 
 from kwire_cli.errors import without_queries
 from kwire_cli.view.lines import without_control
@@ -81,6 +85,27 @@ class Environment:
         return self.stdout.isatty()
 
     @property
+    def width(self) -> int | None:
+        """Return the columns of the terminal that results go to; None if they go elsewhere."""
+        if not self.to_terminal:
+            return None
+        said = self.variables.get("COLUMNS", "")
+        return int(said) if said.isdigit() and int(said) > 0 else shutil.get_terminal_size().columns
+
+    def write_to(self, path: str) -> None:
+        """Write the results to a file from now on. The file is closed when the command ends."""
+        before, file = self.stdout, Path(path).open("wb")  # noqa: SIM115 - closed with the command
+
+        def close() -> None:
+            self.stdout = before
+            self.__dict__.pop("to_terminal", None)
+            file.close()
+
+        click.get_current_context().call_on_close(close)
+        self.stdout = file
+        self.__dict__.pop("to_terminal", None)
+
+    @property
     def in_colour(self) -> bool:
         """Return whether results are in colour.
 
@@ -102,6 +127,10 @@ class Environment:
         from kwire_cli.view.tables import csv_row
 
         self.write(csv_row(cells, raw=self.raw_csv))
+
+    def write_painted(self, text: str) -> None:
+        """Text for eyes whose only control characters are those of its own colours."""
+        self.write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def write_text(self, text: bytes) -> None:
         """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does

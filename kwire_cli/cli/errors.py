@@ -2,62 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.cli.options import complete_error, with_catalog, with_output
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.completion import complete_error
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import Definitions, Report, argument, takes
 from kwire_cli.errors import InputError, close_to, did_you_mean
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog, ErrorCode
 
+COLUMNS = (
+    Column("code", "id"),
+    Column("name"),
+    Column("retriable", "flag"),
+    Column("meaning", wide=True),
+    Column("given", wide=True),
+    Column("clients", wide=True),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Definitions):
+    """Options of `kwire errors`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_error)
+
 
 @click.command(name="errors", context_settings={"ignore_unknown_options": True})
-@click.argument("code", nargs=-1, shell_complete=complete_error)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "json", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_catalog
-@with_output
-def command(environment: Environment, catalog: Catalog, code: tuple[str, ...], fmt: str) -> None:
+@takes(Options)
+def command(environment: Environment, options: Options) -> None:
     """List Kafka's error codes.
 
     CODE is a number (35, -1) or part of a name (unsupported); without CODE all codes are listed. `kwire explain
     error CODE` explains a code.
     """
-    rows = found(catalog, code)
-    if fmt == "table":
-        width = max(len(row.name) for row in rows)
-        environment.write_lines(
-            [
-                (f"{row.code:>4}", "number"),
-                (f"  {row.name:<{width}}", "name"),
-                ("  retriable" if row.retriable else "", "meaning"),
-            ]
-            for row in rows
-        )
-        return
-    from kwire_cli.view.json import dumps
-
-    for row in rows:
-        environment.write(dumps(row._asdict() | catalog.error_meanings[row.name]._asdict(), indent=fmt == "json"))
+    codes = matching_codes(options.catalog, options.code)
+    rows = [(*code, *options.catalog.error_meanings[code.name]) for code in codes]
+    emit(environment, Answer("Kafka's error codes", [Table("errors", COLUMNS, rows)]), options)
 
 
-def found(catalog: Catalog, wanted: tuple[str, ...]) -> list[ErrorCode]:
-    """The rows of these numbers and parts of names, all without any; InputError where one of them has none."""
-    missing = [text for text in wanted if not any(_matches(row, text) for row in catalog.errors)]
+def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
+    """Return the error codes of these numbers and parts of names; all of them without any.
+
+    Raises InputError if one of the texts matches no error code.
+    """
+    missing = [text for text in texts if not any(_matches(row, text) for row in catalog.errors)]
     if missing:
         close = close_to(missing[0].replace("-", "_"), [row.name for row in catalog.errors])
         raise InputError(f"no error code is {' or '.join(missing)}{did_you_mean(close) or '; kwire errors lists all'}")
-    return [row for row in catalog.errors if not wanted or any(_matches(row, text) for text in wanted)]
+    return [row for row in catalog.errors if not texts or any(_matches(row, text) for text in texts)]
 
 
 def _matches(row: ErrorCode, text: str) -> bool:

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.explain_topics import TOPICS, with_explanation
-from kwire_cli.cli.options import (
-    PORT,
-    complete_file,
-    complete_message,
-    complete_version,
-    of_frames,
-    with_output,
-    with_overlaid_catalog,
-    with_tls_keylog,
-)
+from kwire_cli.cli.old_options import PORT, of_frames, with_output, with_overlaid_catalog, with_tls_keylog
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.formats import CHOICES
 

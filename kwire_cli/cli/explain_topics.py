@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.options import (
-    complete_anomaly,
-    complete_api,
-    complete_error,
-    complete_file,
-    with_catalog,
-    with_output,
-)
+from kwire_cli.cli.completion import complete_anomaly, complete_api, complete_error, complete_file
+from kwire_cli.cli.old_options import with_catalog, with_output
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.records.formats import CHOICES
 
@@ -339,10 +333,10 @@ def error(environment: Environment, catalog: Catalog, output: Output, code: tupl
 
     CODE is a number or part of a name; `kwire errors` lists all codes.
     """
-    from kwire_cli.cli.errors import found
+    from kwire_cli.cli.errors import matching_codes
     from kwire_cli.view.explain.topics import explain_error
 
-    for row in found(catalog, code):
+    for row in matching_codes(catalog, code):
         output.show(environment, catalog, explain_error(row, catalog.error_meanings[row.name]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import with_output, with_tls_keylog
+from kwire_cli.cli.old_options import with_output, with_tls_keylog
 from kwire_cli.errors import InputError
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK
 from kwire_cli.view.lines import counted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.inputs import frames_of
-from kwire_cli.cli.options import said
+from kwire_cli.cli.old_options import said
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.stores import exists

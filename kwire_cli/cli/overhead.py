@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_inputs import CapturePoints, name_of
+from kwire_cli.cli.completion import complete_dimensions, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
-from kwire_cli.cli.options import (
+from kwire_cli.cli.old_options import (
     CHOOSING,
     EXIT_CODE,
     MOST_ROWS,
     NO_CAPTURE,
     OF_CAPTURES,
     REPORT_FORMATS,
-    complete_dimensions,
-    complete_file,
-    complete_message,
-    complete_version,
     of_captures,
     of_frames,
     refuse,

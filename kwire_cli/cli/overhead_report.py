@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.environment import Progress
-from kwire_cli.cli.options import MOST_ROWS, limits_of, size_of
+from kwire_cli.cli.numbers import size_of
+from kwire_cli.cli.old_options import MOST_ROWS, limits_of
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import EncodeError, InputError
 

@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.analysis.verify import Checked, Fault, verify_path
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import refuse_format
+from kwire_cli.cli.old_options import refuse_format
 from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import nothing_in, partition_of

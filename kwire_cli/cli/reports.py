@@ -13,8 +13,9 @@ from click.core import ParameterSource
 from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import complete_release
+from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.options import MOST_ROWS, complete_api, complete_dimensions, complete_message, limits_of, naming_of
+from kwire_cli.cli.old_options import MOST_ROWS, limits_of, naming_of
 from kwire_cli.cli.overhead_report import tables_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import RELEASE

@@ -10,8 +10,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import PORT, complete_file, with_catalog, with_output
+from kwire_cli.cli.old_options import PORT, with_catalog, with_output
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_file, complete_table
 from kwire_cli.cli.environment import EVERY, Environment, Exit, Progress
-from kwire_cli.cli.options import (
+from kwire_cli.cli.numbers import size_of
+from kwire_cli.cli.old_options import (
     PORT,
     REPORT_FORMATS,
-    complete_file,
-    complete_table,
     limits_of,
     naming_of,
-    size_of,
     with_capture_points,
     with_csv,
     with_output,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.options import complete_message, complete_version, with_output, with_overlaid_catalog
+from kwire_cli.cli.completion import complete_message, complete_version
+from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
 from kwire_cli.errors import InputError, KwireError
 
 if TYPE_CHECKING:

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.completion import complete_file, complete_version
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import (
-    PORT,
-    complete_file,
-    complete_version,
-    of_frames,
-    refuse,
-    with_overlaid_catalog,
-    with_tls_keylog,
-)
+from kwire_cli.cli.old_options import PORT, of_frames, refuse, with_overlaid_catalog, with_tls_keylog
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.stores import exists, path_of

@@ -1,0 +1,162 @@
+"""Answers: what a question found out, as plain data. `view` renders an Answer; nothing here knows a format.
+
+Values are Python's own: numbers stay numbers, durations are seconds, shares are parts of 1, instants are ISO 8601
+texts in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Kind = Literal["text", "count", "bytes", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
+"""What a value is.
+
+A `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an `id` is a number or a name that
+is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a number that repeats another
+column: terminals and pages draw the bar, other formats leave the column out.
+"""
+Level = Literal["", "info", "warning", "error"]
+"""How much a person should care."""
+
+NUMBERS = frozenset({"count", "bytes", "share", "duration"})
+"""Kinds that line up to the right, and that sort as numbers."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def words(name: str) -> str:
+    """Return the words of a camelCase name: `overheadBytes` is `overhead bytes`."""
+    return _HUMP.sub(" ", name).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    `name` is its camelCase key in JSON, csv and Arrow; `title` is its heading, by default the words of the name.
+    `keep` says which columns go first on a narrow terminal: those of the largest number; columns of 0 always stay.
+    `level` marks a column whose values a person should notice. A `wide` column is left to programs and pages.
+    """
+
+    name: str
+    kind: Kind = "text"
+    title: str = ""
+    unit: str = ""
+    keep: int = 0
+    level: Level = ""
+    wide: bool = False
+    digits: int | None = None
+    """Digits behind the point of numbers for eyes. By default as many as the kind needs."""
+
+    @property
+    def heading(self) -> str:
+        """The heading of the column."""
+        return self.title or words(self.name)
+
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns; `rows` may be an iterator whose rows come one by one.
+
+    `total` is a last row that adds up the others. A terminal and a page show the first `shown` rows, and say how many
+    more there are; programs get all of them. `note` is said below the table.
+    """
+
+    name: str
+    columns: Sequence[Column]
+    rows: Iterable[Row]
+    title: str = ""
+    total: Row | None = None
+    shown: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A single value under a camelCase name."""
+
+    name: str
+    value: Any
+    kind: Kind = "text"
+    title: str = ""
+    level: Level = ""
+
+    @property
+    def heading(self) -> str:
+        """The words that stand before the value."""
+        return self.title or words(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Single values that belong together."""
+
+    facts: Sequence[Fact]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence about the answer."""
+
+    text: str
+    level: Level = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of an outline: how deep it is, its text, and what stands behind the text."""
+
+    depth: int
+    text: str
+    detail: str = ""
+    level: Level = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Lines below lines."""
+
+    name: str
+    items: Iterable[Item]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Numbers to draw; pages draw them, other formats have them in tables.
+
+    Series of `bars` and `histogram` are pairs of a name and a number; those of an `icicle` pairs of a path (a tuple of
+    names, the outermost first) and a size. `whole` is what all bars are parts of.
+    """
+
+    kind: Literal["bars", "histogram", "icicle"]
+    title: str
+    series: Iterable[tuple[Any, float]]
+    unit: str = "byte"
+    whole: float | None = None
+    note: str = ""
+
+
+Block = Table | Facts | Note | Outline | Chart
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question found out: a title, and blocks in the order in which a person reads them."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    @property
+    def tables(self) -> list[Table]:
+        """The tables, in order."""
+        return [block for block in self.blocks if isinstance(block, Table)]

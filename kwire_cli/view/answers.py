@@ -1,0 +1,163 @@
+"""Answers as JSON, JSON lines, csv and Arrow. `terminal` and `html/answers` draw them for people."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.answer import Fact, Facts, Note, Outline
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.view.json import dumps
+from kwire_cli.view.tables import csv_row, json_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from kwire_cli.answer import Answer, Column, Table
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Return the JSON form: the title, tables as lists of objects, facts by name, and notes.
+
+    Shape: {"title": text, "tables": {name: [row]}, "facts": {name: value}, "notes": [text]}.
+    """
+    document: dict[str, Any] = {
+        "title": answer.title,
+        "tables": {table.name: [*table_documents(table)] for table in answer.tables},
+        "facts": {fact.name: _json(fact.value) for fact in _facts(answer)},
+        "notes": [block.text for block in answer.blocks if isinstance(block, Note)],
+    }
+    for block in answer.blocks:
+        if isinstance(block, Outline):
+            document["tables"][block.name] = [
+                {"depth": item.depth, "text": item.text, "detail": item.detail} for item in block.items
+            ]
+    return document
+
+
+def table_documents(table: Table) -> Iterator[dict[str, Any]]:
+    """Yield a JSON object for each row of a table; the total is none of them."""
+    columns = _data_columns(table)
+    names = [column.name for _, column in columns]
+    for row in table.rows:
+        yield dict(zip(names, [_json(row[at]) for at, _ in columns], strict=True))
+
+
+def answer_json(answer: Answer) -> Iterator[str]:
+    """Yield one indented document."""
+    yield dumps(answer_document(answer), indent=True)
+
+
+def answer_jsonl(answer: Answer) -> Iterator[str]:
+    """Yield a line for each row, with the name of its table; then one for the facts, and one for each note."""
+    for block in answer.blocks:
+        if isinstance(block, Note):
+            yield dumps({"table": "notes", "text": block.text, "level": block.level or "info"}, indent=False)
+        elif isinstance(block, Outline):
+            for item in block.items:
+                line = {"table": block.name, "depth": item.depth, "text": item.text, "detail": item.detail}
+                yield dumps(line, indent=False)
+    for table in answer.tables:
+        for document in table_documents(table):
+            yield dumps({"table": table.name, **document}, indent=False)
+    if facts := {fact.name: _json(fact.value) for fact in _facts(answer)}:
+        yield dumps({"table": "facts", **facts}, indent=False)
+
+
+def answer_csv(answer: Answer, name: str | None = None, *, raw: bool = False) -> Iterator[str]:
+    """Yield the lines of one table, by default the first one, under a line of its columns."""
+    table = chosen_table(answer, name)
+    columns = _data_columns(table)
+    yield csv_row([column.name for _, column in columns], raw=raw)
+    for row in table.rows:
+        yield csv_row([_csv_cell(row[at], column) for at, column in columns], raw=raw)
+
+
+def answer_arrow(answer: Answer, name: str | None = None) -> pa.Table:
+    """Return one table, by default the first one, as an Arrow table."""
+    import pyarrow as pa  # noqa: PLC0415 - an optional library
+
+    table = chosen_table(answer, name)
+    columns = _data_columns(table)
+    rows = [*table.rows]
+    arrays = [
+        pa.array([_arrow_cell(row[at], column) for row in rows], _arrow_type(pa, column)) for at, column in columns
+    ]
+    return pa.table(arrays, names=[column.name for _, column in columns])
+
+
+def answer_parquet(answer: Answer, name: str | None = None) -> bytes:
+    """Return one table, by default the first one, as a Parquet file."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an optional library
+
+    out = io.BytesIO()
+    pq.write_table(answer_arrow(answer, name), out)
+    return out.getvalue()
+
+
+def chosen_table(answer: Answer, name: str | None) -> Table:
+    """Return the table of a name, by default the first one. Raises InputError if the answer has no such table."""
+    tables = {table.name: table for table in answer.tables}
+    if not tables:
+        raise InputError("this answer has no table")
+    if name is None:
+        return answer.tables[0]
+    if name not in tables:
+        raise InputError(f"--table {name}: the tables are {', '.join(tables)}{did_you_mean(close_to(name, tables))}")
+    return tables[name]
+
+
+def _facts(answer: Answer) -> Iterator[Fact]:
+    for block in answer.blocks:
+        if isinstance(block, Facts):
+            yield from block.facts
+
+
+def _data_columns(table: Table) -> list[tuple[int, Column]]:
+    return [(at, column) for at, column in enumerate(table.columns) if column.kind != "bar"]
+
+
+def _json(value: Any) -> Any:
+    """Return a value as JSON has it. Lists and maps are taken member by member."""
+    if isinstance(value, dict):
+        return {str(key): _json(member) for key, member in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_json(member) for member in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+    return json_value(value)
+
+
+def _csv_cell(value: Any, column: Column) -> Any:
+    """Return a cell of csv; a map is a list of `name count`."""
+    if column.kind == "map" and isinstance(value, dict):
+        return [f"{name} {count}" for name, count in value.items()]
+    return _json(value)
+
+
+def _arrow_type(pa: Any, column: Column) -> Any:
+    match column.kind:
+        case "count" | "bytes":
+            return pa.int64()
+        case "share" | "duration":
+            return pa.float64()
+        case "flag":
+            return pa.bool_()
+        case "list":
+            return pa.list_(pa.string())
+        case "map":
+            return pa.map_(pa.string(), pa.int64())
+        case _:
+            return pa.string()
+
+
+def _arrow_cell(value: Any, column: Column) -> Any:
+    if value is None:
+        return None
+    if column.kind == "map":
+        return [(str(name), count) for name, count in value.items()]
+    if column.kind == "list":
+        return [str(_json(member)) for member in value]
+    if column.kind in {"text", "id", "instant"}:
+        return value if isinstance(value, str) else dumps(_json(value), indent=False)
+    return value

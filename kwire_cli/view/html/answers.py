@@ -1,0 +1,101 @@
+"""Answers as pages: facts, tables that sort, charts, outlines and notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outline, Table
+from kwire_cli.view.html.outline import CLASSES
+from kwire_cli.view.html.page import bars, histogram, icicle, report
+from kwire_cli.view.lines import escaped
+from kwire_cli.view.terminal import cell_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.answer import Block as AnswerBlock, Row
+    from kwire_cli.view.html.page import Block
+
+_CLASS = {"": "", "info": CLASSES["meaning"], "warning": CLASSES["bytes"], "error": CLASSES["warning"]}
+
+
+def answer_page(answer: Answer) -> str:
+    """Return the page of an answer, whole and by itself."""
+    return report(answer.title, [entry for block in answer.blocks for entry in _blocks(block)])
+
+
+def _blocks(block: AnswerBlock) -> Iterator[Block]:
+    match block:
+        case Table():
+            yield from _table(block)
+        case Facts():
+            yield {
+                "type": "facts",
+                "title": escaped(block.title),
+                "facts": [
+                    [escaped(fact.heading), _number(fact.value, Column(fact.name, fact.kind))] for fact in block.facts
+                ],
+            }
+        case Note():
+            yield _lines("", [[escaped(block.text), _CLASS[block.level]]])
+        case Outline():
+            rows = [
+                [
+                    "  " * item.depth + escaped(item.text),
+                    _CLASS[item.level],
+                    f"  {escaped(item.detail)}",
+                    CLASSES["dim"],
+                ]
+                for item in block.items
+            ]
+            yield _lines(block.title, rows)
+        case Chart(kind="bars"):
+            pairs = [(escaped(str(name)), value) for name, value in block.series]
+            yield bars(block.title, pairs, whole=block.whole, note=block.note, unit=block.unit)
+        case Chart(kind="histogram"):
+            counts = [(escaped(str(name)), int(value)) for name, value in block.series]
+            yield histogram(block.title, block.unit, counts, note=block.note)
+        case Chart(kind="icicle"):
+            sizes = [([escaped(str(part)) for part in path], int(size)) for path, size in block.series]
+            yield icicle(block.title, f"all {block.unit}s", sizes)
+
+
+def _lines(title: str, rows: list[list[str]]) -> Block:
+    return {"type": "lines", "title": escaped(title), "lines": rows}
+
+
+def _table(table: Table) -> Iterator[Block]:
+    rows = [*table.rows]
+    hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
+    rows = rows[: len(rows) - hidden]
+    most = [_most(rows, at) for at in range(len(table.columns))]
+    yield {
+        "type": "table",
+        "title": escaped(table.title),
+        "columns": [escaped(column.heading) for column in table.columns],
+        "rows": [
+            [_cell(value, column, most[at]) for at, (value, column) in enumerate(zip(row, table.columns, strict=True))]
+            for row in (*rows, *([table.total] if table.total else []))
+        ],
+        "note": " ".join(
+            [*([f"… and {hidden} more"] if hidden else []), *([escaped(table.note)] if table.note else [])]
+        ),
+    }
+
+
+def _most(rows: list[Row], at: int) -> float:
+    return max((row[at] for row in rows if isinstance(row[at], int | float)), default=0)
+
+
+def _cell(value: Any, column: Column, most: float) -> Any:
+    """Return a cell: a number with its text, so that it sorts, a bar as its share of the longest one, or a text."""
+    if column.kind == "bar":
+        return {"bar": round((value or 0) / most, 4) if most else 0}
+    text = cell_text(value, column)
+    if column.kind in NUMBERS and isinstance(value, int | float):
+        return [value, text]
+    return text
+
+
+def _number(value: Any, column: Column) -> Any:
+    return value if column.kind in {"count", "bytes"} else cell_text(value, column)

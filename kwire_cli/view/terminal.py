@@ -1,0 +1,203 @@
+"""Answers for a terminal, laid out by rich: tables, facts, outlines and notes."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
+from kwire_cli.view.lines import STYLES, counted
+from kwire_cli.view.tables import bar, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from kwire_cli.answer import Answer, Block, Kind
+
+UNBOUNDED = 100_000
+"""The width of what goes to no terminal."""
+_GAP = 2
+_DIGITS = {"share": 1, "duration": 2}
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_STYLE: dict[Kind, str] = {
+    "count": STYLES["number"],
+    "bytes": STYLES["number"],
+    "share": STYLES["number"],
+    "duration": STYLES["number"],
+    "instant": STYLES["dim"],
+}
+_LEVEL = {"": "", "info": STYLES["meaning"], "warning": STYLES["bytes"], "error": STYLES["warning"]}
+
+
+def answer_text(answer: Answer, width: int | None = None, *, colour: bool = False) -> str:
+    """Return an answer as text without a last line feed.
+
+    `width` is that of the terminal: columns that are kept least go first until a table fits. Without a width, tables
+    are as wide as they need.
+    """
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width or UNBOUNDED,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=width is None,
+        legacy_windows=False,
+    )
+    first = True
+    for block in answer.blocks:
+        for part in _block(block, width):
+            if not first and isinstance(part, Padding):
+                console.print()
+            console.print(part)
+            first = False
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
+    """Yield the parts of a block; a part in Padding begins after an empty line."""
+    match block:
+        case Table():
+            yield from _table(block, width)
+        case Facts():
+            yield Padding(_facts(block), 0)
+        case Outline():
+            yield Padding(Text(block.title, STYLES["title"]) if block.title else _outline(block), 0)
+            if block.title:
+                yield _outline(block)
+        case Note():
+            yield Padding(Text(text_of(block.text), _LEVEL[block.level]), 0)
+        case Chart():
+            pass  # its numbers stand in a table
+
+
+def _facts(block: Facts) -> Grid:
+    grid = Grid.grid(padding=(0, _GAP, 0, 0))
+    grid.add_column(style=STYLES["dim"], no_wrap=True)
+    grid.add_column()
+    for fact in block.facts:
+        text = _plural(fact.value, fact.kind) or cell_text(
+            fact.value, Column(fact.name, fact.kind), _unit([fact.value])
+        )
+        grid.add_row(fact.heading, Text(text, _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
+    return grid
+
+
+def _plural(value: Any, kind: Kind) -> str:
+    return counted(value, "byte") if kind == "bytes" and isinstance(value, int) else ""
+
+
+def _outline(block: Outline) -> Text:
+    lines = []
+    for item in block.items:
+        line = Text("  " * item.depth)
+        line.append(text_of(item.text), _LEVEL[item.level])
+        if item.detail:
+            line.append(f"  {text_of(item.detail)}", STYLES["dim"])
+        lines.append(line)
+    return Text("\n").join(lines)
+
+
+def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
+    rows = [*table.rows]
+    hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
+    rows = rows[: len(rows) - hidden]
+    everything = [*rows, *([table.total] if table.total else [])]
+    columns = [
+        (at, column)
+        for at, column in enumerate(table.columns)
+        if not column.wide and any(row[at] not in (None, "", [], {}, ()) for row in everything)
+    ]
+    texts = {at: _texts([row[at] for row in everything], column) for at, column in columns}
+    columns = _fitting(columns, texts, width)
+    grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
+    for index, (at, column) in enumerate(columns):
+        last = index == len(columns) - 1
+        grid.add_column(
+            _heading(column, [row[at] for row in everything]),
+            justify="right" if column.kind in NUMBERS or _are_ints([row[at] for row in rows], column) else "left",
+            style=_LEVEL[column.level] or _STYLE.get(column.kind) or (STYLES["name"] if index == 0 else ""),
+            no_wrap=not last or width is None,
+            overflow="fold" if last else "ellipsis",
+        )
+    for number in range(len(everything)):
+        is_total = table.total is not None and number == len(everything) - 1
+        grid.add_row(*[Text(texts[at][number]) for at, _ in columns], style="bold" if is_total else None)
+    if table.title:
+        yield Padding(Text(table.title, STYLES["title"]), 0)
+        yield grid
+    else:
+        yield Padding(grid, 0)
+    if hidden:
+        yield Text(f"… and {hidden} more", STYLES["dim"])
+    if table.note:
+        yield Text(text_of(table.note), STYLES["dim"])
+
+
+def _fitting(
+    columns: list[tuple[int, Column]], texts: dict[int, list[str]], width: int | None
+) -> list[tuple[int, Column]]:
+    """Return the columns that fit: those with the largest `keep` go first, the last of them before the others."""
+
+    def needed() -> int:
+        return sum(max([len(column.heading) + 3, *map(len, texts[at])]) + _GAP for at, column in columns)
+
+    columns = [*columns]
+    while width is not None and needed() > width and any(column.keep for _, column in columns):
+        columns.remove(max(reversed(columns), key=lambda pair: pair[1].keep))
+    return columns
+
+
+def _are_ints(values: Sequence[Any], column: Column) -> bool:
+    return column.kind == "id" and all(isinstance(value, int | None) for value in values)
+
+
+def _heading(column: Column, values: Sequence[Any]) -> str:
+    """Return the heading of a column, with the unit that all of its durations are in."""
+    unit = column.unit or (_unit(values)[1] if column.kind == "duration" else "")
+    return f"{column.heading} {unit}" if unit and column.kind == "duration" else column.heading
+
+
+def _unit(values: Sequence[Any]) -> tuple[float, str]:
+    """Return the largest unit of time in which the largest of some durations is at least 1."""
+    most = max((abs(value) for value in values if isinstance(value, int | float)), default=0)
+    return next(((size, name) for size, name in _UNITS if most >= size), _UNITS[1] if most == 0 else _UNITS[-1])
+
+
+def _texts(values: Sequence[Any], column: Column) -> list[str]:
+    if column.kind == "bar":
+        most = max((value for value in values if value), default=0)
+        return [bar(value or 0, most) for value in values]
+    unit = _unit(values)
+    return [cell_text(value, column, unit, in_heading=True) for value in values]
+
+
+def cell_text(value: Any, column: Column, unit: tuple[float, str] = _UNITS[1], *, in_heading: bool = False) -> str:
+    """Return a value for eyes. A duration is in a unit of time, which its text says unless the heading does."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return text_of(value[:19].replace("T", " ") if column.kind == "instant" else value)
+    digits = _DIGITS.get(column.kind, 3) if column.digits is None else column.digits
+    match column.kind:
+        case "share":
+            return f"{100 * value:.{digits}f} %"
+        case "duration":
+            return f"{value / unit[0]:.{digits}f}{'' if in_heading else f' {unit[1]}'}"
+        case "flag":
+            return "yes" if value else ""
+        case "map":
+            return ", ".join(f"{count} {text_of(name)}" for name, count in value.items())
+        case "list":
+            return ", ".join(text_of(member) for member in value)
+    return f"{value:.{digits}f}" if isinstance(value, float) else text_of(value)

@@ -1,0 +1,78 @@
+"""Options as frozen dataclasses that click fills."""
+
+from dataclasses import FrozenInstanceError, dataclass
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.options import Captures, Frames, Report, argument, flag, given, option, refuse, takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Frames, Captures):
+    source: tuple[str, ...] = argument(nargs=-1)
+    top: int | None = option("--top", "-t", type=click.IntRange(min=1))
+    deep: bool = flag("--deep")
+
+
+def run(*arguments):
+    """What the function of a command gets."""
+    got = []
+
+    @click.command()
+    @takes(Options)
+    def command(_, options):
+        got.append(options)
+
+    result = CliRunner().invoke(command, arguments, obj=Environment())
+    assert result.exception is None, result.output
+    return got[0]
+
+
+def test_a_command_gets_its_options_typed_and_frozen():
+    options = run("a", "b", "--top", "3", "--response", "--unframed", "--tls-keylog", __file__)
+    assert options.source == ("a", "b")
+    assert options.top == 3
+    assert options.kind == "response"
+    assert options.framed is False
+    assert options.tls_keylog == (__file__,)
+    with pytest.raises(FrozenInstanceError):
+        options.top = 4
+
+
+def test_defaults_of_the_class_are_those_of_the_command_line():
+    assert run() == Options()
+
+
+def test_what_was_typed_is_named_as_it_was_typed():
+    options = run("--response", "--unframed", "--top", "3", "--merge-points")
+    assert given(options, "kind", "framed", "top", "merge_points", "deep", "port") == [
+        "--response",
+        "--unframed",
+        "--top",
+        "--merge-points",
+    ]
+    with pytest.raises(click.UsageError, match="--response is for frames"):
+        refuse(options, ("port", "kind"), "is for frames")
+
+
+def test_own_options_come_first_in_help_and_groups_in_their_order():
+    @click.command()
+    @takes(Options)
+    def command(environment, options):
+        pass
+
+    text = CliRunner().invoke(command, ["--help"]).output
+    places = [text.index(name) for name in ("--top", "--deep", "--format", "--api", "--request", "--port", "--color")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [((), "jsonl"), (("-o", "x.csv"), "csv"), (("-o", "x"), "table"), (("-o", "x.csv", "-f", "json"), "json")],
+)
+def test_the_format_is_that_of_the_file_unless_said(arguments, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments).format_for(Environment()) == expected

@@ -1,0 +1,140 @@
+"""One Answer with every block and every kind of value, through every renderer."""
+
+import csv
+import io
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table
+from kwire_cli.errors import InputError
+from kwire_cli.view.answers import answer_csv, answer_document, answer_jsonl, answer_parquet
+from kwire_cli.view.html.answers import answer_page
+from kwire_cli.view.terminal import answer_text
+
+COLUMNS = (
+    Column("api"),
+    Column("requests", "count"),
+    Column("share", "share", keep=1),
+    Column("p99", "duration", keep=2),
+    Column("first", "instant", keep=3),
+    Column("isSlow", "flag", keep=4),
+    Column("topics", "list", keep=5),
+    Column("errors", "map", level="error", keep=6),
+    Column("longNote", wide=True),
+    Column("drawn", "bar", keep=7),
+)
+ROWS = (
+    ("Fetch", 1200, 0.75, 0.0125, "2026-11-21T10:00:00.123Z", True, ["a", "b"], {"NOT_LEADER": 2}, "x" * 90, 1200),
+    ("Produce", 400, 0.25, 0.0004, None, False, [], {}, "=1+1", 400),
+)
+
+
+def answer(**table):
+    return Answer(
+        "apis",
+        [
+            Facts([Fact("fileBytes", 4711, "bytes"), Fact("took", 1.5, "duration"), Fact("who", "\x1b[31mred")]),
+            Table("apis", COLUMNS, ROWS, title="by api", note="two of them", **table),
+            Outline("tree", [Item(0, "topics", "2"), Item(1, "a", level="warning")]),
+            Note("a packet is missing", "warning"),
+            Chart("bars", "bytes", [("Fetch", 3), ("<b>", 1)]),
+            Chart("histogram", "sizes", [("1", 3)], unit="batches"),
+            Chart("icicle", "where", [(("Fetch", "topics"), 3)]),
+        ],
+    )
+
+
+def test_json_has_numbers_as_numbers_and_no_bars():
+    document = answer_document(answer())
+    assert document["facts"] == {"fileBytes": 4711, "took": 1.5, "who": "\x1b[31mred"}
+    assert document["notes"] == ["a packet is missing"]
+    first = document["tables"]["apis"][0]
+    assert first["p99"] == 0.0125
+    assert first["errors"] == {"NOT_LEADER": 2}
+    assert "drawn" not in first
+    assert document["tables"]["tree"][1] == {"depth": 1, "text": "a", "detail": ""}
+
+
+def test_every_line_of_jsonl_names_its_table():
+    lines = [json.loads(line) for line in answer_jsonl(answer())]
+    assert [line["table"] for line in lines].count("apis") == 2
+    assert {line["table"] for line in lines} == {"apis", "tree", "notes", "facts"}
+
+
+def test_csv_is_one_table_in_which_nothing_runs():
+    rows = [*csv.DictReader(io.StringIO("\r\n".join(answer_csv(answer()))))]
+    assert rows[0]["errors"] == "NOT_LEADER 2"
+    assert rows[0]["topics"] == "a;b"
+    assert rows[1]["longNote"] == "'=1+1"
+    raw = [*csv.DictReader(io.StringIO("\r\n".join(answer_csv(answer(), "apis", raw=True))))]
+    assert raw[1]["longNote"] == "=1+1"
+
+
+def test_a_table_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(InputError, match="--table api: the tables are apis"):
+        list(answer_csv(answer(), "api"))
+
+
+def test_parquet_has_types():
+    table = pq.read_table(io.BytesIO(answer_parquet(answer())))
+    assert table.to_pylist()[0]["errors"] == [("NOT_LEADER", 2)]
+    assert str(table.schema.field("requests").type) == "int64"
+    assert table.to_pylist()[1]["p99"] == 0.0004
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 120, 200])
+def test_no_line_is_wider_than_the_terminal(width):
+    text = answer_text(answer(), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "Fetch" in text
+    assert "1200" in text
+
+
+def test_columns_that_are_kept_least_go_first():
+    wide, narrow = answer_text(answer(), 160), answer_text(answer(), 40)
+    assert "NOT_LEADER" in wide
+    assert "NOT_LEADER" not in narrow
+    assert "75.0 %" in narrow
+
+
+def test_a_terminal_gets_units_in_the_heading_and_no_control_characters():
+    text = answer_text(answer())
+    assert "p99 ms" in text
+    assert "12.50" in text
+    assert "2026-11-21 10:00:00" in text
+    assert "\x1b" not in text
+    assert "xxxx" not in text
+    assert "1.50 s" in text
+
+
+def test_rows_beyond_those_to_be_shown_are_counted_for_people_and_there_for_programs():
+    hiding = answer(shown=1)
+    assert "… and 1 more" in answer_text(hiding)
+    assert "Produce" not in answer_text(hiding)
+    assert len(answer_document(hiding)["tables"]["apis"]) == 2
+
+
+def test_empty_columns_go_and_totals_stay():
+    table = Table(
+        "t", (Column("name"), Column("empty"), Column("n", "count")), [("a", None, 1)], total=("total", None, 1)
+    )
+    text = answer_text(Answer("t", [table]))
+    assert "empty" not in text
+    assert text.splitlines()[-1].split() == ["total", "1"]
+
+
+def test_a_page_holds_every_block_and_no_markup_of_the_data():
+    page = answer_page(answer())
+    for said in (
+        '"type":"facts"',
+        '"type":"table"',
+        '"type":"bars"',
+        '"type":"histogram"',
+        '"type":"icicle"',
+        '"type":"lines"',
+    ):
+        assert said in page
+    assert "<b>" not in page.split("<script type=")[1]
+    assert '{"bar":1.0}' in page
