@@ -55,7 +55,7 @@ test: lint
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 check: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .

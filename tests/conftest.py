@@ -48,6 +48,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if not SLOW.isdisjoint(item.keywords) or "spark" in item.fixturenames:
             item.add_marker("slow")
+        if "spark" in item.keywords or "spark" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("spark"))  # in one process, which alone starts Java
     if (ROOT.parent / "shared" / "golden").is_dir():
         return
     absent = pytest.mark.skip(reason="no reference data beside the checkout")

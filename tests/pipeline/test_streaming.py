@@ -24,6 +24,7 @@ pytest.importorskip("duckdb")
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 
 import kwire_cli as kwire
 
@@ -33,6 +34,11 @@ SAMPLES = ROOT / "samples" / "captures"
 SETTINGS = ("--conf", "spark.sql.shuffle.partitions=2")
 LONGEST = 300
 """Seconds after which a test gives up."""
+LATE = "Python worker failed to connect back"
+"""Spark says so if the process that reads a stream's source takes more than ten seconds to start, as it may on a busy
+machine. Spark has no setting for these seconds, so a stream that is late is started again.
+"""
+STARTS = 5
 
 
 def shown(frame):
@@ -147,6 +153,17 @@ def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
     assert re.search(r"^kwire: [\d,]+ rows, [\d.]+ s$", said, re.MULTILINE)
 
 
+def ended(query):
+    """Whether a query came to its end, and was not late."""
+    try:
+        assert query.awaitTermination(LONGEST)
+    except StreamingQueryException as error:
+        if LATE not in str(error):
+            raise
+        return False
+    return True
+
+
 @pytest.fixture
 def run(spark, tmp_path):
     """Reads a stream up to what is there now; a name is a checkpoint."""
@@ -154,8 +171,8 @@ def run(spark, tmp_path):
 
     def to_its_end(frame, name):
         writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / f"{name}.checkpoint"))
-        query = writer.trigger(availableNow=True).start(str(tmp_path / name))
-        assert query.awaitTermination(LONGEST)
+        writer = writer.trigger(availableNow=True)
+        assert any(ended(writer.start(str(tmp_path / name))) for _ in range(STARTS))
         return spark.read.schema(frame.schema).parquet(str(tmp_path / name))
 
     yield to_its_end
@@ -267,9 +284,8 @@ def test_options_that_do_not_go_together(options, said):
 
 @pytest.mark.usefixtures("spark")  # whose session is the command's
 def test_a_stream_that_fails_is_said(tmp_path):
-    done = command(
-        "scan", tmp_path / "no" / "such", "--table", "packets", "--out", tmp_path / "out", "--follow", "--every", "0.2"
-    )
+    asked = ("scan", tmp_path / "no" / "such", "--table", "packets", "--out", tmp_path / "out", "--follow")
+    done = next(done for _ in range(STARTS) if LATE not in (done := command(*asked, "--every", "0.2")).err)
     assert done.code == 2
     assert "there is no such file or folder" in done.err
 

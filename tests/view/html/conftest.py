@@ -9,9 +9,11 @@ from command_line import kwire
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
-    """The browser; tests are skipped without one."""
+    """The browser; tests are skipped without one. Playwright runs an event loop in this thread while it is open, so it
+    is closed before tests elsewhere run theirs.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     if BROWSER is None:
         pytest.skip("there is no chromium")
