@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-Kind = Literal["text", "count", "bytes", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
+Kind = Literal["text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
 """What a value is.
 
-A `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an `id` is a number or a name that
-is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a number that repeats another
-column: terminals and pages draw the bar, other formats leave the column out.
+A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an
+`id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a
+number that repeats another column: terminals and pages draw the bar, other formats leave the column out.
 """
 Level = Literal["", "info", "warning", "error"]
 """How much a person should care."""
 
-NUMBERS = frozenset({"count", "bytes", "share", "duration"})
+NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
 """Kinds that line up to the right, and that sort as numbers."""
+MOST_ROWS = 25
+"""Rows of a table that a person is shown, unless --top says otherwise."""
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -52,6 +54,8 @@ class Column:
     wide: bool = False
     digits: int | None = None
     """Digits behind the point of numbers for eyes. By default as many as the kind needs."""
+    absent: str = ""
+    """What a person sees in place of None."""
 
     @property
     def heading(self) -> str:

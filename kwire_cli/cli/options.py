@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet")
-MOST_ROWS = 25
-"""Rows of a table that a person is shown, unless --top says otherwise."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)

@@ -139,7 +139,7 @@ def _arrow_type(pa: Any, column: Column) -> Any:
     match column.kind:
         case "count" | "bytes":
             return pa.int64()
-        case "share" | "duration":
+        case "number" | "share" | "duration":
             return pa.float64()
         case "flag":
             return pa.bool_()

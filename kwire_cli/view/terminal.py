@@ -29,6 +29,7 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _STYLE: dict[Kind, str] = {
     "count": STYLES["number"],
     "bytes": STYLES["number"],
+    "number": STYLES["number"],
     "share": STYLES["number"],
     "duration": STYLES["number"],
     "instant": STYLES["dim"],
@@ -185,7 +186,7 @@ def _texts(values: Sequence[Any], column: Column) -> list[str]:
 def cell_text(value: Any, column: Column, unit: tuple[float, str] = _UNITS[1], *, in_heading: bool = False) -> str:
     """Return a value for eyes. A duration is in a unit of time, which its text says unless the heading does."""
     if value is None:
-        return ""
+        return column.absent
     if isinstance(value, str):
         return text_of(value[:19].replace("T", " ") if column.kind == "instant" else value)
     digits = _DIGITS.get(column.kind, 3) if column.digits is None else column.digits

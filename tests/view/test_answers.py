@@ -24,10 +24,23 @@ COLUMNS = (
     Column("errors", "map", level="error", keep=6),
     Column("longNote", wide=True),
     Column("drawn", "bar", keep=7),
+    Column("ratio", "number", absent="(none)", digits=1, keep=7),
 )
 ROWS = (
-    ("Fetch", 1200, 0.75, 0.0125, "2026-11-21T10:00:00.123Z", True, ["a", "b"], {"NOT_LEADER": 2}, "x" * 90, 1200),
-    ("Produce", 400, 0.25, 0.0004, None, False, [], {}, "=1+1", 400),
+    (
+        "Fetch",
+        1200,
+        0.75,
+        0.0125,
+        "2026-11-21T10:00:00.123Z",
+        True,
+        ["a", "b"],
+        {"NOT_LEADER": 2},
+        "x" * 90,
+        1200,
+        2.55,
+    ),
+    ("Produce", 400, 0.25, 0.0004, None, False, [], {}, "=1+1", 400, None),
 )
 
 
@@ -107,6 +120,8 @@ def test_a_terminal_gets_units_in_the_heading_and_no_control_characters():
     assert "\x1b" not in text
     assert "xxxx" not in text
     assert "1.50 s" in text
+    assert "(none)" in text
+    assert "2.5" in text
 
 
 def test_rows_beyond_those_to_be_shown_are_counted_for_people_and_there_for_programs():
