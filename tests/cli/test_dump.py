@@ -10,7 +10,8 @@ import sys
 
 import pytest
 from command_line import ROOT, Done, kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, record, segments
 
 import kwire_cli as api
@@ -148,7 +149,7 @@ def test_every_option_is_in_the_documentation():
 
 
 @pytest.mark.fuzz
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.sampled_from(sorted(segments())),
     st.sampled_from(["tree", "table", "json", "jsonl", "csv", "hex"]),

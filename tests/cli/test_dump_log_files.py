@@ -8,7 +8,8 @@ import shutil
 
 import pytest
 from command_line import ROOT, kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, record
 
 from kwire_cli.analysis.verify import verify_path
@@ -115,7 +116,7 @@ def test_unreadable(tmp_path):
 
 
 @pytest.mark.fuzz
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(FILES), st.data())
 def test_damage_is_shown_and_never_an_error(file, data):
     raw = bytearray(file.path.read_bytes()[:400])

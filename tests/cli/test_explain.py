@@ -6,7 +6,8 @@ import re
 
 import pytest
 from command_line import ROOT, kwire as run
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 
@@ -165,7 +166,7 @@ def test_no_secret_in_what_is_fetched_of_the_metadata_log_is_told(words):
     assert_hidden(done.out, scram_keys())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.binary(max_size=120))
 def test_hostile_bytes_end_well(data):
     for words in (("--request",), ("-m", "MetadataResponse", "-n", "12"), ("--record-format", "v2"), ()):
@@ -173,7 +174,7 @@ def test_hostile_bytes_end_well(data):
         assert done.code in {0, 2}
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_damaged_segments_end_well(data):
     path = data.draw(st.sampled_from(sorted((ROOT / "samples" / "segments").glob("*/*"))))

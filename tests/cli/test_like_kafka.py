@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, message, record, segments, wrapper
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
@@ -248,7 +249,7 @@ def test_damaged_snapshots(tmp_path):
 
 
 @pytest.mark.fuzz
-@settings(max_examples=200)
+@examples(200)
 @given(st.sampled_from(sorted(segments())), st.data())
 def test_damage_is_shown_and_never_an_error(name, data):
     raw = bytearray(segments()[name][:3000])
@@ -261,7 +262,7 @@ def test_damage_is_shown_and_never_an_error(name, data):
 
 
 @pytest.mark.fuzz
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(["index", "timeindex", "txnindex", "snapshot"]), st.data())
 def test_damaged_indexes(tmp_path_factory, kind, data):
     folder = tmp_path_factory.mktemp("damaged")

@@ -6,7 +6,8 @@ import json
 
 import pytest
 from command_line import kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import batch, record
 from wire import Wire
 
@@ -31,7 +32,7 @@ def lines(kinds, kind):
     return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {', '.join(numbers)} hold"
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.lists(st.sampled_from(["batch", "frame"]), min_size=2, max_size=5))
 def test_each_piece_is_shown_as_what_it_is(kinds):
     done = kwire("decode", "--format", "jsonl", "-", stdin=text(kinds))

@@ -7,7 +7,8 @@ import re
 
 import pytest
 from command_line import kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import batch, record
 
 VALUE = st.none() | st.sampled_from([b"", b"a", b"b", b"=1", "ß".encode()])
@@ -24,7 +25,7 @@ def text(data):
     return None if data is None else data.decode()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(HEADERS)
 def test_repeated_keys_stay(headers):
     heading, row = csv.reader(io.StringIO(shown("csv", headers), newline=""))

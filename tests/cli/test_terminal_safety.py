@@ -9,7 +9,8 @@ import re
 import pytest
 import record_sets as records
 from command_line import Terminal, kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from log_lines import line as log_line
 from named_traffic import hostile_capture, hostile_frames
 from pages import page
@@ -226,7 +227,7 @@ def test_no_error_acts_on_a_terminal(words, folder):
 HIDDEN = [*filter(is_hidden, map(chr, [*range(0x3000), 0xFEFF, *range(0xE0000, 0xE0080)]))]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(st.sampled_from([*HIDDEN, "a", '"', "\\", "é"]), min_size=1, max_size=30))
 def test_no_name_at_all_acts_on_a_terminal(name):
     frames = hostile_frames(name)

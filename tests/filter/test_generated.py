@@ -5,8 +5,9 @@ of its own says.
 import re
 
 import pytest
+from examples import examples
 from filter.rows import APIS, FETCH, Row, compiled, outcome
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 
 from kwire_cli.filter import COLUMNS, Filter
 
@@ -28,7 +29,7 @@ TEXTS = (
 @example("a ~ '(?<\ud800'")
 @example("a == 1 \ud800")
 @example("time > 0000-00-00")
-@settings(max_examples=1500)
+@examples(1500)
 def test_any_text_is_a_filter_or_an_error(text):
     found = outcome(text)
     if isinstance(found, Filter):
@@ -177,7 +178,7 @@ BODIES = st.fixed_dictionaries({"n": NUMBERS | st.none(), "s": st.lists(STRUCTS,
 
 @pytest.mark.slow
 @given(TREES, COLUMN_VALUES, BODIES, st.data())
-@settings(max_examples=1500)
+@examples(1500)
 def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     text = written(tree, data.draw)
     names = {"client": "clientId", "topic": "topics"}

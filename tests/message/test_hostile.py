@@ -8,8 +8,9 @@ from contextlib import suppress
 
 import pytest
 from definitions import definition, field
+from examples import examples
 from golden_rows import sample
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
@@ -103,7 +104,7 @@ def test_many_changes_of_two_bytes_are_survived(row):
         survive(spec, row.version, bytes(data))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.sampled_from(LAYOUTS), st.binary(max_size=80) | st.lists(st.sampled_from(BYTES), max_size=60).map(bytes))
 def test_any_bytes_under_any_message_are_survived(layout, data):
     name, version = layout
@@ -115,7 +116,7 @@ def test_any_bytes_under_any_message_are_survived(layout, data):
         assert caught.value.partial.raw.node == decoded.raw.node
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.binary(max_size=40), st.integers(-(2**15), 2**15 - 1))
 def test_any_version_is_decoded_by_the_nearest(data, version):
     decoded = survive(CATALOG.message("MetadataResponse"), version, data)
@@ -159,7 +160,7 @@ def with_struct_names(fields, names):
     return [named(keys) if "fields" in keys else keys for keys in fields]
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.data(), definitions(), st.sampled_from([0, 1]))
 def test_any_bytes_and_values_under_any_definition(data, fields, version):
     spec = definition(*with_struct_names(fields, iter(range(1000))))
@@ -177,7 +178,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.data())
 def test_any_json_encodes_or_is_refused(data):
     name, version = data.draw(st.sampled_from(LAYOUTS))
@@ -241,7 +242,7 @@ FITTING = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(
     st.dictionaries(
         st.sampled_from(KEYS), FITTING | JSON | st.dictionaries(st.sampled_from(KEYS), FITTING, max_size=3), max_size=8
@@ -263,7 +264,7 @@ def test_json_that_nests_deep_is_refused(deep):
             kwire.encode(document, message="SaslHandshakeRequest", version=1)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.binary(max_size=40) | st.lists(st.sampled_from(BYTES), max_size=40).map(bytes))
 def test_any_bytes_are_frames_of_some_kind(data):
     found = read_all(CATALOG, data, Hints())
@@ -275,7 +276,7 @@ def test_any_bytes_are_frames_of_some_kind(data):
         assert all(anomaly.detail for anomaly in frame.anomalies)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.sampled_from([api.key for api in CATALOG.apis]),
     st.integers(-3, 25),
@@ -289,14 +290,14 @@ def test_any_bytes_after_a_header_are_survived(key, version, rest, kind):
         json.dumps(frame.to_json(), allow_nan=False)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.binary(max_size=60))
 def test_a_guess_raises_nothing(data):
     found = response_candidates(CATALOG, data, 0, len(data))
     assert [candidate.bits for candidate in found] == sorted(candidate.bits for candidate in found)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(JSON, st.sampled_from(["fields", "validVersions", "flexibleVersions", "type", "name", "commonStructs"]))
 def test_a_definition_that_loads_can_be_declared(value, key):
     document = {

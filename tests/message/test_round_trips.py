@@ -3,8 +3,9 @@ import random
 
 import pytest
 from definitions import definition
+from examples import examples
 from golden_rows import sample, shared
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
@@ -81,7 +82,7 @@ def check(spec, version, value):
     assert sum(row.prefix_bytes + row.value_bytes for row in ledger(decoded)) == len(data)
 
 
-@settings(max_examples=250)
+@examples(250)
 @given(st.data())
 def test_any_valid_value_of_any_message_encodes_and_decodes_to_itself(data):
     name, version = data.draw(st.sampled_from(LAYOUTS))
@@ -89,13 +90,13 @@ def test_any_valid_value_of_any_message_encodes_and_decodes_to_itself(data):
     check(spec, version, data.draw(values(declare(spec, version))))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.data(), st.sampled_from([0, 1]))
 def test_any_valid_value_of_every_type_of_field_encodes_and_decodes_to_itself(data, version):
     check(EVERYTHING, version, data.draw(values(declare(EVERYTHING, version))))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.binary(max_size=300), st.sampled_from([0, 1]))
 def test_any_bytes_under_every_type_of_field_come_back(data, version):
     check_lossless(EVERYTHING, version, data)
@@ -126,7 +127,7 @@ def check_lossless(spec, version, data):
     assert encode_spec(spec, document, version) == data
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.sampled_from(LAYOUTS), st.binary(max_size=60))
 def test_any_bytes_under_any_message_come_back_from_the_lossless_form(layout, data):
     check_lossless(CATALOG.message(layout[0]), layout[1], data)
@@ -174,8 +175,8 @@ def test_odd_bodies_come_back_from_the_lossless_form(message, version, data):
 @pytest.mark.parametrize("row", sample(), ids=str)
 def test_golden_bodies_are_encoded_as_kafka_did(row):
     decoded = decode(row.catalog, row.body, row.message, row.version)
-    document = json.loads(json.dumps(decoded.value))
-    assert encode(row.catalog, document, row.message, row.version) == row.body
+    for document in (decoded.value, decoded.to_json(records="base64"), decoded.to_json(lossless=True)):
+        assert encode(row.catalog, json.loads(json.dumps(document)), row.message, row.version) == row.body
     assert decoded.to_json(lossless=True) == decoded.value
 
 

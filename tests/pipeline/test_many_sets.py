@@ -4,7 +4,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 pytest.importorskip("numba")
 import numpy as np
@@ -46,7 +47,7 @@ def test_segments_as_sets():
     assert together([]) == together([b""]) == {}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_damaged_sets(data):
     sets = []

@@ -3,7 +3,8 @@
 import contextlib
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, message, record, segments
 
 import kwire_cli as kwire
@@ -122,7 +123,7 @@ GOOD = {name: [item for item in items(data) if isinstance(item, Batch)] for name
 
 
 @pytest.mark.fuzz
-@settings(max_examples=300)
+@examples(300)
 @given(st.sampled_from(sorted(GOOD)), st.data())
 def test_batches_around_a_fault_are_found_again(name, data):
     whole = segments()[name]

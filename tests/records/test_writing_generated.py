@@ -7,7 +7,8 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import example, given, settings, strategies as st
+from examples import examples
+from hypothesis import example, given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli import EncodeError
@@ -133,7 +134,7 @@ def test_message_sets(items):
     check(items, "auto")
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(message_sets("kip82-draft"), min_size=1, max_size=3))
 def test_the_draft_of_kip_82(items):
     check(items, "kip82-draft")
@@ -167,7 +168,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@examples(400)
 @given(
     st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=6), max_size=2),
     st.sampled_from(["auto", *LAYOUTS]),
@@ -179,7 +180,7 @@ def test_no_json_gets_another_exception(items, form, internal):
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@examples(400)
 @given(st.data())
 def test_a_batch_with_something_else_in_a_place(data):
     form = data.draw(st.sampled_from(["auto", *LAYOUTS]))

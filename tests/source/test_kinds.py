@@ -12,7 +12,8 @@ import golden_rows
 import pytest
 import secret_table
 from command_line import ROOT, kwire
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, message, record
 
 import kwire_cli
@@ -100,7 +101,7 @@ MESSAGES = st.builds(message, st.just("v1"), st.integers(0, 2**31), st.binary(ma
 
 
 @given(st.one_of(BATCHES, MESSAGES))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
     for cut in cut_at_each_byte(data):
         assert recognise(cut).kind is Kind.BATCHES
@@ -109,7 +110,7 @@ def test_a_batch_is_one_whole_cut_and_with_a_wrong_checksum(data):
 
 
 @given(st.one_of(BATCHES, MESSAGES), st.integers(2**48, 2**63 - 1) | st.integers(-(2**63), -1))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_what_has_an_offset_or_a_size_that_no_batch_has_is_none_if_its_checksum_is_wrong_or_missing(data, offset):
     for cut in cut_at_each_byte(data[:-1]):
         assert not why_batches(offset.to_bytes(8, signed=True) + cut[8:])

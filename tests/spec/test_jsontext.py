@@ -1,7 +1,8 @@
 import json
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.jsontext import MAX_DEPTH, Place, parse
@@ -28,20 +29,20 @@ def refusal(text, **how):
 JSON_LIKE = st.text(st.sampled_from('{}[]",:/*\\\n -0.1eEtrufalsn\ud800'), max_size=30)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(JSON, st.booleans())
 def test_reads_what_the_standard_library_writes(value, ascii_only):
     assert parse(json.dumps(value, ensure_ascii=ascii_only, indent=1)).value == value
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.text() | JSON_LIKE, st.booleans(), st.booleans())
 def test_any_text_is_read_or_refused_with_its_place(text, comments, trailing):
     error = refusal(text, comments=comments, trailing=trailing)
     assert not error or (error.line >= 1 and error.column >= 1)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(JSON_LIKE)
 def test_accepts_nothing_that_the_standard_library_refuses(text):
     try:

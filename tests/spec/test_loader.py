@@ -2,7 +2,8 @@ import json
 
 import pytest
 from bad_definitions import field, message, tagged, with_field
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 from kwire_cli.errors import InputError, KwireError, SpecError
 from kwire_cli.spec.model import NONE, Encoding, Versions, default_value
@@ -44,7 +45,7 @@ def field_of(text):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(ANY | DEFINITIONS)
 def test_any_json_as_a_definition_gives_a_result_or_a_spec_error(value):
     text = json.dumps(value)
@@ -60,7 +61,7 @@ def test_any_json_as_a_definition_gives_a_result_or_a_spec_error(value):
             default_value(item)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.text())
 def test_any_text_gives_a_result_or_an_error_of_ours(text):
     check(text)

@@ -6,8 +6,9 @@ from itertools import product
 from threading import Thread
 
 import pytest
+from examples import examples
 from golden_rows import sample
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.errors import EncodeError, InputError, SpecError
@@ -308,7 +309,7 @@ _FIELDS = st.dictionaries(
 @given(
     _FIELDS, st.dictionaries(st.sampled_from(["validVersions", "flexibleVersions", "about", "y"]), _VALUES, max_size=1)
 )
-@settings(max_examples=300)
+@examples(300)
 def test_any_overlay_is_laid_or_refused(fields, keys):
     """What is laid is a layout in every version."""
     try:

@@ -6,8 +6,9 @@ from itertools import groupby
 
 import pytest
 from applied_differences import applied, tokens
+from examples import examples
 from golden_rows import sample, shared
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
@@ -125,7 +126,7 @@ def test_what_is_listed_makes_the_values_of_b(message, version):
     spec = CATALOG.message(message)
     strategy = values(declare(spec, version))
 
-    @settings(max_examples=60)
+    @examples(60)
     @given(strategy, strategy, st.randoms(use_true_random=False))
     def check(one, two, dice):
         if dice.random() < 0.5:  # two that have much in common
@@ -153,7 +154,7 @@ def mixed(one, two, dice):
     return one if dice.random() < 0.7 else two
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(sample()), st.randoms(use_true_random=False))
 def test_damaged_bytes_are_compared_too(row, dice):
     data = bytearray(row.body)

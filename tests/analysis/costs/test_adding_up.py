@@ -5,8 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from examples import examples
 from golden_rows import ROOT, SHARED, sample, shared
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.batching import Accumulators, Setting
@@ -161,7 +162,7 @@ def test_all_real_segments():
 
 
 @pytest.mark.fuzz
-@settings(max_examples=100)
+@examples(100)
 @given(
     st.sampled_from(segments(ROOT / "samples")),
     st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]),
@@ -177,7 +178,7 @@ def test_damaged_record_sets(path, form, data):
 
 
 @pytest.mark.fuzz
-@settings(max_examples=100)
+@examples(100)
 @given(st.sampled_from(sample()), st.data())
 def test_damaged_bodies(row, data):
     damaged = bytearray(row.body)
@@ -190,7 +191,7 @@ def test_damaged_bodies(row, data):
 
 
 @pytest.mark.fuzz
-@settings(max_examples=60)
+@examples(60)
 @given(st.sampled_from(captures(ROOT / "samples")), st.sampled_from(GROUPINGS), st.data())
 def test_damaged_captures(path, dimensions, data):
     damaged = bytearray(path.read_bytes()[: data.draw(st.integers(200, 12000))])

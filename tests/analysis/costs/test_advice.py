@@ -9,8 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from examples import examples
 from golden_rows import sample, shared
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.advice import strings
@@ -147,7 +148,7 @@ def test_any_plan_of_any_golden_body_comes_to_what_writing_comes_to(name):
 
 
 @given(st.integers(100, 300), st.integers(0, 300), st.booleans())
-@settings(max_examples=20)
+@examples(20)
 def test_a_section_of_more_than_127_tags_counts_in_two_bytes(known, present, packed):
     fields = [{"name": f"F{n}", "type": "int32", "versions": "0+"} for n in range(known)]
     text = json.dumps(
@@ -221,7 +222,7 @@ def placed(messages):
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([1, 37]))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_what_parts_have_seen_is_put_together_in_any_order(random, parts, step):
     messages = [
         _offset(number * 1000 - 50_000, f"metadata-{number % 70}")._replace(at=number * step) for number in range(200)
@@ -394,7 +395,7 @@ def test_a_message_that_is_not_regular_says_so():
 
 @pytest.mark.fuzz
 @given(st.sampled_from(["ipv6.pcap", "kafka-python-4.4.0.pcapng", "sarama-0.8.2.0-3.9.2.pcapng"]), st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_damaged_captures_are_advised_on_and_confirmed(name, data):
     raw = bytearray((SAMPLES / name).read_bytes())
     for at, byte in data.draw(

@@ -1,7 +1,8 @@
 import pytest
 from definitions import definition
+from examples import examples
 from golden_rows import sample, shared
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from valid_values import values
 
 import kwire_cli as kwire
@@ -172,7 +173,7 @@ def test_sums_compare_like_with_like():
     [("MetadataResponse", 12), ("FetchResponse", 16), ("CreateTopicsResponse", 7), ("OffsetFetchResponse", 5)],
 )
 @given(data=st.data())
-@settings(max_examples=15)
+@examples(15)
 def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_makes_bytes_up(message, version, data):
     spec = kwire.catalog().message(message)
     value = data.draw(values(declare(spec, version)))

@@ -1,7 +1,8 @@
 """Records in other forms: what is written reads back as the records that came, and every byte of it is in the price."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from record_sets import SEGMENTS
 
 import kwire_cli as kwire
@@ -307,7 +308,7 @@ def test_ratios_are_to_what_was_read_and_of_generated_records_to_v2():
     assert found.prices[0].to_json(found.reference(found.prices[0]))["ratio"] is None
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.lists(
         st.tuples(st.none() | st.binary(max_size=200), st.none() | st.binary(max_size=200), st.integers(0, 1 << 50)),

@@ -6,7 +6,8 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 IDEMPOTENT, TRANSACTIONAL = (1, 2), (3, 4, 5)
 EVENTS = st.lists(
@@ -177,7 +178,7 @@ class Broker:
                 self.folder.put(offset, "snapshot", self.folder.snapshot(*rows))
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(events=EVENTS, data=st.data())
 def test_what_brokers_do_is_no_fault(folder_at, events, data):
     path = Path(tempfile.mkdtemp()) / "t-0"

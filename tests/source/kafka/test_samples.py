@@ -8,7 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, given, settings, strategies as st
+from examples import examples
+from hypothesis import Phase, given, strategies as st
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -160,13 +161,13 @@ def rewritten(draw, losses):
     return [segment for _, segment in sorted(out, key=lambda pair: pair[0])]
 
 
-@settings(max_examples=8, phases=QUICK)
+@examples(8, phases=QUICK)
 @given(rewritten(losses=False))
 def test_frames_of_a_shuffled_and_retransmitting_capture_are_the_same(segments):
     assert Counter(content(line) for line in lines_of(segments)) == WHOLE
 
 
-@settings(max_examples=12, phases=QUICK)
+@examples(12, phases=QUICK)
 @given(rewritten(losses=True))
 def test_frames_that_remain_whole_are_decoded_the_same(segments):
     lines = lines_of(segments)
@@ -176,7 +177,7 @@ def test_frames_that_remain_whole_are_decoded_the_same(segments):
             assert content(line) in WHOLE
 
 
-@settings(max_examples=12, phases=QUICK)
+@examples(12, phases=QUICK)
 @given(st.randoms(use_true_random=False))
 def test_damaged_bytes_crash_nothing(rng):
     damaged = []

@@ -5,7 +5,8 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from packets import BACK, CLIENT, ENDS, SERVER, Talk
 
 from kwire_cli.source.packets.model import Conflict, Data, End, Gap, Start
@@ -442,7 +443,7 @@ def test_shuffled_and_repeated(said, dice, start, distance, opened):
         raise AssertionError(kinds(events))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(CONVERSATION, st.randoms(use_true_random=False), st.integers(0, 2**32))
 def test_dropped(said, dice, start):
     """Packets missing: what is delivered is in its place, gaps have the right size."""
@@ -457,7 +458,7 @@ def test_dropped(said, dice, start):
         assert all(one in (other, ord("-")) for one, other in zip(got, sent, strict=False))
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(CONVERSATION, st.randoms(use_true_random=False), st.integers(0, 2**32))
 def test_damaged(said, dice, start):
     """Any field of any segment wrong, anything missing, in any order: nothing is lost without a count, nothing

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from examples import examples
 from golden_rows import sample
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from log_lines import document
 
 import kwire_cli as kwire
@@ -111,7 +112,7 @@ def changed(value, path, odd):
     st.lists(st.integers(0, 20), max_size=6),
     ODD,
 )
-@settings(max_examples=300)
+@examples(300)
 def test_whatever_a_log_says_is_written_or_refused(row, path, odd):
     value = changed(decode(row.catalog, row.body, row.message, row.version).to_json(records="size"), path, odd)
     try:

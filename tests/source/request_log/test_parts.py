@@ -5,7 +5,8 @@ place.
 import gzip
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 from log_lines import line
 
 import kwire_cli as kwire
@@ -21,7 +22,7 @@ CATALOG = kwire.catalog()
     st.integers(1, 40),
     st.sampled_from([1, 3, 1 << 20]),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_parts_have_the_lines_of_the_whole(tmp_path_factory, texts, size, window):
     data = b"".join(texts)
     path = tmp_path_factory.mktemp("log") / "x.log"

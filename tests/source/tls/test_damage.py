@@ -8,7 +8,8 @@ from collections import Counter
 
 import packets as make
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from examples import examples
+from hypothesis import HealthCheck, given, strategies as st
 from tls_captures import (
     BROKER,
     BROKER_KEYS,
@@ -246,7 +247,7 @@ def test_a_capture_that_begins_in_the_middle():
     assert sizes(found) == sizes(data[8:])
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([TLS13, TLS12, CHACHA12, KEY_UPDATES, EARLY]), st.data())
 def test_anything_lost_and_damaged(number, data):
     events = stream(number)
@@ -273,7 +274,7 @@ def test_anything_lost_and_damaged(number, data):
     assert isinstance(found[-1], End)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.tuples(st.integers(0, 1), st.binary(max_size=60)), max_size=12), st.booleans())
 def test_what_only_begins_as_tls(pieces, opened):
     start = stream(TLS13)[0]._replace(opened=opened)

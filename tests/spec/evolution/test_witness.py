@@ -7,6 +7,7 @@ import json
 
 import pytest
 from evolution_cases import CASES, COMPATIBLE, Case, found, message, numbers, tagged
+from examples import examples
 from hypothesis import HealthCheck, Phase, assume, find, given, settings, strategies as st
 from hypothesis.errors import NoSuchExample
 from valid_values import values
@@ -266,7 +267,7 @@ def pairs(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(pairs(), st.data())
 def test_where_nothing_breaks_all_is_understood(pair, data):
     old, new = map(load, pair)
@@ -279,9 +280,7 @@ def test_where_nothing_breaks_all_is_understood(pair, data):
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+@examples(20, suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(pairs())
 def test_where_bytes_break_a_value_shows_it(pair):
     old, new = map(load, pair)

@@ -3,7 +3,8 @@
 import base64
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from examples import examples
+from hypothesis import given, strategies as st
 
 from kwire_cli.engine import lower, spans as spans_module
 from kwire_cli.engine.lower import records_entry
@@ -96,7 +97,7 @@ def test_what_is_written_is_read(name, read):
     decl, field, element = FORMATS[name]
 
     @given(st.lists(element, max_size=4))
-    @settings(max_examples=60)
+    @examples(60)
     def check(elements):
         data = decl.build({field: elements})
         found = read(decl, data)
@@ -188,7 +189,7 @@ def test_any_bytes(name, read):
     decl = FORMATS[name][0]
 
     @given(st.binary(max_size=120))
-    @settings(max_examples=300)
+    @examples(300)
     def check(data):
         assert len(read(decl, data).spans.node) <= len(data) + 2
 
