@@ -19,11 +19,11 @@ def short(found):
     return [(change.kind, change.path, change.key) for change in found]
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_nothing_differs_from_itself(spec):
-    assert changes(definition_part(spec), definition_part(spec)) == []
-    for version in spec.valid_versions.each():
-        assert changes(version_part(spec, version), version_part(spec, version)) == []
+def test_nothing_differs_from_itself():
+    for spec in SPECS:
+        assert changes(definition_part(spec), definition_part(spec)) == [], spec.name
+        for version in spec.valid_versions.each():
+            assert changes(version_part(spec, version), version_part(spec, version)) == [], (spec.name, version)
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.valid_versions], ids=lambda spec: spec.name)

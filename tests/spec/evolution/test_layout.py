@@ -69,22 +69,17 @@ def structs_at(struct):
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_a_definition_at_a_version_is_its_layout(spec):
+    """The same fields on the wire, the same tags that other versions have, and the same defaults of tagged fields."""
     for version in spec.valid_versions.each():
         layout, declared = layout_at(spec, version), declare(spec, version)
         assert layout.wire == wire(declared)
         for at, decl in zip(structs_at(layout), structs(declared), strict=True):
             assert at.foreign == (decl.tags.invalid if decl.tags else frozenset())
             assert [field.spec.json_name for field in at.plain] == [sc.name for sc in decl.subcons]
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_defaults_are_equal_where_those_of_the_layout_are(spec):
-    for version in spec.valid_versions.each():
-        tagged = [field for at in structs_at(layout_at(spec, version)) for field in at.tagged]
-        known = [field for decl in structs(declare(spec, version)) for field in (decl.tags.known if decl.tags else ())]
-        for at, field in zip(tagged, known, strict=True):
-            assert at.spec.json_name == field.name
-            assert plain(at.default) == plain(field.default)
+            known = decl.tags.known if decl.tags else ()
+            for field, declaration in zip(at.tagged, known, strict=True):
+                assert field.spec.json_name == declaration.name
+                assert plain(field.default) == plain(declaration.default)
 
 
 def plain(default):
