@@ -1,6 +1,7 @@
-"""The compiled kernel gives the spans of the plain one, message by message."""
+"""The compiled kernel against the kernel, message by message: all golden bodies, all samples, and mutations of them."""
 
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 from golden_rows import sample, shared
 from hypothesis import given, strategies as st
 from many_messages import by_layout, hostile_layouts, walked
+from readers import mutated
 from record_sets import RECORD_SETS
 
 pytest.importorskip("numba")
@@ -53,6 +55,12 @@ def test_all_golden_bodies():
 def test_damaged_bodies():
     found = [check(entry, bodies).complete for _, _, entry, bodies in hostile_layouts()]
     assert not all(complete.all() for complete in found)
+
+
+def test_mutations():
+    rng = random.Random(17)
+    for _, _, entry, bodies in by_layout(sample()):
+        check(entry, [mutated(body, rng) for body in bodies for _ in range(6)])
 
 
 @given(st.lists(st.binary(max_size=60), max_size=8), st.sampled_from(sorted(RECORD_SETS)))

@@ -3,7 +3,7 @@ from functools import cache
 
 import pytest
 from definitions import FLEXIBLE, definition, field
-from golden_rows import sample, shared
+from golden_rows import sample
 from record_sets import RECORD_SETS
 
 from kwire_cli.engine import kernel, program as p, spans
@@ -385,7 +385,7 @@ def test_no_index_is_negative_or_beyond_the_end(chunk):
 @pytest.mark.numba
 def test_numba_compiles_the_kernel_unchanged():
     run, np = compiled()
-    program, data, jobs = damaged_jobs(sample() if not shared_available() else sample() + shared())
+    program, data, jobs = damaged_jobs(sample())  # test_compiled.py has all golden bodies
     # What stops the kernel has to stop both alike.
     plain = run_jobs(kernel.run, program, data, jobs, 4096)
 
@@ -474,9 +474,3 @@ def test_records_give_the_same_spans_compiled():
     assert len(run.signatures) == 1
     small = run_jobs(run, program, octets, jobs[: 300 * p.JOB], 1, array=wide, narrow=narrow)
     assert small == run_jobs(kernel.run, program, data, jobs[: 300 * p.JOB], 4096)
-
-
-def shared_available():
-    from golden_rows import SHARED
-
-    return (SHARED / "golden").is_dir()

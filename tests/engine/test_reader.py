@@ -1,5 +1,4 @@
-"""The readers of a layout and the compiled kernel against the kernel: all golden bodies, all samples, and mutations of
-them.
+"""The readers of a layout against the kernel: all golden bodies, all samples, and mutations of them.
 
 A reader may refuse what the kernel takes, where a test says so; whatever it gives is what the kernel says.
 """
@@ -10,14 +9,12 @@ import pytest
 from definitions import definition, field
 from golden_rows import sample, shared
 from hypothesis import given, strategies as st
-from many_messages import by_layout, walked
 from readers import CATALOG, FORMS, by_reader, check, mutated, places_in, section
 from valid_values import values as values_of
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import varint_reader
 from kwire_cli.engine.reader import SKIP, counter_of, reader_of
-from kwire_cli.engine.spans import walk
 from kwire_cli.message.roles import roles
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Varint, encoded_int, unsigned_varint
@@ -49,21 +46,6 @@ def test_mutations():
         for _ in range(12)
     ]
     assert 0.1 < sum(calm) / len(calm) < 0.9
-
-
-@pytest.mark.numba
-def test_the_compiled_kernel_says_of_samples_and_mutations_what_the_kernel_says():
-    pytest.importorskip("numba")
-    rng = random.Random(17)
-    for _, _, entry, given_bodies in by_layout(sample()):
-        bodies = [*given_bodies, *(mutated(body, rng) for body in given_bodies for _ in range(6))]
-        many = walked(entry, bodies)
-        for job, body in enumerate(bodies):
-            expected, found = walk(entry, body), many.spans(job)
-            first = int(many.jobs[job, 1])
-            assert [*found.node] == [*expected.node]
-            assert [at - first for at in (*found.value, *found.end)] == [*expected.value, *expected.end]
-            assert (found.flags, found.used - first, found.lost) == (expected.flags, expected.used, expected.lost)
 
 
 ROWS = sample()

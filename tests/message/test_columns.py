@@ -3,11 +3,8 @@
 import sys
 
 import pytest
-from golden_rows import sample
-from many_messages import by_layout, hostile
 
 import kwire_cli as kwire
-from kwire_cli.message.decoded import decode_spec
 
 REQUEST = {"groupId": "orders", "generationId": 7, "memberId": "m", "groupInstanceId": None}
 
@@ -26,18 +23,6 @@ def test_each_body_is_a_struct_and_null_if_it_is_cut(arrow):
     assert made.to_pylist() == [REQUEST, None, None, REQUEST]
     assert kwire.columns([], message="HeartbeatRequest", version=4).to_pylist() == []
     assert kwire.columns([b"\1"], message="HeartbeatRequest", version=4).to_pylist() == [None]
-
-
-@pytest.mark.numba
-@pytest.mark.usefixtures("arrow")
-def test_what_is_null_is_what_decode_does_not_read_in_whole():
-    for spec, version, _, bodies in by_layout(sample()):
-        many = [*bodies, *(bad for body in bodies[:1] for bad in hostile(body))]
-        made = kwire.columns(many, message=spec.name, version=version)
-        made.validate(full=True)
-        assert made.is_valid().to_pylist() == [
-            decode_spec(kwire.catalog().message(spec.name), body, version).complete for body in many
-        ]
 
 
 @pytest.mark.numba

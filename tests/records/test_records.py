@@ -191,31 +191,18 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, st.booleans())
-def test_the_quick_reader_gives_what_the_tree_gives(records, appended):
+def test_records_are_those_of_the_tree(records, appended):
     found = read(batch(5, records, baseSequence=7, attributes=8 * appended, lastOffsetDelta=(1 << 31) - 1))
     area = area_of(found, [])
     entry = records_entry(v2_module.RECORDS)
     spans = walk(entry, area.data)
     slow = v2._odd(spans, found.head, Area(area.data, 0, compressed=False), 0, [])
     assert list(found.records()) == slow
-    quick, at, right, taken, last = v2._reader()(
-        area.data,
-        0,
-        len(area.data),
-        -1,
-        5,
-        found.head.base_timestamp,
-        7,
-        found.head.max_timestamp if appended else None,
-    )
-    assert quick == slow[: len(quick)]
-    assert right == (at == len(area.data)) == (len(quick) == len(slow))
-    assert (taken, last) == (len(quick), quick[-1].offset if quick else 0)
     assert [base64.b64decode(each["value"] or "") for each in records] == [each.value or b"" for each in slow]
 
 
 @given(RECORDS, st.data())
-def test_the_quick_reader_stops_before_what_is_odd(records, data):
+def test_damaged_records_are_those_of_the_tree(records, data):
     area = bytearray(v2_module.RECORDS.build({"records": records}))
     for _ in range(data.draw(st.integers(1, 3))):
         if area:
@@ -227,11 +214,6 @@ def test_the_quick_reader_stops_before_what_is_odd(records, data):
     spans = walk(records_entry(v2_module.RECORDS), area)
     notes = []
     slow = v2._odd(spans, found.head, Area(area, 0, compressed=False), 0, notes)
-    quick, at, right, taken, _ = v2._reader()(area, 0, len(area), -1, 5, found.head.base_timestamp, -1, None)
-    assert quick == slow[: len(quick)]
-    assert taken == len(quick)
-    assert not right or (at == len(area) and not notes)
-    assert [each for each in notes if each.path.startswith("records") and each.offset < at] == []
     assert list(found.records()) == slow
     assert [note[:2] for note in found.anomalies if note.path.startswith("records[")] == [note[:2] for note in notes]
     assert json.loads(b"".join(line_pieces(found, label={}, deep=True))) == found.to_json()
