@@ -21,9 +21,10 @@ from kwire_cli.engine.lower import records_entry
 from kwire_cli.records.batch import CORRUPT, Batch
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.layouts import LAYOUTS, leading
-from kwire_cli.records.reading import Reader
+from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT, leading
+from kwire_cli.records.reading import WINDOW, Reader
 from kwire_cli.records.selection import Selection
+from kwire_cli.stores.opening import check, lost
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, offset_of
 
@@ -51,6 +52,8 @@ _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
 FIELDS: dict[str, Any] = {field.name: field for field in _ELEMENT.element.fields}  # type: ignore[union-attr]
 """The nodes of a record's fields."""
 _EVERYTHING = Selection()
+PLACES = (_LAYOUT.least, _LAYOUT.magic, SIZE_AT, MAGIC_AT, _LAYOUT.crc_at, _LAYOUT.crc_from)
+"""What `find_batches` needs to know of the format."""
 _HEAD = {sc.name: (sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons}
 
 
@@ -153,27 +156,23 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
     bytes.
     """
     reader = _Reader(source, start, stop)
-    data = octets(source.data)
     breaks = 0
     while reader.at < reader.stop:
-        bounds = [reader.at]
-        full = reader.at + CHUNK
-        for _, end, _ in reader.plain(_LAYOUT):
-            bounds.append(end)
-            if end >= full:
-                yield _heads(data, bounds)
-                bounds, full = [end], end + CHUNK
-                reader.passed = end
+        bounds = reader.plain_bounds()
+        while bounds[-1] - bounds[0] >= CHUNK:
+            yield reader.heads(bounds)
+            reader.passed = reader.at
+            bounds = reader.plain_bounds()
         if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
-            yield _heads(data, bounds)
+            yield reader.heads(bounds)
         else:
-            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds))  # noqa: FBT003 - as there
+            yield from (Batch(source, at, end - at, _LAYOUT, True) for at, end in pairwise(bounds.tolist()))  # noqa: FBT003 - as there
         breaks += 1
         for item in reader.items():
             reader.at = item.end
             yield (
                 Gap(item.position, item.size, CORRUPT)
-                if isinstance(item, Gap) and item.end == reader.stop < len(data)
+                if isinstance(item, Gap) and item.end == reader.stop < len(source.data)
                 else item
             )
             break
@@ -184,13 +183,37 @@ class _Reader(Reader):
 
     passed = 0
 
+    def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
+        super().__init__(source, start, stop)
+        self.data = octets(source.data)
+        self.bounds = np.empty(CHUNK // (OVERHEAD + _LAYOUT.least) + 2, np.int64)
+
+    def plain_bounds(self) -> Ints:
+        """Read on as `plain` does, for as many bytes as are taken together; where these batches begin and end."""
+        count = 0
+        if self.layouts.get(_LAYOUT.magic) is _LAYOUT:
+            if self.at - self.kept >= WINDOW:
+                self.let_go(self.at)
+            count = _find_batches()(self.data, self.at, self.stop, self.at + CHUNK, PLACES, self.bounds)
+            if lost:
+                check(self.view)
+        bounds = self.bounds[: count + 1].copy() if count else np.array([self.at])
+        self.at = int(bounds[-1])
+        self.hashed += self.at - int(bounds[0])
+        return bounds
+
+    def heads(self, bounds: Ints) -> Heads:
+        """Return the batches between these places."""
+        return Heads(bounds[:-1], bounds[1:], Numbers(self.data, bounds[:-1]))
+
     def let_go(self, at: int) -> None:
         super().let_go(max(min(at, self.passed), self.kept))
 
 
-def _heads(data: Octets, bounds: list[int]) -> Heads:
-    at = np.array(bounds, np.int64)
-    return Heads(at[:-1], at[1:], Numbers(data, at[:-1]))
+def _find_batches() -> Any:
+    from kwire_cli.records.compiled_batches import find_batches  # noqa: PLC0415 - it imports numba
+
+    return compiled(find_batches)
 
 
 def located(

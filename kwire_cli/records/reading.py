@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 
 
-_WINDOW = 16 << 20
+WINDOW = 16 << 20
 """Bytes of a mapped file that stay in memory behind the reader."""
 _FREE = 64 << 20
 """Bytes that may be hashed beyond those that an honest log needs: each once, or twice where all checksums are wrong."""
@@ -120,7 +120,7 @@ class Reader:
             return
         view, stop, at, sound = self.view, self.stop, self.at, sound_batch(layout)
         while at < stop:
-            if at - self.kept >= _WINDOW:
+            if at - self.kept >= WINDOW:
                 self.let_go(at)
             batch = sound(view, at, stop)
             if batch is None:
@@ -137,7 +137,7 @@ class Reader:
         """The batches and gaps from where reading stands."""
         at, stop = self.at, self.stop
         while at < stop:
-            if at - self.kept >= _WINDOW:
+            if at - self.kept >= WINDOW:
                 self.let_go(at)
             frame = self.frame(at)
             if frame is None or frame.end > stop or self.too_much(frame, at):

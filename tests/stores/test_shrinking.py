@@ -18,6 +18,10 @@ READ = """
     from kwire_cli.records.reading import source_of
     from kwire_cli.records.reading import Reader, read_items
 
+    def found_in_bulk(source):
+        from kwire_cli.records.bulk_batches import heads
+        return heads(source)
+
     path, keep, way = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     source = source_of(path)
     reader = Reader(source)
@@ -25,6 +29,7 @@ READ = """
         "items": lambda: (item.to_json() for item in reader.items()),
         "plain": lambda: (found[:2] for found in reader.plain(source.layouts[2])),
         "batches": lambda: reader.items(),
+        "bulk": lambda: found_in_bulk(source),
     }[way]()
     first = next(steps)
     os.truncate(path, keep)
@@ -49,7 +54,7 @@ def run(*arguments):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="mapped files do not end processes here")
-@pytest.mark.parametrize("way", ["items", "plain", "batches"])
+@pytest.mark.parametrize("way", ["items", "plain", "batches", pytest.param("bulk", marks=pytest.mark.numba)])
 @pytest.mark.parametrize("keep", [0, 1, 4096, 5000, 40_960, 70_001])
 def test_a_segment_that_becomes_shorter_is_an_error_with_its_offset(tmp_path, way, keep):
     path = tmp_path / f"{0:020}.log"

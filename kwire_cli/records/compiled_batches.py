@@ -1,0 +1,131 @@
+"""Batches with valid checksums, found in one call by loops that numba compiles.
+
+CRC-32C is an instruction of x86-64 and ARM processors. The instruction takes eight bytes, is done after three cycles
+and can begin in each cycle, so three neighbouring blocks are read together. Elsewhere tables take its place.
+
+This module imports numba. Only `bulk_batches` imports it, when batches have to be found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import config, njit, types
+from numba.extending import intrinsic
+
+POLYNOMIAL = 0x82F63B78
+"""Of CRC-32C (Castagnoli), lowest bit first."""
+BLOCK = 256
+"""Bytes of each of the three blocks. Processors fetch memory ahead best where the three are near each other."""
+INSTRUCTIONS = {"x86_64": ("sse4.2", "llvm.x86.sse42.crc32.64.64", 64), "aarch64": ("crc", "llvm.aarch64.crc32cx", 32)}
+"""By architecture: the feature that brings the instruction, LLVM's name for it, and the bits of its result."""
+
+
+def _behind() -> Any:
+    """Return what each byte (second index) adds to a checksum if so many bytes (first index) come after it."""
+    first: Any = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        first = (first >> 1) ^ (first & 1) * np.uint32(POLYNOMIAL)
+    rows = [first]
+    while len(rows) < 2 * BLOCK:
+        rows.append((rows[-1] >> 8) ^ first[rows[-1] & 255])
+    return np.array(rows)
+
+
+BEHIND_WORD, BEHIND_BLOCK, BEHIND_BLOCKS = (
+    _behind()[rows] for rows in (slice(8), slice(BLOCK - 4, BLOCK), slice(-4, None))
+)
+"""The rows of `_behind` for the bytes of a word, for a checksum before one block, and for one before two."""
+
+
+def word_by_instruction(name: str, bits: int) -> Any:
+    """Return a function that takes eight bytes into a checksum by an instruction of the processor."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        crc, data, at = arguments
+        short, long = ir.IntType(bits), ir.IntType(64)
+        place = builder.gep(context.make_array(signature.args[1])(context, builder, data).data, [at])
+        word = builder.load(builder.bitcast(place, long.as_pointer()), align=1)
+        step = builder.module.declare_intrinsic(name, (), ir.FunctionType(short, [short, long]))
+        if short == long:
+            return builder.call(step, [crc, word])
+        return builder.zext(builder.call(step, [builder.trunc(crc, short), word]), long)
+
+    def typed(_: Any, crc: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - numba passes arguments by these names
+        return types.int64(types.int64, data, types.int64), code
+
+    return intrinsic(typed)
+
+
+def word_by_tables(crc: Any, data: Any, at: Any) -> Any:
+    """Take eight bytes into a checksum."""
+    for k in range(4):
+        crc ^= (data[at + k] & 255) << (8 * k)
+    word = 0
+    for k in range(4):
+        word ^= BEHIND_WORD[7 - k, (crc >> (8 * k)) & 255] ^ BEHIND_WORD[3 - k, data[at + 4 + k]]
+    return word
+
+
+def _word() -> Any:
+    feature, name, bits = INSTRUCTIONS.get(binding.get_default_triple().partition("-")[0], ("", "", 0))
+    named = config.CPU_NAME or config.CPU_FEATURES  # type: ignore[attr-defined] # settings of numba's environment
+    usable = not named and binding.get_host_cpu_features().get(feature)
+    return word_by_instruction(name, bits) if usable else njit(word_by_tables)
+
+
+def checksum_by(word: Any) -> Any:
+    """Return the function that computes the CRC-32C of the bytes [at, stop) by such a function."""
+
+    def crc32c(data: Any, at: int, stop: int) -> int:
+        crc = 0xFFFFFFFF
+        while stop - at >= 3 * BLOCK:
+            second = third = 0
+            for i in range(at, at + BLOCK, 8):
+                crc = word(crc, data, i)
+                second = word(second, data, i + BLOCK)
+                third = word(third, data, i + 2 * BLOCK)
+            for k in range(4):
+                third ^= BEHIND_BLOCKS[3 - k, (crc >> (8 * k)) & 255] ^ BEHIND_BLOCK[3 - k, (second >> (8 * k)) & 255]
+            crc = third
+            at += 3 * BLOCK
+        while stop - at >= 8:
+            crc = word(crc, data, at)
+            at += 8
+        while at < stop:
+            crc = (crc >> 8) ^ BEHIND_WORD[0, (crc ^ data[at]) & 255]
+            at += 1
+        return crc ^ 0xFFFFFFFF
+
+    return njit(nogil=True)(crc32c)
+
+
+crc32c = checksum_by(_word())
+
+
+def find_batches(data: Any, at: int, stop: int, full: int, places: Any, bounds: Any) -> int:
+    """Find batches of one format with valid checksums that follow each other from `at` on, until they reach `full`.
+
+    Return their number. `bounds` gets where the first one begins, and where each one ends. `places` are the least size
+    and the magic byte of the format, and where size, magic byte, checksum and the bytes of the checksum begin; a size
+    does not count the bytes up to its own end.
+    """
+    least, magic, size_at, magic_at, crc_at, crc_from = places
+    overhead = size_at + 4
+    count = 0
+    bounds[0] = at
+    while at < full and count + 1 < len(bounds) and stop - at >= overhead + least:
+        size = said = 0
+        for k in range(4):
+            size = (size << 8) | (data[at + size_at + k] & 255)
+            said = (said << 8) | (data[at + crc_at + k] & 255)
+        end = at + overhead + size
+        if size < least or size >= 0x80000000 or end > stop or data[at + magic_at] != magic:
+            break
+        if crc32c(data, at + crc_from, end) != said:
+            break
+        count += 1
+        bounds[count] = at = end
+    return count
