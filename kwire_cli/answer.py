@@ -42,7 +42,10 @@ class Column:
 
     `name` is its camelCase key in JSON, csv and Arrow; `title` is its heading, by default the words of the name.
     `keep` says which columns go first on a narrow terminal: those of the largest number; columns of 0 always stay.
-    `level` marks a column whose values a person should notice. A `wide` column is left to programs and pages.
+    `level` marks a column whose values a person should notice. A `wide` column is left to programs, and to pages
+    that have room. A
+    `sparse` one shows no zeros to eyes. The `unit` of a duration is that of its numbers for eyes: s, ms or µs, by
+    default the one that fits the largest.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Column:
     keep: int = 0
     level: Level = ""
     wide: bool = False
+    sparse: bool = False
     digits: int | None = None
     """Digits behind the point of numbers for eyes. By default as many as the kind needs."""
     absent: str = ""

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import frexp, ldexp
+from math import ceil, frexp, ldexp, log10
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.answer import Block, Row
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Exchange
 
 GROUPS = ("api", "client", "topic", "broker")
 OTHERS = "(others)"
 """The group of all that have none of their own."""
+SHARES = (0.5, 0.95, 0.99)
+"""The percentiles that are told."""
 STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
@@ -61,6 +65,12 @@ class Histogram:
             if left <= 0:
                 return seconds
         return self.largest
+
+    def points(self) -> tuple[int | float | None, ...]:
+        """Return how many latencies there are, their percentiles 50, 95 and 99, and the largest one."""
+        if not self.count:
+            return (None,) * 5
+        return self.count, *(round(self.percentile(share) or 0, 6) for share in SHARES), round(self.largest, 6)
 
     def amounts(self) -> Iterator[tuple[float, int]]:
         """Each latency that occurred, which stands for those of its bucket, and how often; the shortest first."""
@@ -157,30 +167,26 @@ class Group:
         self.logged += other.logged
         self.stages.update(other.stages)
 
-    def to_json(self) -> dict[str, Any]:
-        """All numbers; durations in seconds, stages over all exchanges."""
-        out: dict[str, Any] = {"requests": self.requests, "responses": self.responses}
-        if self.sized:
-            out |= {"requestBytes": self.request_bytes, "responseBytes": self.response_bytes}
-        out |= {"throttled": self.throttled, "throttleSeconds": self.throttle_ms / 1000}
-        if self.sized:
-            out["mostInFlight"] = self.most_in_flight
-        if self.node is not None:
-            out["nodeId"] = self.node
-        if self.software:
-            out["software"] = sorted(self.software)
-        for name, histogram in (("latencySeconds", self.latency), ("waitSeconds", self.waits)):
-            if histogram.count:
-                points = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-                out[name] = {"count": histogram.count} | {
-                    key: _rounded(histogram.percentile(share)) for key, share in points.items()
-                }
-                out[name]["max"] = _rounded(histogram.largest)
-        if self.stages:
-            out["stagesSeconds"] = {
-                name.removesuffix("Ms").removesuffix("Time"): took / 1_000_000 for name, took in self.stages.items()
-            }
-        return out | {"errors": {str(name): count for name, count in by_count(self.errors)}}
+    def row(self, name: str) -> Row:
+        """Return the row of a group in the columns of `group_columns`."""
+        sized = self.sized
+        stages = {name.removesuffix("Ms").removesuffix("Time"): us / 1_000_000 for name, us in self.stages.items()}
+        return (
+            name,
+            self.requests,
+            self.responses,
+            self.request_bytes if sized else None,
+            self.response_bytes if sized else None,
+            *self.latency.points(),
+            *self.waits.points(),
+            self.most_in_flight if sized else None,
+            self.throttled,
+            self.throttle_ms / 1000,
+            self.node,
+            sorted(self.software),
+            {str(code): count for code, count in by_count(self.errors)},
+            stages,
+        )
 
 
 _Timed = tuple[float, int, bool]
@@ -197,10 +203,6 @@ def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
 
 def _api(name: str | None, key: int | None, version: int | None) -> str:
     return f"{name or key} {version}"
-
-
-def _rounded(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds, 6)
 
 
 @dataclass
@@ -297,9 +299,116 @@ class Stats:
             named.setdefault(self.named.get(topic, topic), Group()).merge(group)
         return named
 
-    def to_json(self) -> dict[str, Any]:
-        """Everything, the busiest first."""
-        out: dict[str, Any] = {"kinds": dict(by_count(self.kinds)), "anomalies": dict(by_count(self.anomalies))}
-        for name, ranked in self.ranked():
-            out[name] = {key: group.to_json() for key, group in ranked}
-        return out
+    def answer(self, most: int | None = None) -> Answer:
+        """Return the counts, the busiest first; with `most` only so many rows of each table, and no charts."""
+        facts = [
+            Fact("lines", dict(by_count(self.kinds)), "map"),
+            Fact("anomalies", dict(by_count(self.anomalies)), "map", level="error"),
+        ]
+        ranked = dict(self.ranked())
+        tables = [_table(kind, groups, most) for kind, groups in ranked.items()]
+        return Answer("statistics", [Facts(facts), *([] if most else charts(ranked)), *tables])
+
+
+# The answer: a table of each kind of group, and charts.
+
+
+def group_columns(kind: str) -> tuple[Column, ...]:
+    """Return the columns of the groups of a kind, such as client."""
+    return (
+        Column(kind),
+        Column("requests", "count"),
+        Column("responses", "count", keep=6),
+        Column("requestBytes", "bytes", title="req bytes", keep=3),
+        Column("responseBytes", "bytes", title="resp bytes", keep=4),
+        *_time_columns("latency", "", 1),
+        *_time_columns("wait", "wait ", 2),
+        Column("mostInFlight", "count", title="in flight", keep=7, sparse=True),
+        Column("throttled", "count", wide=True),
+        Column("throttleSeconds", "duration", title="throttled", unit="ms", keep=8, sparse=True),
+        Column("nodeId", "id", title="node", keep=5, wide=kind != "broker"),
+        Column("software", "list", keep=8, wide=kind != "client"),
+        Column("errors", "map", level="error", keep=1),
+        Column("stagesSeconds", "map", unit="s", wide=True),
+    )
+
+
+def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
+    yield Column(f"{name}Count", "count", wide=True)
+    for point, further in (("p50", 5), ("p95", 7), ("p99", 0), ("max", 3)):
+        yield Column(
+            f"{name}{point.capitalize()}Seconds", "duration", title=f"{title}{point}", unit="ms", keep=keep + further
+        )
+
+
+def _table(kind: str, ranked: list[tuple[str, Group]], most: int | None) -> Table:
+    hidden = 0 if most is None else max(len(ranked) - most, 0)
+    rows = [group.row(name) for name, group in ranked[:most]]
+    return Table(kind, group_columns(kind), rows, note=f"… and {hidden} more" if hidden else "")
+
+
+MOST_BARS = 20
+BOUNDS = (1.0, 2.0, 5.0, 10.0)
+"""Bounds of latencies in a chart, in each power of ten."""
+WAITS = "Latency where brokers wait on purpose (Fetch, JoinGroup, SyncGroup)"
+
+
+def charts(ranked: dict[str, list[tuple[str, Group]]]) -> Iterator[Block]:
+    """Yield the charts of the groups of each kind; what was not counted has none."""
+    apis = [group for _, group in ranked.get("api", [])]
+    for title, part in (("Latency of responses", "latency"), (WAITS, "waits")):
+        merged = Histogram()
+        for group in apis:
+            merged.merge(getattr(group, part))
+        if merged.count:
+            yield Chart("histogram", title, _in_steps(merged), unit="responses")
+    for kind, groups in ranked.items():
+        yield from _group_charts(kind, groups)
+    errors: Counter[str | int] = Counter()
+    for group in apis:
+        errors.update(group.errors)
+    if errors:
+        rows = [(str(name), count) for name, count in by_count(errors)[:MOST_BARS]]
+        yield Chart("bars", "Errors in responses", rows, unit="response")
+
+
+def _group_charts(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
+    groups = [(name or '""', group) for name, group in ranked[:MOST_BARS]]
+    if len(groups) > 1:
+        if all(group.sized for _, group in groups):
+            sizes = [(name, group.request_bytes + group.response_bytes) for name, group in groups]
+            yield Chart("bars", f"Bytes by {kind}", sizes)
+        else:
+            requests = [(name, group.requests) for name, group in groups]
+            yield Chart("bars", f"Requests by {kind}", requests, unit="request")
+    slowest = sorted(
+        ((name, group.latency.percentile(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0)
+    )
+    if kind in {"api", "broker"} and (
+        timed := [(name, round(1000 * seconds, 3)) for name, seconds in slowest if seconds]
+    ):
+        yield Chart("bars", f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
+
+
+def _in_steps(histogram: Histogram) -> list[tuple[str, int]]:
+    """Return the number of latencies in each step up to a bound in milliseconds.
+
+    The steps run from the smallest to the largest one that has any latency.
+    """
+    counts: Counter[int] = Counter()
+    for seconds, count in histogram.amounts():
+        counts[step_of(1000 * seconds)] += count
+    return [(f"≤ {bound_of(step):g} ms", counts[step]) for step in range(min(counts), max(counts) + 1)]
+
+
+def step_of(value: float) -> int:
+    """Return the number of the first bound that is not below a value."""
+    power = ceil(log10(max(value, 1e-6))) - 1
+    within = next(number for number, bound in enumerate(BOUNDS) if value <= bound * 10**power * (1 + 1e-9))
+    return (len(BOUNDS) - 1) * power + within
+
+
+def bound_of(step: int) -> float:
+    """Return the bound of a number."""
+    power, within = divmod(step, len(BOUNDS) - 1)
+    return BOUNDS[within] * 10.0**power

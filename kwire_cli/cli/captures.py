@@ -10,8 +10,10 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.capture_inputs import _frame_range, chosen, filter_of, note_faults, read_log
+from kwire_cli.cli.emit import WRITERS
 from kwire_cli.cli.environment import Outcome
 from kwire_cli.cli.old_options import HEX_ROWS, records_of
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.pages import Collected
 from kwire_cli.errors import InputError
 from kwire_cli.view.lines import counted
@@ -263,24 +265,13 @@ def _stats(environment: Environment, fmt: str) -> Show:
 
 def show_counts(environment: Environment, stats: Stats, fmt: str) -> None:
     """Print statistics."""
-    if fmt in {"json", "jsonl"}:
-        from kwire_cli.view.json import dumps
+    answer = stats.answer()
+    if isinstance(environment, Collected):
+        from kwire_cli.view.html.answers import answer_blocks
 
-        environment.write(dumps(stats.to_json(), indent=fmt == "json"))
-    elif fmt == "csv":
-        from kwire_cli.view.traffic import CSV, csv_cells
-
-        environment.write_csv(CSV)
-        for cells in csv_cells(stats):
-            environment.write_csv(cells)
-    else:
-        from kwire_cli.view.traffic import stats_lines
-
-        if isinstance(environment, Collected):
-            from kwire_cli.view.html.page import stats_charts
-
-            environment.charts += stats_charts(stats)
-        environment.write_lines(stats_lines(stats))
+        environment.charts += answer_blocks(answer)
+        return
+    WRITERS[fmt](environment, answer, Report(fmt=fmt, raw_csv=environment.raw_csv))
 
 
 def _documents(environment: Environment, fmt: str, options: dict[str, Any], redaction: Redaction) -> Show:

@@ -241,25 +241,29 @@ class _Shown:
 
     def _write(self, stats: Stats, kind: str, seconds: float) -> None:
         from kwire_cli.source.kafka.captured import time_text
+        from kwire_cli.view.answers import answer_document
         from kwire_cli.view.json import dumps
 
         head = {"kind": kind, "time": time_text(time.time_ns()), "seconds": round(seconds, 3)}
-        self._environment.write(dumps(head | stats.to_json(), indent=False))
+        self._environment.write(dumps(head | answer_document(stats.answer()), indent=False))
 
     def _renew(self, line: Any, elapsed: float) -> None:
         from rich.text import Text
 
         from kwire_cli.view.lines import STYLES, without_control
-        from kwire_cli.view.traffic import screen_lines
+        from kwire_cli.view.terminal import answer_text
+        from kwire_cli.view.traffic import rows_for, screen_head
 
         if self._screen is None:
             self._screen = _screen(self._environment)
         console = self._screen.console
         text = Text(no_wrap=True, overflow="crop")
-        for row in screen_lines(self._total, line, self._where, elapsed, console.height):
+        for row in screen_head(line, self._where, elapsed):
             for part, style in without_control(row):
                 text.append(part, STYLES.get(style, ""))
             text.append("\n")
+        answer = self._total.answer(rows_for(console.height))
+        text.append_text(Text.from_ansi(answer_text(answer, console.width, colour=not console.no_color)))
         self._screen.update(text, refresh=True)
 
 

@@ -146,7 +146,7 @@ def _arrow_type(pa: Any, column: Column) -> Any:
         case "list":
             return pa.list_(pa.string())
         case "map":
-            return pa.map_(pa.string(), pa.int64())
+            return pa.map_(pa.string(), pa.float64() if column.unit == "s" else pa.int64())
         case _:
             return pa.string()
 

@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 
 UNBOUNDED = 100_000
 """The width of what goes to no terminal."""
+EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
+"""Values that show nothing to eyes."""
 _GAP = 2
+_FOLDED = 32
+"""Characters that the last column needs at most, since its texts go on in further lines."""
 _DIGITS = {"share": 1, "duration": 2}
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_SIZES = {name: (size, name) for size, name in _UNITS}
+MOST_NAMES = 5
+"""Names of a map that a cell shows: data from outside can have any number of them."""
 _STYLE: dict[Kind, str] = {
     "count": STYLES["number"],
     "bytes": STYLES["number"],
@@ -87,8 +94,10 @@ def _facts(block: Facts) -> Grid:
     grid.add_column(style=STYLES["dim"], no_wrap=True)
     grid.add_column()
     for fact in block.facts:
+        if fact.value in EMPTY:
+            continue
         text = _plural(fact.value, fact.kind) or cell_text(
-            fact.value, Column(fact.name, fact.kind), _unit([fact.value])
+            fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES
         )
         grid.add_row(fact.heading, Text(text, _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
     return grid
@@ -111,13 +120,15 @@ def _outline(block: Outline) -> Text:
 
 def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     rows = [*table.rows]
+    if not rows and not table.total and not table.note:
+        return
     hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
     rows = rows[: len(rows) - hidden]
     everything = [*rows, *([table.total] if table.total else [])]
     columns = [
         (at, column)
         for at, column in enumerate(table.columns)
-        if not column.wide and any(row[at] not in (None, "", [], {}, ()) for row in everything)
+        if not column.wide and any(not is_blank(row[at], column) for row in everything)
     ]
     texts = {at: _texts([row[at] for row in everything], column) for at, column in columns}
     columns = _fitting(columns, texts, width)
@@ -151,7 +162,8 @@ def _fitting(
     """Return the columns that fit: those with the largest `keep` go first, the last of them before the others."""
 
     def needed() -> int:
-        return sum(max([len(column.heading) + 3, *map(len, texts[at])]) + _GAP for at, column in columns)
+        widths = [max([len(column.heading) + 3, *map(len, texts[at])]) + _GAP for at, column in columns]
+        return sum([*widths[:-1], *(min(width, _FOLDED) for width in widths[-1:])])
 
     columns = [*columns]
     while width is not None and needed() > width and any(column.keep for _, column in columns):
@@ -165,12 +177,13 @@ def _are_ints(values: Sequence[Any], column: Column) -> bool:
 
 def _heading(column: Column, values: Sequence[Any]) -> str:
     """Return the heading of a column, with the unit that all of its durations are in."""
-    unit = column.unit or (_unit(values)[1] if column.kind == "duration" else "")
-    return f"{column.heading} {unit}" if unit and column.kind == "duration" else column.heading
+    return f"{column.heading} {_unit(values, column)[1]}" if column.kind == "duration" else column.heading
 
 
-def _unit(values: Sequence[Any]) -> tuple[float, str]:
-    """Return the largest unit of time in which the largest of some durations is at least 1."""
+def _unit(values: Sequence[Any], column: Column | None = None) -> tuple[float, str]:
+    """Return the unit of a column, by default the largest one in which the largest of some durations is at least 1."""
+    if column and column.unit in _SIZES:
+        return _SIZES[column.unit]
     most = max((abs(value) for value in values if isinstance(value, int | float)), default=0)
     return next(((size, name) for size, name in _UNITS if most >= size), _UNITS[1] if most == 0 else _UNITS[-1])
 
@@ -179,12 +192,30 @@ def _texts(values: Sequence[Any], column: Column) -> list[str]:
     if column.kind == "bar":
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]
-    unit = _unit(values)
-    return [cell_text(value, column, unit, in_heading=True) for value in values]
+    unit = _unit(values, column)
+    return [
+        "" if is_blank(value, column) else cell_text(value, column, unit, MOST_NAMES, in_heading=True)
+        for value in values
+    ]
 
 
-def cell_text(value: Any, column: Column, unit: tuple[float, str] = _UNITS[1], *, in_heading: bool = False) -> str:
-    """Return a value for eyes. A duration is in a unit of time, which its text says unless the heading does."""
+def is_blank(value: Any, column: Column) -> bool:
+    """Return whether a cell shows nothing."""
+    return value in EMPTY or (column.sparse and value == 0)
+
+
+def cell_text(
+    value: Any,
+    column: Column,
+    unit: tuple[float, str] = _UNITS[1],
+    names: int | None = None,
+    *,
+    in_heading: bool = False,
+) -> str:
+    """Return a value for eyes. A duration is in a unit of time, which its text says unless the heading does.
+
+    A map shows so many `names`, by default all.
+    """
     if value is None:
         return column.absent
     if isinstance(value, str):
@@ -198,7 +229,8 @@ def cell_text(value: Any, column: Column, unit: tuple[float, str] = _UNITS[1], *
         case "flag":
             return "yes" if value else ""
         case "map":
-            return ", ".join(f"{count} {text_of(name)}" for name, count in value.items())
+            more = f" ({len(value) - names} more)" if names is not None and len(value) > names else ""
+            return ", ".join(f"{count} {text_of(name)}" for name, count in [*value.items()][:names]) + more
         case "list":
             return ", ".join(text_of(member) for member in value)
     return f"{value:.{digits}f}" if isinstance(value, float) else text_of(value)

@@ -17,134 +17,14 @@ from kwire_cli.analysis.clients import (
 )
 from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.view.lines import counted
-from kwire_cli.view.tables import Cells, text_of
+from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.clients import Row, Version
-    from kwire_cli.analysis.stats import Group, Stats
+    from kwire_cli.analysis.stats import Stats
     from kwire_cli.view.lines import Line
-
-
-# Statistics as tables: by api, client, topic and broker.
-
-MOST_ERRORS = 5
-"""Errors of a group that its row names: a client can invent any number of them."""
-
-
-_GROUP = (
-    "requests",
-    "responses",
-    "req bytes",
-    "resp bytes",
-    "p50",
-    "p95",
-    "p99",
-    "max",
-    "in flight",
-    "throttled",
-    "notes",
-)
-
-
-_POINTS = ("count", "p50", "p95", "p99", "max")
-_TIMES = {
-    f"{of}{point.capitalize()}{'' if point == 'count' else 'Seconds'}": (f"{of}Seconds", point)
-    for of in ("latency", "wait")
-    for point in _POINTS
-}
-CSV = (
-    *("by", "name", "count", "requests", "responses", "requestBytes", "responseBytes", *_TIMES),
-    *("throttled", "throttleSeconds", "mostInFlight", "nodeId", "software", "stagesSeconds", "errors"),
-)
-"""The columns of csv: a row a group, lines by kind and anomalies by code among them. Those that a group lacks are
-empty."""
-
-
-def csv_cells(stats: Stats) -> Iterator[list[Any]]:
-    """Return the rows of csv, with the numbers that the JSON form has."""
-    for by, groups in stats.to_json().items():
-        for name, group in groups.items():
-            row = group if isinstance(group, dict) else {"count": group}
-            times = {column: row.get(of, {}).get(point) for column, (of, point) in _TIMES.items()}
-            row = {"by": by, "name": name} | row | times
-            yield [row.get(column) for column in CSV]
-
-
-def stats_lines(stats: Stats, most: int | None = None) -> Iterator[Line]:
-    """Statistics as tables: what was seen, then by api, client, topic and broker, the busiest first, of each no more
-    than `most`.
-    """
-    yield [("lines  ", "dim"), (", ".join(f"{count} {kind}" for kind, count in by_count(stats.kinds)), "number")]
-    if stats.anomalies:
-        yield [
-            ("odd    ", "dim"),
-            (", ".join(f"{count} {code}" for code, count in by_count(stats.anomalies)), "warning"),
-        ]
-    for name, ranked in stats.ranked():
-        if not ranked:
-            continue
-        yield []
-        busiest = ranked[:most]
-        width = min(max(len(name), *(len(key) for key, _ in busiest)), 40)
-        heads = (
-            f"{name:<{width}} requests responses   req bytes  resp bytes       p50       p95       p99       "
-            f"max  in flight  throttled  notes"
-        )
-        yield Cells([(heads, "dim")], [name, *_GROUP], heads=True)
-        for key, group in busiest:
-            yield _group_line(name, key, group, width)
-        if len(busiest) < len(ranked):
-            yield [(f"… and {len(ranked) - len(busiest)} more", "dim")]
-
-
-def _group_line(kind: str, key: str, group: Group, width: int) -> Cells:
-    sizes = (group.request_bytes, group.response_bytes) if group.sized else ("", "")
-    counts = f" {group.requests:>8} {group.responses:>9} {sizes[0]:>11} {sizes[1]:>11}"
-    histogram, note = (
-        (group.latency, "") if group.latency.count else (group.waits, "waits" if group.waits.count else "")
-    )
-    points = [histogram.percentile(share) for share in (0.5, 0.95, 0.99)] + [
-        histogram.largest if histogram.count else None
-    ]
-    shown_points = ["" if point is None else f"{point * 1000:.2f}ms" for point in points]
-    times = "".join(f" {point:>9}" for point in shown_points)
-    most, throttled = str(group.most_in_flight or ""), f"{group.throttle_ms}ms" if group.throttled else ""
-    errors = _errors(group)
-    told = (
-        ", ".join(map(text_of, sorted(group.software)))
-        if kind == "client"
-        else ""
-        if group.node is None
-        else f"node {group.node}"
-    )
-    label = text_of(key)[:width]
-    notes = [(text, style) for text, style in ((note, "dim"), (told, "text"), (errors, "warning")) if text]
-    line: Line = [
-        (f"{label:<{width}}", "name"),
-        (counts, "number"),
-        (times, "number"),
-        (f" {most:>10} {throttled:>10}", "number"),
-    ]
-    line += [part for text, style in notes for part in (("  ", ""), (text, style))]
-    numbers = [
-        group.requests,
-        group.responses,
-        *sizes,
-        *(point or "" for point in points),
-        group.most_in_flight or "",
-        group.throttle_ms or "",
-    ]
-    texts = [str(number) for number in numbers[:4]] + [*shown_points, most, throttled]
-    told_all = "  ".join(text for text, _ in notes)
-    return Cells(line, [text_of(key), *numbers, told_all], heads=False, texts=[text_of(key), *texts, told_all])
-
-
-def _errors(group: Group) -> str:
-    counted = by_count(group.errors)
-    more = f" ({len(counted) - MOST_ERRORS} more)" if len(counted) > MOST_ERRORS else ""
-    return ", ".join(f"{count} {code}" for code, count in counted[:MOST_ERRORS]) + more
 
 
 # Clients as a table: a line each, and below it the versions that it uses, or what a release of Kafka would
@@ -325,10 +205,8 @@ def rate(size: float) -> str:
     return f"{size / unit:.1f} {name}/s"
 
 
-def screen_lines(total: Stats, recent: Line, where: str, elapsed: float, height: int) -> Iterator[Line]:
-    """A screen of so many rows: where, for how long, the last seconds, and the busiest of each kind since the
-    beginning.
-    """
+def screen_head(recent: Line, where: str, elapsed: float) -> Iterator[Line]:
+    """Yield the first lines of a screen: where, for how long, and the last seconds."""
     minutes, seconds = divmod(int(elapsed), 60)
     yield [
         (f"{where}  ", "title"),
@@ -337,4 +215,8 @@ def screen_lines(total: Stats, recent: Line, where: str, elapsed: float, height:
     ]
     yield recent
     yield []
-    yield from stats_lines(total, max((height - HEAD) // TABLES - BESIDE, LEAST))
+
+
+def rows_for(height: int) -> int:
+    """Return how many rows of each table a screen of a height has room for."""
+    return max((height - HEAD) // TABLES - BESIDE, LEAST)

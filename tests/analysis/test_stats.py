@@ -3,20 +3,24 @@ import math
 from pathlib import Path
 
 import pytest
+from answers import keyed_answer
 from hypothesis import given, strategies as st
 from log_lines import document
 
 import kwire_cli
-from kwire_cli.analysis.stats import Histogram, Stats
+from kwire_cli.analysis.stats import Histogram, Stats, bound_of, step_of
+from kwire_cli.answer import Chart
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
-from kwire_cli.view.traffic import stats_lines
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.terminal import answer_text
 
 CATALOG = kwire_cli.catalog()
 OWN = Path(__file__).parents[3] / "shared" / "real" / "own" / "captures"
 
+POINTS = ("Count", "P50Seconds", "P95Seconds", "P99Seconds", "MaxSeconds")
 SHARES = (0.0001, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0)
 
 
@@ -70,23 +74,23 @@ def stats(wire):
 
 
 def test_groups_by_api_client_and_topic(stats):
-    shown = stats.to_json()
-    assert shown["kinds"] == {"request": 3, "response": 3, "not-kafka": 1}
+    shown = keyed_answer(stats.answer())
+    assert shown["lines"] == {"request": 3, "response": 3, "not-kafka": 1}
     assert set(shown["api"]) == {"Metadata 3", "Fetch 4"}
     metadata = shown["api"]["Metadata 3"]
     assert (metadata["requests"], metadata["responses"], metadata["throttled"]) == (2, 2, 1)
-    assert metadata["latencySeconds"] == {"count": 2, "p50": 0.001, "p95": 0.001, "p99": 0.001, "max": 0.001}
+    assert [metadata[f"latency{point}"] for point in POINTS] == [2, 0.001, 0.001, 0.001, 0.001]
+    assert [metadata[f"wait{point}"] for point in POINTS] == [None] * 5
     assert metadata["errors"] == {"UNKNOWN_TOPIC_OR_PARTITION": 1}
     assert shown["client"]["me"]["requests"] == 3
     assert shown["topic"]["orders"]["requests"] == shown["topic"]["orders"]["responses"] == 1
 
 
 def test_answers_that_wait_on_purpose_are_apart(stats):
-    fetch = stats.to_json()["api"]["Fetch 4"]
-    assert fetch["waitSeconds"]["count"] == 1
-    assert "latencySeconds" not in fetch
-    client = stats.to_json()["client"]["me"]
-    assert (client["latencySeconds"]["count"], client["waitSeconds"]["count"]) == (2, 1)
+    shown = keyed_answer(stats.answer())
+    fetch, client = shown["api"]["Fetch 4"], shown["client"]["me"]
+    assert (fetch["latencyCount"], fetch["waitCount"]) == (None, 1)
+    assert (client["latencyCount"], client["waitCount"]) == (2, 1)
 
 
 def test_an_unknown_api_is_counted_by_its_key(wire):
@@ -95,7 +99,7 @@ def test_an_unknown_api_is_counted_by_its_key(wire):
     found = Stats()
     for line in wire.lines((0, wire.request("Metadata", 1, 1, topics=[]) + bytes(strange))):
         found.add(line)
-    assert set(found.to_json()["api"]) == {"Metadata 1", "9999 0"}
+    assert set(keyed_answer(found.answer())["api"]) == {"Metadata 1", "9999 0"}
 
 
 ID = "lLV6r4uOTnKlQwXY7rCQ6g"
@@ -125,31 +129,27 @@ def test_a_response_to_nothing_seen_that_is_unlike_any_is_a_gap_as_in_decode(wir
     found = Stats()
     for line in wire.lines((0, wire.request("Metadata", 3, 1, "me", topics=[])), (1, unlike_any)):
         found.add(line)
-    document = found.to_json()
-    assert document["kinds"] == {"request": 1, "gap": 1}
+    document = keyed_answer(found.answer())
+    assert document["lines"] == {"request": 1, "gap": 1}
     assert document["anomalies"] == {"NOT_RECOGNISED": 1}
     assert {name: api["responses"] for name, api in document["api"].items()} == {"Metadata 3": 0}
-
-
-def text_of(lines):
-    return ["".join(text for text, _ in getattr(line, "line", line)) for line in lines]
 
 
 def test_a_row_names_a_few_errors_and_json_all():
     found = Stats()
     group = found._group("client", "me")
     group.errors.update(dict.fromkeys(range(1000, 2000), 1) | {"NOT_COORDINATOR": 7})
-    (row,) = (text for text in text_of(stats_lines(found)) if text.startswith("me "))
+    (row,) = (text for text in answer_text(found.answer()).splitlines() if text.startswith("me "))
     assert row.endswith("  7 NOT_COORDINATOR, 1 1000, 1 1001, 1 1002, 1 1003 (996 more)")
-    assert len(found.to_json()["client"]["me"]["errors"]) == 1001
+    assert len(keyed_answer(found.answer())["client"]["me"]["errors"]) == 1001
 
 
 def test_exchanges_of_a_request_log_have_no_bytes():
-    shown = counted(LOGGED).to_json()
-    assert shown["kinds"] == {"request": 4, "response": 3}
+    shown = keyed_answer(counted(LOGGED).answer())
+    assert shown["lines"] == {"request": 4, "response": 3}
     assert {*shown["api"]} == {"Fetch 13", "Metadata 12", "Produce 9", "9999 1"}
-    assert "requestBytes" not in shown["api"]["Fetch 13"]
-    assert shown["api"]["Fetch 13"]["waitSeconds"]["max"] == 0.50025
+    assert shown["api"]["Fetch 13"]["requestBytes"] is None
+    assert shown["api"]["Fetch 13"]["waitMaxSeconds"] == 0.50025
     metadata = shown["api"]["Metadata 12"]
     assert (metadata["throttled"], metadata["throttleSeconds"], metadata["errors"]) == (
         1,
@@ -173,19 +173,41 @@ def test_parts_add_up_in_any_order(order, cut):
     documents = [LOGGED[at] for at in order]
     first, second = counted(documents[:cut]), counted(documents[cut:])
     second.merge(first)
-    assert json.dumps(second.to_json(), sort_keys=True) == json.dumps(counted(LOGGED).to_json(), sort_keys=True)
+    documents = [answer_document(stats.answer()) for stats in (second, counted(LOGGED))]
+    assert json.dumps(documents[0], sort_keys=True) == json.dumps(documents[1], sort_keys=True)
 
 
 def test_captures_add_up(stats):
     twice = Stats()
     twice.merge(stats)
     twice.merge(stats)
-    one, two = stats.to_json(), twice.to_json()
-    assert (two["kinds"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (
+    one, two = keyed_answer(stats.answer()), keyed_answer(twice.answer())
+    assert (two["lines"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (
         6,
         2 * one["api"]["Fetch 4"]["requestBytes"],
     )
-    assert two["api"]["Metadata 3"]["latencySeconds"] == one["api"]["Metadata 3"]["latencySeconds"] | {"count": 4}
+    before, after = one["api"]["Metadata 3"], two["api"]["Metadata 3"]
+    assert [after[f"latency{point}"] for point in POINTS] == [4, *(before[f"latency{point}"] for point in POINTS[1:])]
+
+
+def test_the_busiest_alone_are_rows_and_the_others_are_counted(stats):
+    answer = stats.answer(most=1)
+    assert [len(table.rows) for table in answer.tables] == [1, 1, 1, 1]
+    assert answer.tables[0].note == "… and 1 more"
+    assert not any(isinstance(block, Chart) for block in answer.blocks)
+
+
+@pytest.mark.parametrize(
+    ("ms", "bound"),
+    [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)],
+)
+def test_latencies_are_parted_at_1_2_and_5(ms, bound):
+    assert bound_of(step_of(ms)) == pytest.approx(bound)
+
+
+def test_statistics_of_nothing_have_no_charts():
+    assert not any(isinstance(block, Chart) for block in Stats().answer().blocks)
+    assert answer_text(Stats().answer()) == ""
 
 
 @pytest.mark.shared

@@ -16,8 +16,8 @@ FRAME = ROOT / "samples/frames/metadata-v0-request.hex"
 
 
 def stats(*arguments, **options):
-    done = kwire("decode", "--stats", "--format", "jsonl", *arguments, **options)
-    return done, json.loads(done.out.splitlines()[0]) if done.out else None
+    done = kwire("decode", "--stats", "--format", "json", *arguments, **options)
+    return done, json.loads(done.out) if done.out else None
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
@@ -42,7 +42,7 @@ def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path
     log = tmp_path / "damaged.log"
     log.write_bytes(line() + line()[:200] + b"\n" + b"Completed request:Name: FetchRequest; Version: 0\n" + line())
     done, shown = stats(log)
-    assert (done.code, shown["kinds"], shown["anomalies"]) == (
+    assert (done.code, shown["facts"]["lines"], shown["facts"]["anomalies"]) == (
         0,
         {"request": 2, "response": 2},
         {"DAMAGED_LINE": 1, "TEXT_FORM": 1},
@@ -65,7 +65,8 @@ def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
 
 def test_a_log_beside_other_inputs():
     done = kwire("decode", "--stats", "--format", "jsonl", LOG, CAPTURE)
-    assert [json.loads(text)["kinds"]["request"] for text in done.out.splitlines()] == [39, 9]
+    rows = [json.loads(text) for text in done.out.splitlines()]
+    assert [row["lines"]["request"] for row in rows if row["table"] == "facts"] == [39, 9]
     rows = [json.loads(text)["clientId"] for text in kwire("clients", CAPTURE, LOG).out.splitlines()]
     assert "sarama-lab" in rows
     assert "legacy-billing" in rows

@@ -16,6 +16,7 @@ import time
 
 import packets as make
 import pytest
+from answers import keyed
 from command_line import ROOT, Terminal, hold_page, kwire
 
 from kwire_cli.analysis.stats import OTHERS, Stats
@@ -24,7 +25,8 @@ from kwire_cli.cli.main import run
 from kwire_cli.source.packets import live
 from kwire_cli.source.packets.files import packets
 from kwire_cli.view.lines import plain, without_control
-from kwire_cli.view.traffic import interval_line, rate, screen_lines
+from kwire_cli.view.terminal import answer_text
+from kwire_cli.view.traffic import interval_line, rate, rows_for, screen_head
 
 SAMPLE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 CONTENT = SAMPLE.read_bytes()
@@ -34,6 +36,10 @@ PATIENCE = 60
 
 def totals(done):
     return json.loads(done.out.splitlines()[-1])
+
+
+def lines_in(documents):
+    return sum(sum(document["facts"]["lines"].values()) for document in documents)
 
 
 def test_the_page_says_what_the_commands_print(updating, monkeypatch):
@@ -52,7 +58,7 @@ def test_the_totals_are_those_of_the_statistics():
 
 def test_a_filter_leaves_frames_out():
     document = totals(kwire("watch", "-", "--format", "jsonl", "--filter", "api == Produce", stdin=CONTENT))
-    assert [*document["api"]] == ["Produce 9"]
+    assert [*keyed(document)["api"]] == ["Produce 9"]
     assert kwire("watch", "-", "--filter", "api ==", stdin=CONTENT).code == 2
 
 
@@ -124,15 +130,15 @@ def test_intervals_come_while_the_stream_goes_on_and_add_up_to_the_total():
         process.stdin.buffer.write(make.pcap_file(some[:half], link=some[0].link))
         process.stdin.buffer.flush()
         intervals = []
-        while sum(sum(each["kinds"].values()) for each in intervals) <= 10:  # though nothing more comes
+        while lines_in(intervals) <= 10:  # though nothing more comes
             intervals.append(json.loads(process.stdout.readline()))
         process.stdin.buffer.write(make.pcap_file(some[half:], link=some[0].link)[len(make.pcap_file([])) :])
         out, _ = ended(process, 0)
     *more, total = [json.loads(line) for line in out.splitlines()]
     assert total["kind"] == "total"
     assert {each["kind"] for each in (*intervals, *more)} == {"interval"}
-    seen = sum(sum(each["kinds"].values()) for each in (*intervals, *more))
-    assert 0 < seen <= sum(total["kinds"].values()) == 52
+    seen = lines_in((*intervals, *more))
+    assert 0 < seen <= lines_in([total]) == 52
 
 
 def test_on_a_terminal_the_screen_is_renewed(monkeypatch):
@@ -150,7 +156,7 @@ def test_on_a_terminal_the_screen_is_renewed(monkeypatch):
     shown = out.getvalue().decode()
     assert shown.count("Ctrl-C ends it") > 1
     assert "\x1b[?25l" in shown
-    assert shown.rindex("\x1b[?25h") < shown.rindex("lines  ")  # the cursor is back before the totals
+    assert shown.rindex("\x1b[?25h") < shown.rindex("lines")  # the cursor is back before the totals
     assert "req/s" in shown
 
 
@@ -213,7 +219,7 @@ def test_dumpcap_serves_too_and_the_time_may_be_limited(tool):
     done = kwire("watch", "eth7", "--duration", "1.5", "--format", "jsonl")
     assert done.code == 0, done.err
     assert time.monotonic() - begun > 1
-    assert sum(totals(done)["kinds"].values()) == 52
+    assert lines_in([totals(done)]) == 52
 
 
 @pytest.mark.parametrize(
@@ -248,8 +254,9 @@ def test_names_that_would_move_the_cursor_do_not(wire):
     stats = Stats()
     for line in wire.lines((0, wire.request("Metadata", 4, client="\x1b[2J"))):
         stats.add(line)
-    for each in screen_lines(stats, interval_line(stats, 1, "2026-01-01T00:00:00"), "lo", 3700.5, 40):
-        assert "\x1b" not in plain(without_control(each))
+    for line in screen_head(interval_line(stats, 1, "2026-01-01T00:00:00"), "lo", 3700.5):
+        assert "\x1b" not in plain(without_control(line))
+    assert "\x1b" not in answer_text(stats.answer(rows_for(40)))
 
 
 def test_groups_are_bounded(wire):
@@ -318,15 +325,15 @@ def test_real_packets_on_the_loopback_interface(wire, tmp_path):
                 exchange(server, client, wire, 5)
                 found = {}
                 while sum(found.values()) < 10:
-                    for kind, count in json.loads(process.stdout.readline())["kinds"].items():
+                    for kind, count in json.loads(process.stdout.readline())["facts"]["lines"].items():
                         found[kind] = found.get(kind, 0) + count
                 assert found == {"request": 5, "response": 5}  # before anything ended
             process.send_signal(signal.SIGINT)
             out, err = ended(process, 130)
-    total = json.loads(out.splitlines()[-1])
+    total = keyed(json.loads(out.splitlines()[-1]))
     assert total["client"]["a-real-client"]["requests"] == 5, err
     assert total["topic"]["a-real-topic"]["errors"] == {"UNKNOWN_TOPIC_OR_PARTITION": 5}
-    assert total["api"]["Metadata 4"]["latencySeconds"]["count"] == 5
+    assert total["api"]["Metadata 4"]["latencyCount"] == 5
     assert kwire("decode", kept, "--format", "jsonl").out.count('"kind":"response"') == 5
 
 

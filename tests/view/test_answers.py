@@ -153,3 +153,31 @@ def test_a_page_holds_every_block_and_no_markup_of_the_data():
         assert said in page
     assert "<b>" not in page.split("<script type=")[1]
     assert '{"bar":1.0}' in page
+
+
+def test_a_duration_may_have_its_unit_and_zeros_may_be_left_blank():
+    columns = (Column("api"), Column("p99", "duration", unit="ms"), Column("throttled", "count", sparse=True))
+    table = Table("t", columns, [("Fetch", 2.5, 0), ("Produce", 0.001, 7)])
+    assert [line.split() for line in answer_text(Answer("t", [table])).splitlines()] == [
+        ["api", "p99", "ms", "throttled"],
+        ["Fetch", "2500.00"],
+        ["Produce", "1.00", "7"],
+    ]
+
+
+def test_a_cell_names_a_few_members_of_a_map_and_programs_get_all():
+    table = Table("t", (Column("errors", "map"),), [({str(code): 1 for code in range(9)},)])
+    assert answer_text(Answer("t", [table])).endswith("1 0, 1 1, 1 2, 1 3, 1 4 (4 more)")
+    assert len(answer_document(Answer("t", [table]))["tables"]["t"][0]["errors"]) == 9
+
+
+def test_tables_and_facts_without_anything_are_not_shown():
+    nothing = Answer("t", [Facts([Fact("anomalies", {}, "map")]), Table("t", COLUMNS, [])])
+    assert answer_text(nothing) == ""
+    assert '"blocks":[]' in answer_page(nothing).replace('{"type":"facts","title":"","facts":[]}', "")
+
+
+def test_a_page_leaves_out_wide_columns_for_which_it_has_no_room():
+    columns = [Column(f"c{at}", "count", wide=at > 9) for at in range(15)]
+    assert "c10" not in answer_page(Answer("t", [Table("t", columns, [tuple(range(1, 16))])]))
+    assert "c10" in answer_page(Answer("t", [Table("t", columns[:12], [tuple(range(1, 13))])]))

@@ -8,7 +8,7 @@ from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outlin
 from kwire_cli.view.html.outline import CLASSES
 from kwire_cli.view.html.page import bars, histogram, icicle, report
 from kwire_cli.view.lines import escaped
-from kwire_cli.view.terminal import cell_text
+from kwire_cli.view.terminal import EMPTY, cell_text, is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,11 +17,18 @@ if TYPE_CHECKING:
     from kwire_cli.view.html.page import Block
 
 _CLASS = {"": "", "info": CLASSES["meaning"], "warning": CLASSES["bytes"], "error": CLASSES["warning"]}
+MOST_COLUMNS = 12
+"""Columns that have room on a page beside each other; where there are more, wide ones are left out."""
 
 
 def answer_page(answer: Answer) -> str:
     """Return the page of an answer, whole and by itself."""
-    return report(answer.title, [entry for block in answer.blocks for entry in _blocks(block)])
+    return report(answer.title, answer_blocks(answer))
+
+
+def answer_blocks(answer: Answer) -> list[Block]:
+    """Return the blocks of a page of an answer."""
+    return [entry for block in answer.blocks for entry in _blocks(block)]
 
 
 def _blocks(block: AnswerBlock) -> Iterator[Block]:
@@ -33,7 +40,9 @@ def _blocks(block: AnswerBlock) -> Iterator[Block]:
                 "type": "facts",
                 "title": escaped(block.title),
                 "facts": [
-                    [escaped(fact.heading), _number(fact.value, Column(fact.name, fact.kind))] for fact in block.facts
+                    [escaped(fact.heading), _number(fact.value, Column(fact.name, fact.kind))]
+                    for fact in block.facts
+                    if fact.value not in EMPTY
                 ],
             }
         case Note():
@@ -66,17 +75,24 @@ def _lines(title: str, rows: list[list[str]]) -> Block:
 
 def _table(table: Table) -> Iterator[Block]:
     rows = [*table.rows]
+    if not rows and not table.total and not table.note:
+        return
     hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
     rows = rows[: len(rows) - hidden]
-    most = [_most(rows, at) for at in range(len(table.columns))]
+    everything = (*rows, *([table.total] if table.total else []))
+    columns = [
+        (at, column)
+        for at, column in enumerate(table.columns)
+        if any(not is_blank(row[at], column) for row in everything)
+    ]
+    if len(columns) > MOST_COLUMNS:
+        columns = [(at, column) for at, column in columns if not column.wide]
+    most = {at: _most(rows, at) for at, _ in columns}
     yield {
         "type": "table",
         "title": escaped(table.title),
-        "columns": [escaped(column.heading) for column in table.columns],
-        "rows": [
-            [_cell(value, column, most[at]) for at, (value, column) in enumerate(zip(row, table.columns, strict=True))]
-            for row in (*rows, *([table.total] if table.total else []))
-        ],
+        "columns": [escaped(column.heading) for _, column in columns],
+        "rows": [[_cell(row[at], column, most[at]) for at, column in columns] for row in everything],
         "note": " ".join(
             [*([f"… and {hidden} more"] if hidden else []), *([escaped(table.note)] if table.note else [])]
         ),
@@ -91,6 +107,8 @@ def _cell(value: Any, column: Column, most: float) -> Any:
     """Return a cell: a number with its text, so that it sorts, a bar as its share of the longest one, or a text."""
     if column.kind == "bar":
         return {"bar": round((value or 0) / most, 4) if most else 0}
+    if is_blank(value, column):
+        return ""
     text = cell_text(value, column)
     if column.kind in NUMBERS and isinstance(value, int | float):
         return [value, text]

@@ -5,19 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib import resources
-from math import ceil, log10
 from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli.analysis.costs.advice import integers
 from kwire_cli.analysis.costs.ledger import OVERHEAD
 from kwire_cli.analysis.costs.measures import bucket_text
 from kwire_cli.analysis.costs.overhead import accounted
-from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.costs import NONE, percent
@@ -32,7 +29,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.advice import Advice, Bin
     from kwire_cli.analysis.costs.overhead import Accounted, Report
     from kwire_cli.analysis.costs.tallies import Summed, Tallies
-    from kwire_cli.analysis.stats import Group, Stats
     from kwire_cli.view.lines import Line
 
     Block = dict[str, Any]
@@ -386,81 +382,3 @@ def _sizes(accounts: list[Accounted]) -> Iterator[tuple[list[str], int]]:
         outer = [NONE if value is None else escaped(str(value)) for value in key]
         for part in parts:
             yield [*outer, *(name for name in part.path.split(".") if name)], part.prefix_bytes + part.value_bytes
-
-
-# Statistics as charts: what is most of the bytes, how long brokers took, and what they answered that went
-# wrong.
-
-MOST_BARS = 20
-
-
-STEPS = (1.0, 2.0, 5.0, 10.0)
-"""Where latencies are parted, in each power of ten."""
-WAITS = "Latency where brokers wait on purpose (Fetch, JoinGroup, SyncGroup)"
-
-
-def stats_charts(stats: Stats) -> list[Block]:
-    """The charts of statistics; none of what was not counted."""
-    out = [
-        facts([*by_count(stats.kinds), *((f"anomalies: {code}", count) for code, count in by_count(stats.anomalies))])
-    ]
-    apis = stats.groups.get("api", {})
-    for title, part in (("Latency of responses", "latency"), (WAITS, "waits")):
-        merged = Histogram()
-        for group in apis.values():
-            merged.merge(getattr(group, part))
-        if merged.count:
-            out.append(histogram(title, "responses", _parted(merged)))
-    for kind, ranked in stats.ranked():
-        out += _of_groups(kind, ranked)
-    errors: Counter[str | int] = Counter()
-    for group in apis.values():
-        errors.update(group.errors)
-    if errors:
-        out.append(
-            bars(
-                "Errors in responses",
-                ((str(name), count) for name, count in by_count(errors)[:MOST_BARS]),
-                unit="response",
-            )
-        )
-    return out
-
-
-def _of_groups(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
-    groups = [(escaped(name) or '""', group) for name, group in ranked[:MOST_BARS]]
-    if len(groups) > 1:
-        if all(group.sized for _, group in groups):
-            yield bars(
-                f"Bytes by {kind}", [(name, group.request_bytes + group.response_bytes) for name, group in groups]
-            )
-        else:
-            yield bars(f"Requests by {kind}", [(name, group.requests) for name, group in groups], unit="request")
-    slowest = sorted(
-        ((name, group.latency.percentile(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0)
-    )
-    if kind in {"api", "broker"} and (timed := [(name, round(1000 * took, 3)) for name, took in slowest if took]):
-        yield bars(f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
-
-
-def _parted(found: Histogram) -> list[tuple[str, int]]:
-    """Return the number of latencies in each step up to a bound in milliseconds.
-
-    The steps run from the smallest to the largest one that has any latency.
-    """
-    counts: Counter[int] = Counter()
-    for seconds, count in found.amounts():
-        counts[_step(1000 * seconds)] += count
-    return [(f"≤ {_bound(step):g} ms", counts[step]) for step in range(min(counts), max(counts) + 1)]
-
-
-def _step(value: float) -> int:
-    """The number of the first bound that is not below a value."""
-    power = ceil(log10(max(value, 1e-6))) - 1
-    within = next(number for number, bound in enumerate(STEPS) if value <= bound * 10**power * (1 + 1e-9))
-    return (len(STEPS) - 1) * power + within
-
-
-def _bound(step: int) -> float:
-    power, within = divmod(step, len(STEPS) - 1)
-    return STEPS[within] * 10.0**power

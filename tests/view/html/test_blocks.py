@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from answers import keyed
 from command_line import ROOT, kwire
 from pages import page
 
-from kwire_cli.analysis.stats import Stats
-from kwire_cli.view.html.page import MOST_BRANCHES, _bound, _step, blocks_of, icicle, stats_charts
+from kwire_cli.view.html.page import MOST_BRANCHES, blocks_of, icicle
 from kwire_cli.view.tables import bar, bar_share, grid_lines
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
@@ -22,8 +22,6 @@ REPORTS = [
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
     ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
-    ("decode", CAPTURE, "--stats"),
-    ("decode", "samples/request-logs/kafka-request.log", "--stats"),
     ("dump", "samples/segments/garbage-0", "--verify"),
     ("clients", CAPTURE, "--upgrade-to", "4.4"),
 ]
@@ -90,10 +88,10 @@ def test_histograms_of_advice_count_every_value():
 
 def test_charts_of_statistics_count_every_response():
     blocks = page("decode", CAPTURE, "--stats").data["page"]["blocks"]
-    counted = json.loads(kwire("decode", CAPTURE, "--stats", "--format", "json").out)
+    counted = keyed(json.loads(kwire("decode", CAPTURE, "--stats", "--format", "json").out))
     latencies = next(block for block in blocks if block["type"] == "histogram")
     assert sum(item["value"] for item in latencies["items"]) == sum(
-        group["latencySeconds"]["count"] for group in counted["api"].values() if "latencySeconds" in group
+        group["latencyCount"] or 0 for group in counted["api"].values()
     )
     by_api = next(block for block in blocks if block["type"] == "bars")
     assert {item["name"]: item["value"] for item in by_api["items"]} == {
@@ -103,18 +101,6 @@ def test_charts_of_statistics_count_every_response():
     assert {row[0]: row[1][0] for row in table["rows"]} == {
         name: group["requests"] for name, group in counted["client"].items()
     }
-
-
-@pytest.mark.parametrize(
-    ("ms", "bound"),
-    [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)],
-)
-def test_latencies_are_parted_at_1_2_and_5(ms, bound):
-    assert _bound(_step(ms)) == pytest.approx(bound)
-
-
-def test_statistics_of_nothing_have_no_charts():
-    assert [block["type"] for block in stats_charts(Stats())] == ["facts"]
 
 
 def test_pairs_are_on_a_page_beside_each_other():
