@@ -105,9 +105,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Single values that belong together."""
+    """Single values that belong together.
 
-    facts: Sequence[Fact]
+    `facts` may be an iterator: it is read after the tables that stand before it, whose rows it may count.
+    """
+
+    facts: Iterable[Fact]
     title: str = ""
 
 

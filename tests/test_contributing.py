@@ -106,9 +106,9 @@ def test_a_report_and_a_command(copy):
 def test_a_view_of_batches(copy):
     view, function = CODE[1:]
     (copy / "kwire_cli" / "view" / "sizes.py").write_text(view, "utf-8")
-    batches = copy / "kwire_cli" / "cli" / "batches.py"
-    batches.write_text(batches.read_text("utf-8").replace("\nSHOW = {", f"\n{function}\n\n\nSHOW = {{"), "utf-8")
-    line_before(batches, '"tree": _show_tree,', re.search(r'`("sizes": .*?)` in `SHOW`', PAGE)[1])
+    batches = copy / "kwire_cli" / "cli" / "batch_views.py"
+    batches.write_text(batches.read_text("utf-8").replace("\nVIEWS: ", f"\n{function}\n\n\nVIEWS: "), "utf-8")
+    line_before(batches, '"tree": Tree,', re.search(r'`("sizes": .*?)` in `VIEWS`', PAGE)[1])
     segment = str(ROOT / "samples" / "segments" / "txn-out-0" / "00000000000000000000.log")
     assert kwire(copy, "dump", "--format", "sizes", "--limit", "2", segment) == b"size 109 bytes\nsize 78 bytes\n"
 

@@ -1,192 +1,202 @@
-"""One run of `kwire dump`, and how it shows batches and records: a function for each format, of a run and an item."""
+"""Record batches as `kwire dump` and `kwire decode` show them: one run over files of logs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from kwire_cli.cli.batch_views import Shown
 from kwire_cli.cli.environment import Progress
-from kwire_cli.cli.old_options import HEX_ROWS
+from kwire_cli.cli.segments import segment_files
+from kwire_cli.records.batch import PADDING
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.reading import Reader, recognised_source
+from kwire_cli.source.kafka.columns import BatchRow, record_rows
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch, Record
-    from kwire_cli.records.gaps import Gap
-    from kwire_cli.records.selection import Selection
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.records.batch import Batch, Record, Source
+    from kwire_cli.source.kinds import Recognised
+    from kwire_cli.view.html.page import Page
 
 
-@dataclass
-class Run:
-    """One run of the command: what was asked for, and what came out so far."""
+class BatchRun:
+    """One run over files of logs: shows the batches and files that the settings choose, and counts what there was.
 
-    environment: Environment
-    catalog: Catalog
-    fmt: str
-    options: dict[str, Any]
-    selection: Selection
-    several: bool = False
-    found: bool = False
-    odd: bool = False
-    nothing: bool = False
-    """Whether a file had bytes and no batch."""
-    files: int = 0
-    """Files that were read for their batches."""
-    headed: bool = False
-    columns: tuple[str, ...] = ()
-    """Those of the csv heading that was printed last."""
-    file: str = ""
-    left: int | None = None
-    page: Any = None
-    """With --format html, what is written."""
-    data: Any = None
-    topic: str | None = None
-    """The bytes of the file at work, and whose records they are."""
-    topics: set[str] = field(default_factory=set)
-    seen: int = 0
-    chosen: int = 0
-    """The topics that there are, batches that were read, and those of them that were shown: where these are none, what
-    there was to choose from."""
-    trouble: Any = None
-    """With --like-kafka, what is said behind the last file."""
+    With a `page`, which has a limit of its own, the limit of the settings does not count.
+    """
 
-    def __post_init__(self) -> None:
-        self.progress = Progress(self.environment)
-        from kwire_cli.message.redaction import Redaction
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        self.environment, self.settings, self.page = environment, settings, page
+        self.view = settings.view(environment, settings, page)
+        self.progress = Progress(environment)
+        self.left = None if page else settings.limit
+        self.topics: set[str] = set()
+        """The topics that the folders name."""
+        self.files = self.seen = self.chosen = 0
+        """Files that were read for their batches; batches that were read; batches and other files that were shown."""
+        self.found = self.anomalous = self.no_batches = False
+        """Whether there was something to show; anomalies; a file that had bytes and no batch."""
 
-        self.redaction = Redaction(self.catalog, show_secrets=self.options["show_secrets"])
+    @property
+    def is_full(self) -> bool:
+        """Return whether no more is shown: the limit is reached, or the page is full."""
+        return self.left == 0 or bool(self.page and self.page.more)
+
+    @property
+    def is_decodable(self) -> bool:
+        """Return whether there was something to show, or a choice that may have left out all of it."""
+        return self.found or not self.settings.selection.everything
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there was a selection and nothing was selected."""
-        return (
-            self.options["limit"] != 0
-            and not self.chosen
-            and not (self.selection.everything and not self.options["topics"])
+        """Return whether something was chosen and there was none of it."""
+        settings = self.settings
+        chooses = not settings.selection.everything or bool(settings.topics)
+        return settings.limit != 0 and not self.chosen and chooses
+
+    def show_input(self, content: Recognised, *, verbose: bool = False) -> None:
+        """Show an input that was recognised as batches or as another file of a log directory."""
+        if self.page:
+            self.page.turn_to("batches")
+        if verbose:
+            deep = " --deep" if self.settings.deep else ""
+            self.environment.note(f"{content.label}: shown as kwire dump{deep} shows it")
+        for file in segment_files(content):
+            self.show_file(file)
+        self.progress.done()
+        self.environment.flush()
+
+    def show_file(self, file: SegmentFile) -> None:
+        """Show a file of a log directory, or batches without one."""
+        if not file.has_batches:
+            self._show_other(file)
+            return
+        settings, view = self.settings, self.view
+        source = recognised_source(
+            file.view,
+            given=settings.as_topic,
+            folder=file.topic,
+            form=settings.record_format,
+            catalog=settings.redaction.catalog,
+            limits=settings.limits,
         )
-
-    @property
-    def deep(self) -> bool:
-        """Return whether records are shown."""
-        return bool(self.options["deep"])
-
-
-class Shown(NamedTuple):
-    """An item to show, with records and their numbers where there was a choice; `notes` are what is odd in records, all
-    once it was shown.
-    """
-
-    item: Batch | Gap
-    records: list[tuple[int, Record]] | None
-    notes: list[Anomaly]
-
-
-def label_of(run: Run) -> dict[str, Any]:
-    """Return what precedes the keys of a line: the file, if there may be several files."""
-    return {"file": run.file} if run.several else {}
-
-
-def _show_json(run: Run, shown: Shown) -> None:
-    item, records, notes = shown
-    hide = run.redaction.record if run.deep else None
-    from kwire_cli.records.gaps import Gap
-
-    if run.fmt == "jsonl":
-        from kwire_cli.view.batch_json import line_pieces
-
-        chosen = None if records is None else [records]
-        for piece in line_pieces(item, label=label_of(run), deep=run.deep, hide=hide, chosen=chosen, notes=notes):
-            run.environment.write_text(piece)
-        return
-    from kwire_cli.records.batch import head_json, record_json
-    from kwire_cli.view.json import dumps
-
-    if isinstance(item, Gap):
-        document = item.to_json(deep=run.deep, hide=hide)
-    else:
-        document = head_json(item)
-        if run.deep:
-            document["records"] = [record_json(item, record, number, notes, hide) for number, record in records or ()]
-        document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
-    run.environment.write(dumps(label_of(run) | document, indent=True))
-
-
-def _show_tree(run: Run, shown: Shown) -> None:
-    item, records, notes = shown
-    from kwire_cli.view.batch_tree import tree_lines
-
-    records = records if run.deep else None
-    run.environment.write_lines(
-        tree_lines(item, records, notes, run.redaction.record, full=run.options["full"], pretty=run.options["pretty"])
-    )
-
-
-def _show_hex(run: Run, shown: Shown) -> None:
-    from kwire_cli.view.hex import batch_hex_lines
-
-    run.environment.write_lines(
-        batch_hex_lines(
-            run.catalog, shown.item, run.redaction.record, deep=run.deep, rows=None if run.options["full"] else HEX_ROWS
+        if source.topic != (settings.as_topic or file.topic):
+            named = f"its records are those of {source.topic}; --as-topic NAME reads them as another's"
+            self.environment.note(f"kwire: {file.label}: {named}")
+        self.files += 1
+        self.found = self.found or view.SHOWS_EMPTY
+        view.begin(file, source)
+        reader = Reader(source)
+        batches, anomalous = view.show_first(
+            source, reader, lambda: self.progress.tell(file.label, reader.at, len(source.data))
         )
-    )
+        self.chosen += batches
+        self.found, self.anomalous = self.found or batches > 0, self.anomalous or anomalous
+        gaps = 0
+        for shown in self._chosen(file, source, reader):
+            item = shown.item
+            if not view.takes(item):
+                break
+            if isinstance(item, Gap):
+                gaps += item.batch is None
+                self.found = self.found or item.batch is not None
+                self.anomalous = self.anomalous or item.code != PADDING
+            else:
+                batches += 1
+                self.found = True
+            view.show(shown)
+            if not isinstance(item, Gap) and (shown.notes or item.notes):
+                self.anomalous = True
+        self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
 
+    def _show_other(self, file: SegmentFile) -> None:
+        """Show a file without batches, unless there is a choice among batches, or a page of them."""
+        if self.page or not self.settings.selection.everything:
+            if self.page or not self.settings.every:
+                choice = "" if self.page else " to choose from"
+                self.environment.note(f"kwire: {file.label}: left out, as it has no batches{choice}")
+            return
+        self.found, self.chosen = True, self.chosen + 1
+        self.view.begin(file)
+        entries, anomalous = self.view.show_file(file, self.left)
+        self.anomalous = self.anomalous or anomalous
+        if self.left is not None:
+            self.left -= entries
 
-def _show_table(run: Run, shown: Shown) -> None:
-    item, records, _ = shown
-    from kwire_cli.records.gaps import Gap
-    from kwire_cli.view.batch_table import batch_row, gap_row, heading, record_row
+    def _chosen(self, file: SegmentFile, source: Source, reader: Reader) -> Iterator[Shown]:
+        """Yield the wanted batches and gaps, with their wanted records unless the view reads all of them itself."""
+        selection, deep = self.settings.selection, self.settings.deep
+        stream = deep and self.view.STREAMS and self.settings.shows_all
+        for number, item in enumerate(reader.items()):
+            if not number & 63:
+                self.progress.tell(file.label, item.position, len(source.data))
+            if self.left == 0:
+                return
+            notes: list[Anomaly] = []
+            if isinstance(item, Gap):
+                if selection.everything or (selection.filter and selection.filter.matches(BatchRow(item, deep=False))):
+                    self.chosen += 1
+                    yield Shown(item, [*enumerate(item.batch.records(notes))] if item.batch and deep else None, notes)
+                else:
+                    self.anomalous = self.anomalous or item.code != PADDING
+                    what = f"{item.size} bytes at {item.position} are no batch ({item.code})"
+                    self.environment.note(f"kwire: {file.label}: {what}")
+                continue
+            self.seen += 1
+            if not selection.may_have(item):
+                continue
+            row_filter = selection.filter
+            if row_filter and not row_filter.deep and not row_filter.matches(BatchRow(item, deep=False)):
+                continue
+            records = None
+            if (deep and not stream) or selection.by_content or selection.times[1] is not None:
+                records = self._wanted(item, notes)
+                if not records and not selection.everything:
+                    continue
+                if deep and self.left is not None:
+                    records = records[: self.left]
+            if self.left is not None:
+                self.left -= len(records) if deep and records is not None else 1
+            self.chosen += 1
+            yield Shown(item, records, notes)
 
-    lines = [] if run.headed else [heading(deep=run.deep)]
-    run.headed = True
-    batch = item.batch if isinstance(item, Gap) else item
-    if isinstance(item, Gap) or not run.deep:
-        lines.append(gap_row(item) if isinstance(item, Gap) and run.deep else batch_row(item))
-    if run.deep and batch:
-        hide = run.redaction.record
-        lines += [record_row(batch, record, hide) for _, record in records or ()]
-    run.environment.write_lines(lines)
+    def _wanted(self, batch: Batch, notes: list[Anomaly]) -> list[tuple[int, Record]]:
+        """Return the wanted records of a batch with their numbers."""
+        selection, hide = self.settings.selection, self.settings.redaction.record
+        records = [
+            (number, record)
+            for number, record in enumerate(batch.records(notes))
+            if selection.wants(self._as_shown(batch, record))
+        ]
+        if selection.filter and selection.filter.deep:
+            wanted = [selection.filter.matches(row) for row in record_rows(batch, hide)]
+            records = [(number, record) for number, record in records if wanted[number]]
+        return records
 
+    def _as_shown(self, batch: Batch, record: Record) -> Record:
+        """Return a record as it is shown, so that no choice tells what is redacted in it."""
+        hide = self.settings.redaction.record
+        if hide is None or not self.settings.selection.by_content:
+            return record
+        return hide.without_secrets(batch, record)
 
-def _show_csv(run: Run, shown: Shown) -> None:
-    item, records, _ = shown
-    from kwire_cli.records.gaps import Gap
-    from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, gap_cells, record_cells
-
-    label = list(label_of(run).values())
-    if not run.headed:
-        run.environment.write_csv([*label_of(run), *(CSV_RECORD if run.deep else CSV_BATCH)])
-        run.headed = True
-    if not run.deep:
-        rows = [batch_cells(item)]
-    else:
-        batch = item.batch if isinstance(item, Gap) else item
-        rows = [gap_cells(item)] if isinstance(item, Gap) else []
-        if batch:
-            hide = run.redaction.record
-            rows += [record_cells(batch, record, hide) for _, record in records or ()]
-    for row in rows:
-        run.environment.write_csv([*label, *row])
-
-
-def _show_on_page(run: Run, shown: Shown) -> None:
-    from kwire_cli.records.gaps import Gap
-    from kwire_cli.view.html.frames import entry, gap_entry, row
-    from kwire_cli.view.html.outline import Outline
-
-    item, hide, outline = shown.item, run.redaction.record, Outline(full=run.options["full"])
-    if isinstance(item, Gap):
-        run.page.add(row(item), gap_entry(run.catalog, item, run.data, hide, run.topic, outline))
-    else:
-        run.page.add(row(item), entry(run.catalog, item, hide, outline))
-
-
-SHOW = {
-    "tree": _show_tree,
-    "table": _show_table,
-    "json": _show_json,
-    "jsonl": _show_json,
-    "csv": _show_csv,
-    "hex": _show_hex,
-    "html": _show_on_page,
-}
+    def note_nothing(self) -> None:
+        """Say that nothing is what was chosen, and of what."""
+        wanted = self.settings.topics
+        if self.settings.limit == 0:
+            return
+        if wanted and not self.topics & {*wanted}:
+            there = (
+                f"the topics here are {', '.join(sorted(self.topics))}"
+                if self.topics
+                else "no folder here is a partition's"
+            )
+            self.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
+        elif not self.settings.selection.everything and not self.chosen:
+            self.environment.note(f"kwire: nothing was chosen, of {counted(self.seen, 'batch', 'batches')}")

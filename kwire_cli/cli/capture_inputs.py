@@ -12,7 +12,7 @@ import click
 from kwire_cli.cli.environment import Progress
 from kwire_cli.cli.old_options import naming_of
 from kwire_cli.errors import InputError
-from kwire_cli.stores import path_of
+from kwire_cli.stores import path_of, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -128,7 +128,6 @@ def capture_lines(
     `name` is what to call it, else its path; `key_logs` are for what is TLS in it. What ended the reading early is
     noted at the end, unless `notices` are not wanted.
     """
-    from kwire_cli.cli.segments import path_text
     from kwire_cli.source.captures import Capture, PointFiles
     from kwire_cli.source.kafka.traffic import traffic
 

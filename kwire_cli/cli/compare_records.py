@@ -12,10 +12,11 @@ from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import frames_of, inputs
 from kwire_cli.cli.old_options import OF_CAPTURES, refuse
-from kwire_cli.cli.segments import note_links, path_text, segment_files
+from kwire_cli.cli.segments import note_links, segment_files
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.records.formats import AUTO, RECORD_FORMATS
 from kwire_cli.source.kinds import Kind
+from kwire_cli.stores import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

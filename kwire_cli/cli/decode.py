@@ -34,7 +34,7 @@ from kwire_cli.source.text.reading import frames_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.cli.batches import Run
+    from kwire_cli.cli.batches import BatchRun
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
@@ -234,7 +234,7 @@ def _decode(
     points = CapturePoints(environment, sources if auto else (), options)
     options["several"] = points.labelled
     page, several = options["page"], len(sources) - points.together > 1
-    batches: Run | None = None
+    batches: BatchRun | None = None
     says = Kind.CAPTURE if options["follow"] else said(options)
     for content in inputs(
         environment, tuple(sources), form, catalog=catalog, says=says, verbose=options["verbose"], pieces=page is None
@@ -245,13 +245,9 @@ def _decode(
             page.file = content.name or ""
         _refuse_unfit(content, fmt, options)
         if content.kind in {Kind.BATCHES, Kind.LOG_FILE}:
-            from kwire_cli.cli.dump import show_recognised
-
-            batches = show_recognised(environment, catalog, content, fmt, options, batches, several=several)
-            decodable, anomalies = (
-                decodable or batches.found or not batches.selection.everything,
-                anomalies or batches.odd,
-            )
+            batches = batches or _batch_run(environment, catalog, fmt, options, several=several)
+            batches.show_input(content, verbose=options["verbose"])
+            decodable, anomalies = decodable or batches.is_decodable, anomalies or batches.anomalous
             continue
         if page:
             page.turn_to("frames")
@@ -282,11 +278,32 @@ def _decode(
     if show := options.pop("show", None):
         show(None)
     if batches:
-        from kwire_cli.cli.dump import note_nothing
-
-        note_nothing(batches)
+        batches.note_nothing()
         empty = batches.is_empty and empty is not False
     return Outcome(decodable, anomalies, bool(empty))
+
+
+def _batch_run(
+    environment: Environment, catalog: Catalog, fmt: str, options: dict[str, Any], *, several: bool
+) -> BatchRun:
+    """Return what shows record batches and log files among the inputs."""
+    from kwire_cli.cli.batch_views import VIEWS, BatchSettings  # batches have views of their own
+    from kwire_cli.cli.batches import BatchRun
+    from kwire_cli.cli.capture_inputs import filter_of
+    from kwire_cli.records.selection import Selection
+
+    row_filter = filter_of(catalog, options["filter"], "either") if options["filter"] else None
+    settings = BatchSettings(
+        view=VIEWS[fmt],
+        redaction=options["redaction"],
+        selection=Selection(filter=row_filter),
+        deep=options["records"] != "size",
+        every=True,
+        full=options["full"],
+        several=several,
+        limit=options["limit"],
+    )
+    return BatchRun(environment, settings, options["page"])
 
 
 def _head(environment: Environment, name: str, fmt: str) -> None:

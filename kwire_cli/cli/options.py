@@ -30,7 +30,7 @@ from kwire_cli.source.text.reading import FORMS
 from kwire_cli.spec.catalog import Catalog, catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from kwire_cli.cli.environment import Environment
 
@@ -355,11 +355,18 @@ class Report(Csv):
         if self.output is not None:
             environment.write_to(self.output)
 
-    def format_for(self, environment: Environment) -> str:
-        """Return the format: the one that was given, that of the file's suffix, or what fits the place."""
+    def format_for(
+        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
+    ) -> str:
+        """Return the format: the one that was given, that of the file's suffix, or what fits the place.
+
+        Raises UsageError for a format that is not among `formats`. `for_eyes` is the format on a terminal.
+        """
         if self.fmt:
+            if self.fmt not in formats:
+                raise click.UsageError(f"--format {self.fmt}: the formats of this are {', '.join(formats)}")
             return self.fmt
         suffix = PurePath(self.output).suffix[1:] if self.output else ""
-        if suffix in REPORT_FORMATS:
+        if suffix in formats:
             return suffix
-        return "table" if environment.to_terminal or self.output else self.PIPED
+        return for_eyes if environment.to_terminal or self.output else self.PIPED

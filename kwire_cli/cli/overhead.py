@@ -28,11 +28,11 @@ from kwire_cli.cli.old_options import (
     with_what_if,
 )
 from kwire_cli.cli.overhead_report import begin
-from kwire_cli.cli.segments import note_links, path_text, segment_files
+from kwire_cli.cli.segments import note_links, segment_files
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.kinds import Kind
-from kwire_cli.stores import sizes
+from kwire_cli.stores import path_text, sizes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.overhead_report import Asked, Counted

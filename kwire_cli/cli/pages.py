@@ -12,6 +12,7 @@ import click
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.errors import without_queries
+from kwire_cli.stores import path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,8 +45,6 @@ def files_among(sources: Sequence[str]) -> list[str]:
     """The arguments that are files, folders or standard input, as text. What is bytes itself is not told, as secrets
     may be in it.
     """
-    from kwire_cli.cli.segments import path_text
-
     return [
         path_text(source)
         for source in sources

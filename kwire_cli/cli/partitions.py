@@ -9,28 +9,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.analysis.verify import Checked, Fault, verify_path
-from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.old_options import refuse_format
-from kwire_cli.cli.segments import path_text
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import nothing_in, partition_of
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import path_of
+from kwire_cli.stores import path_of, path_text
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.comparison.partitions import Comparison, Item
     from kwire_cli.analysis.state.topics import Answer, Segment
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.records.batch import Batch, Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
-    from kwire_cli.view.lines import Line
 
 
 # `kwire dump --state`: what Kafka's own topics say at an offset.
@@ -195,127 +192,6 @@ def _show(environment: Environment, answer: Answer, fmt: str, hide: Hide | None)
             environment.write("")
         if fmt != "table":
             environment.write_lines(state_tree_lines(answer, hide=hide))
-
-
-# `kwire dump --verify`: the faults of log directories, partitions and files, a line each.
-
-COLUMNS = ("fault", "file", "position", "offset", "text")
-
-
-def show_faults(environment: Environment, paths: tuple[str, ...], fmt: str, *, deep: bool) -> int:
-    """Verify all paths, show each fault as it is found, and say on standard error how much was looked at.
-
-    Raises:
-        InputError: A path is not there, cannot be read, or holds nothing that could be verified.
-
-    """
-    checked = Checked()
-    return show_found(
-        environment, ((path, verify_path(path, deep=deep, checked=checked)) for path in verifiable(paths)), checked, fmt
-    )
-
-
-def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths, which are files and folders that are there; InputError for others."""
-    if not paths or "-" in paths:
-        raise InputError(
-            "--verify cross-checks the files of a log directory: give files or folders, not standard input"
-        )
-    for path in paths:
-        if not path_of(path).exists():
-            raise InputError("there is no such file", file=path_text(path))
-    return paths
-
-
-def show_found(
-    environment: Environment, paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked, fmt: str
-) -> int:
-    """Show the faults of each path, and say how much was looked at, which `checked` says when they are through.
-
-    InputError where there is no fault and no batch either: nothing was looked at that could be healthy.
-    """
-    show = _SHOW.get(fmt, _show_text)
-    if fmt == "csv":
-        _show_csv(environment, None)
-    fault_count, empty = 0, []
-    for path, faults in paths:
-        before = (checked.logs, fault_count)
-        for fault in faults:
-            if fmt == "table" and not fault_count:
-                environment.write_lines([_table_heading()])
-            fault_count += 1
-            show(environment, fault._replace(file=path_text(fault.file)))
-        if (checked.logs, fault_count) == before and path_of(path).is_dir():
-            empty.append(path_of(path))
-    environment.flush()
-    if empty:
-        raise nothing_in(empty[0], "segment and no snapshot")
-    files = f"in {_count(checked.files, 'file')}"
-    what = f"{files} with {_count(checked.batches, 'batch', 'batches')}" if checked.logs else files
-    if checked.logs and not checked.batches and not fault_count:
-        logs = _count(checked.logs, "segment")
-        raise InputError(f"0 batches {files}: {logs} without a batch, so there was nothing to verify")
-    environment.note(f"kwire: {_count(fault_count, 'fault')} {what}" if fault_count else f"kwire: nothing wrong {what}")
-    return Exit.FOUND if fault_count else Exit.DONE
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _show_text(environment: Environment, fault: Fault) -> None:
-    from kwire_cli.view.tables import text_of
-
-    line: Line = [(fault.code, "warning"), (f" {text_of(fault.file)}", "name")]
-    if fault.position is not None:
-        line += [(" at ", "dim"), (str(fault.position), "number")]
-    if fault.offset is not None:
-        line += [(" offset ", "dim"), (str(fault.offset), "number")]
-    environment.write_lines([[*line, (": ", "dim"), (text_of(fault.text), "")]])
-
-
-def _table_heading() -> Line:
-    from kwire_cli.view.tables import Cells
-
-    return Cells(
-        [(f"{'fault':<23}  {'position':>10}  {'offset':>10}  file and text", "dim")],
-        ("fault", "position", "offset", "file and text", ""),
-        heads=True,
-    )
-
-
-def _show_table(environment: Environment, fault: Fault) -> None:
-    from kwire_cli.view.tables import Cells, text_of
-
-    place = ["" if number is None else str(number) for number in (fault.position, fault.offset)]
-    file, text = text_of(fault.file), text_of(fault.text)
-    line: Line = [
-        (f"{fault.code:<23}", "warning"),
-        (f"  {place[0]:>10}  {place[1]:>10}  ", "number"),
-        (file, "name"),
-        (f"  {text}", ""),
-    ]
-    cells = [fault.code, *("" if number is None else number for number in (fault.position, fault.offset)), file, text]
-    environment.write_lines([Cells(line, cells, heads=False, texts=[fault.code, *place, file, text])])
-
-
-def _show_json(environment: Environment, fault: Fault, *, indent: bool = True) -> None:
-    from kwire_cli.view.json import dumps
-
-    environment.write(dumps(fault.to_json(), indent=indent))
-
-
-def _show_csv(environment: Environment, fault: Fault | None) -> None:
-
-    environment.write_csv(COLUMNS if fault is None else [*fault.to_json().values()])
-
-
-_SHOW: dict[str, Callable[[Environment, Fault], None]] = {
-    "table": _show_table,
-    "json": _show_json,
-    "jsonl": partial(_show_json, indent=False),
-    "csv": _show_csv,
-}
 
 
 # What `kwire diff` does with two copies of a partition, or of several: which are compared, and what is shown

@@ -230,13 +230,16 @@ def _stats(asked: Asked) -> int:
 
 def _verify(asked: Asked) -> int:
     """The faults of log directories; 1 where there are any."""
-    from kwire_cli.analysis.verify import Checked
-    from kwire_cli.cli.partitions import show_found, verifiable
+    from kwire_cli.analysis.verify import Checked, verification
+    from kwire_cli.cli.dump import verifiable
+    from kwire_cli.cli.emit import emit
+    from kwire_cli.cli.options import Report as Printed
     from kwire_cli.pipeline.reports import verified
 
     checked = Checked()
-    found = verified(asked.spark, verifiable(asked.paths), checked, deep=asked.options["deep"])
-    return show_found(asked.environment, found, checked, asked.fmt)
+    faults = verified(asked.spark, verifiable(asked.paths), checked, deep=asked.options["deep"])
+    emit(asked.environment, verification(faults, checked), Printed(fmt=asked.fmt, raw_csv=asked.environment.raw_csv))
+    return Exit.FOUND if checked.faults else Exit.DONE
 
 
 class Report(NamedTuple):

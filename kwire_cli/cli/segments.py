@@ -5,7 +5,6 @@ The sources are segments and snapshots, folders of them, and standard input.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from kwire_cli.source.files import spooled
 from kwire_cli.source.kinds import Kind, why_batches
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
-from kwire_cli.stores import exists, location, mapped, path_of
+from kwire_cli.stores import exists, mapped, path_of, path_text
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
@@ -66,11 +65,6 @@ class SegmentFile:
             return mapped(self.path)
         with self.path.open("rb") as pipe:
             return spooled(pipe)
-
-
-def path_text(path: str | Place) -> str:
-    """Return a path as text that can be written, whatever its bytes; of a URL without its query."""
-    return os.fsencode(location(path)).decode("utf-8", "replace")
 
 
 def holds_batches(argument: str) -> bool:

@@ -13,7 +13,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.old_options import PORT, of_frames, refuse, with_overlaid_catalog, with_tls_keylog
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, recognise
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores import exists, path_of, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,6 @@ def command(environment: Environment, /, catalog: Catalog, source: str, filter_t
         listing.select(filter_text)  # what is wrong with it is said at once
     if not (environment.to_terminal and environment.stdin.isatty()):
         raise click.UsageError("this is for a terminal; kwire decode and kwire dump print the same")
-    from kwire_cli.cli.segments import path_text
     from kwire_cli.tui.app import Inspector
 
     try:

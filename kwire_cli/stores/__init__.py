@@ -14,6 +14,7 @@ from kwire_cli.stores.paths import (
     is_url,
     location,
     path_of,
+    path_text,
     sizes,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "mapped",
     "opened",
     "path_of",
+    "path_text",
     "sizes",
 ]

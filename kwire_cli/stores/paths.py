@@ -173,6 +173,11 @@ def location(path: str | os.PathLike[str]) -> str:
     return without_queries(os.fspath(path))
 
 
+def path_text(path: str | os.PathLike[str]) -> str:
+    """Return a path as text that can be written, whatever its bytes; of a URL without its query."""
+    return os.fsencode(location(path)).decode("utf-8", "replace")
+
+
 def exists(path: str | os.PathLike[str]) -> bool:
     """Return whether a file or folder exists.
 

@@ -104,7 +104,7 @@ COMMANDS = {
         forms("tree", "table", "hex", "json", "jsonl", "csv"),
     ),
     "dump all": (["dump", "--all"], ["*-?", "leader*"], forms("tree", "table", "jsonl")),
-    "verify": (["dump", "--verify"], ["*-?"], forms("tree", "table", "jsonl")),
+    "verify": (["dump", "--verify"], ["*-?"], forms("table", "json", "jsonl")),
     "like Kafka": (["dump", "--like-kafka", "--deep"], ["*-?"], [()]),
     "overhead": (["overhead"], ["frames*", "capture*", "*-?"], forms("table", "json", "csv")),
     "overhead by client": (["overhead", "--by", "client"], ["capture*"], forms("table", "json")),

@@ -4,13 +4,21 @@
 """
 
 from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault
-from kwire_cli.analysis.verify.partition import parts_to_verify, verify_file, verify_part, verify_partition, verify_path
+from kwire_cli.analysis.verify.partition import (
+    parts_to_verify,
+    verification,
+    verify_file,
+    verify_part,
+    verify_partition,
+    verify_path,
+)
 
 __all__ = [
     "FAULTS",
     "Checked",
     "Fault",
     "parts_to_verify",
+    "verification",
     "verify_file",
     "verify_part",
     "verify_partition",

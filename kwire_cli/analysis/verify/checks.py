@@ -76,11 +76,12 @@ class Fault(NamedTuple):
 
 @dataclass
 class Checked:
-    """Counts of files read, of the segments and snapshots among them, and of their batches."""
+    """Counts of files read, of the segments and snapshots among them, and of their batches and faults."""
 
     files: int = 0
     logs: int = 0
     batches: int = 0
+    faults: int = 0
 
     def add(self, other: Checked) -> None:
         """Count what another counted."""

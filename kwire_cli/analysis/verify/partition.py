@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, Marker, Producers, from_anomalies
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
+from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
 from kwire_cli.engine.fixed import Fixed, fixed
+from kwire_cli.errors import InputError
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
-from kwire_cli.source.logs.files import File, Partition, partition, walk
+from kwire_cli.source.logs.files import File, Partition, nothing_in, partition, walk
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
-from kwire_cli.stores import path_of
+from kwire_cli.stores import path_of, path_text
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
@@ -45,6 +47,45 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
     """
     for part in parts_to_verify(path):
         yield from verify_part(part, deep=deep, checked=checked)
+
+
+COLUMNS = (
+    Column("fault", level="error"),
+    Column("file"),
+    Column("position", "id", keep=2),
+    Column("offset", "id", keep=1),
+    Column("text"),
+)
+
+
+def verification(paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked) -> Answer:
+    """Return the faults of each path as a table, and behind it how much was looked at.
+
+    Paths are verified while the rows of the table are read; `checked` counts what is looked at, and then the faults.
+
+    Raises:
+        InputError: As the rows are read: a path cannot be read, or holds nothing that could be verified.
+
+    """
+    facts = (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
+    return Answer("Verification", [Table("faults", COLUMNS, _rows(paths, checked)), Facts(facts)])
+
+
+def _rows(paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked) -> Iterator[Row]:
+    empty = []
+    for path, faults in paths:
+        before = (checked.logs, checked.faults)
+        for fault in faults:
+            checked.faults += 1
+            yield fault.code, path_text(fault.file), fault.position, fault.offset, fault.text
+        if (checked.logs, checked.faults) == before and path_of(path).is_dir():
+            empty.append(path_of(path))
+    if empty:
+        raise nothing_in(empty[0], "segment and no snapshot")
+    counts = ((checked.files, "file"), (checked.logs, "segment"))
+    if checked.logs and not checked.batches and not checked.faults:
+        files, logs = (f"{number} {what}{'s'[: number != 1]}" for number, what in counts)
+        raise InputError(f"0 batches in {files}: {logs} without a batch, so there was nothing to verify")
 
 
 def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:

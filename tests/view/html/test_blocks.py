@@ -38,6 +38,9 @@ def said(blocks):
         if block["type"] == "lines":
             for line in block["lines"]:
                 yield from "".join(line[::2]).split()
+        elif block["type"] == "facts":
+            for heading, value in block["facts"]:
+                yield from f"{heading} {value}".split()
         elif block["type"] == "table":
             for text in (
                 block["title"],

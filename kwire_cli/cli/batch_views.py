@@ -1,0 +1,386 @@
+"""Formats of record batches and of the files beside them in a log directory. `VIEWS` has a view for each format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import head_json, record_json
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.gaps import Gap
+from kwire_cli.records.selection import Selection
+from kwire_cli.source.logs.contents import READABLE, read_contents
+from kwire_cli.view import logs
+from kwire_cli.view.batch_json import Lines, line_pieces, quick_lines
+from kwire_cli.view.batch_table import (
+    CSV_BATCH,
+    CSV_RECORD,
+    batch_cells,
+    batch_row,
+    gap_cells,
+    gap_row,
+    heading,
+    record_cells,
+    record_row,
+)
+from kwire_cli.view.batch_tree import tree_lines
+from kwire_cli.view.hex import batch_hex_lines
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.segments import SegmentFile
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.records.batch import Batch, Hide, Record, Source
+    from kwire_cli.records.reading import Reader
+    from kwire_cli.source.logs.model import Contents
+    from kwire_cli.view.html.page import Page
+
+    Entries = Iterable[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchSettings:
+    """How record batches are shown, and which of them.
+
+    `deep` shows their records, `every` the files of folders that hold no batches too. `several` says that there may be
+    more than one file, so that each has to be named. `topics` are the topics of the wanted partitions, none for all;
+    `as_topic` is the topic of records whose folder does not name it. `limit` is the number of batches, or of records
+    with `deep`, that are shown at most.
+    """
+
+    view: type[View]
+    redaction: Redaction
+    selection: Selection = field(default_factory=Selection)
+    deep: bool = False
+    every: bool = False
+    full: bool = False
+    pretty: bool = False
+    several: bool = False
+    topics: tuple[str, ...] = ()
+    as_topic: str | None = None
+    record_format: str = "auto"
+    limits: Limits = field(default_factory=Limits)
+    limit: int | None = None
+
+    @property
+    def shows_all(self) -> bool:
+        """Return whether nothing of a file is left out."""
+        return self.selection.everything and self.limit is None
+
+
+class Shown(NamedTuple):
+    """An item to show.
+
+    `records` are its wanted records with their numbers; None if all of them are wanted and the view reads them itself.
+    `notes` gets the anomalies of records while they are read.
+    """
+
+    item: Batch | Gap
+    records: list[tuple[int, Record]] | None
+    notes: list[Anomaly]
+
+    @property
+    def batch(self) -> Batch | None:
+        """The batch, which a gap may have too."""
+        return self.item.batch if isinstance(self.item, Gap) else self.item
+
+
+class View:
+    """A format: shows batches one by one, and files without batches. One view serves all files of a run."""
+
+    HEADS_FILES: ClassVar[bool] = False
+    """Whether a line above its batches names a file. Otherwise each line names its file."""
+    STREAMS: ClassVar[bool] = False
+    """Whether records are shown while they are read, so that a batch of any size needs little memory."""
+    SHOWS_EMPTY: ClassVar[bool] = False
+    """Whether there is something to show of a file without batches and without other bytes."""
+    ON_PAGE: ClassVar[bool] = False
+    """Whether items are entries of a page, which the view is given."""
+
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        self.environment, self.settings = environment, settings
+        self.deep = settings.deep
+        self.hide: Hide | None = settings.redaction.record
+        self.file = ""
+
+    @property
+    def label(self) -> dict[str, str]:
+        """What stands before the keys of a line: the file, if there may be several files."""
+        return {"file": self.file} if self.settings.several else {}
+
+    @property
+    def rows(self) -> int | None:
+        """The rows of bytes of one field in the hex view, None for all."""
+        return None if self.settings.full else HEX_ROWS
+
+    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+        """Turn to the next file, which is read from `source` if it holds batches."""
+        self.file = file.label
+        if self.settings.several and self.HEADS_FILES:
+            self.environment.write_lines([[(f"{file.label}:", "dim")]])
+
+    def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
+        """Show the first batches of a file, as far as there is a fast way to it.
+
+        Return how many batches were shown, and whether any is anomalous. `tell` is called now and then.
+        """
+        return 0, False
+
+    def takes(self, item: Batch | Gap) -> bool:
+        """Return whether there is room for another item. If there is none, say how to see the rest."""
+        return True
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        raise NotImplementedError
+
+    def show_file(self, file: SegmentFile, left: int | None) -> tuple[int, bool]:
+        """Show at most `left` entries of a file without batches: an index, a producer snapshot, a checkpoint.
+
+        Return how many entries were shown, and whether the file is anomalous. Raises InputError if the file cannot be
+        read, or if it is not of Kafka.
+        """
+        if file.path is None or file.name.kind not in READABLE:
+            raise InputError("this file of a log directory has nothing to show", file=file.label)
+        try:
+            data = file.path.read_bytes()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=file.label) from None
+        contents = read_contents(data, file.name)
+        return self.show_contents(contents, data, left), bool(contents.anomalies)
+
+    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+        """Show at most `left` entries. Return how many entries were shown, where `left` is a number."""
+        entries = contents.lines() if left is None else [*islice(contents.lines(), left)]
+        self.show_entries(contents, data, entries)
+        return len(entries) if isinstance(entries, list) else 0
+
+    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+        """Show these entries of a file. By default they are a tree."""
+        self.environment.write_lines(logs.file_tree_lines(contents, entries))
+
+    def end(self) -> None:
+        """Say what there is to say after the last file."""
+
+
+class Tree(View):
+    """Batches, records and values as trees."""
+
+    HEADS_FILES = True
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        item, records, notes = shown
+        settings = self.settings
+        lines = tree_lines(
+            item, records if self.deep else None, notes, self.hide, full=settings.full, pretty=settings.pretty
+        )
+        self.environment.write_lines(lines)
+
+
+class Hex(View):
+    """All bytes, with their meaning beside them."""
+
+    HEADS_FILES = True
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        catalog = self.settings.redaction.catalog
+        self.environment.write_lines(batch_hex_lines(catalog, shown.item, self.hide, deep=self.deep, rows=self.rows))
+
+    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+        """Show the whole file."""
+        self.environment.write_lines(logs.hex_lines(contents, data, rows=self.rows))
+        return 0
+
+
+class TableView(View):
+    """A line of a table for each batch; with `deep` for each record."""
+
+    HEADS_FILES = True
+    has_heading = False
+
+    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+        """Turn to the next file. Its table has a heading of its own if the file is named above it."""
+        super().begin(file, source)
+        if self.settings.several:
+            self.has_heading = False
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        item, batch = shown.item, shown.batch
+        lines = [] if self.has_heading else [heading(deep=self.deep)]
+        self.has_heading = True
+        if not self.deep:
+            lines.append(batch_row(item))
+        elif isinstance(item, Gap):
+            lines.append(gap_row(item))
+        if self.deep and batch:
+            lines += [record_row(batch, record, self.hide) for _, record in shown.records or ()]
+        self.environment.write_lines(lines)
+
+    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+        """Show entries of a file as a table of their own."""
+        self.environment.write_lines([logs.heading(contents)])
+        self.environment.write_lines(logs.file_table_lines(contents, entries))
+        self.has_heading = False
+
+
+class ForPrograms(View):
+    """Lines for programs, in which anomalies of files have no place: notes on standard error say them."""
+
+    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+        """Show these entries of a file, then its anomalies as notes."""
+        self.write_entries(contents, entries)
+        if not (self.label or contents.anomalies) and next(contents.lines(), None) is None:
+            self.environment.note(f"kwire: {self.file}: 0 entries in {counted(len(data), 'byte')}")
+        for note in contents.anomalies:
+            path = f"{note.path}: " if note.path else ""
+            self.environment.note(f"kwire: {self.file}: {note.code} at byte {note.offset}: {path}{note.detail}")
+
+    def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
+        """Write these entries of a file."""
+        raise NotImplementedError
+
+
+class CsvView(ForPrograms):
+    """Cells, under a line of their columns whenever these change."""
+
+    columns: tuple[str, ...] = ()
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        item, batch = shown.item, shown.batch
+        self._head((*self.label, *(CSV_RECORD if self.deep else CSV_BATCH)))
+        if not self.deep:
+            rows = [batch_cells(item)]
+        else:
+            rows = [gap_cells(item)] if isinstance(item, Gap) else []
+            rows += [record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
+        for row in rows:
+            self.environment.write_csv([*self.label.values(), *row])
+
+    def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
+        """Write these entries of a file."""
+        self._head((*self.label, *logs.csv_columns(contents)))
+        for entry in entries:
+            self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])
+
+    def _head(self, columns: tuple[str, ...]) -> None:
+        if columns != self.columns:
+            self.environment.write_csv(columns)
+            self.columns = columns
+
+
+class Json(View):
+    """A document for each batch and for each file without batches."""
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        item, records, notes = shown
+        hide = self.hide if self.deep else None
+        if isinstance(item, Gap):
+            document = item.to_json(deep=self.deep, hide=hide)
+        else:
+            document = head_json(item)
+            if self.deep:
+                document["records"] = [
+                    record_json(item, record, number, notes, hide) for number, record in records or ()
+                ]
+            document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
+        self.environment.write(dumps(self.label | document, indent=True))
+
+    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+        """Show at most `left` entries. Return how many entries were shown."""
+        document = contents.to_json()
+        document["entries"] = document["entries"][:left]
+        self.environment.write(dumps(self.label | document, indent=True))
+        return len(document["entries"])
+
+
+class JsonLines(ForPrograms):
+    """A line for each batch, and for each entry of a file without batches."""
+
+    STREAMS = True
+
+    def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
+        """Show the first batches of a file, up to one that is not as nearly all are."""
+        if not self.settings.shows_all:
+            return 0, False
+        lines = Lines(self.label, self.hide if self.deep else None, deep=self.deep)
+        for text in quick_lines(source, reader, lines):
+            self.environment.write_text(text)
+            tell()
+        return lines.batches, lines.odd
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        item, records, notes = shown
+        chosen = None if records is None else [records]
+        hide = self.hide if self.deep else None
+        for piece in line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes):
+            self.environment.write_text(piece)
+
+    def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
+        """Write these entries of a file."""
+        for entry in entries:
+            self.environment.write(dumps(self.label | entry, indent=False))
+
+
+class OnPage(View):
+    """Entries of a page."""
+
+    ON_PAGE = True
+    _source: Source
+
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings)
+        if page is None:
+            raise ValueError("this view needs a page")
+        self._page = page
+
+    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+        """Turn to the next file."""
+        super().begin(file, source)
+        if self.settings.several:
+            self._page.file = file.label
+        if source:
+            self._source = source
+
+    def takes(self, item: Batch | Gap) -> bool:
+        """Return whether the page has room for another item. If it has none, say how to see the rest."""
+        if self._page.is_full:
+            rest = f"--limit {2 * len(self._page)}" if isinstance(item, Gap) else f"--offsets {item.head.base_offset}-"
+            self._page.leave(rest)
+        return not self._page.is_full
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        from kwire_cli.view.html.frames import entry, gap_entry, row  # only pages need it
+        from kwire_cli.view.html.outline import Outline
+
+        item, catalog, outline = shown.item, self.settings.redaction.catalog, Outline(full=self.settings.full)
+        if isinstance(item, Gap):
+            topic = self._source.topic
+            self._page.add(row(item), gap_entry(catalog, item, self._source.data, self.hide, topic, outline))
+        else:
+            self._page.add(row(item), entry(catalog, item, self.hide, outline))
+
+
+VIEWS: dict[str, type[View]] = {
+    "tree": Tree,
+    "table": TableView,
+    "json": Json,
+    "jsonl": JsonLines,
+    "csv": CsvView,
+    "hex": Hex,
+    "html": OnPage,
+}
