@@ -364,7 +364,7 @@ class Report(Csv):
         """
         if self.fmt:
             if self.fmt not in formats:
-                raise click.UsageError(f"--format {self.fmt}: the formats of this are {', '.join(formats)}")
+                raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
             return self.fmt
         suffix = PurePath(self.output).suffix[1:] if self.output else ""
         if suffix in formats:

@@ -26,8 +26,8 @@ UNBOUNDED = 100_000
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 """Values that show nothing to eyes."""
 _GAP = 2
-_FOLDED = 32
-"""Characters that the last column needs at most, since its texts go on in further lines."""
+_FOLDED = 24
+"""Characters that a text, or the last column, needs at most: the rest goes on in further lines."""
 _DIGITS = {"share": 1, "duration": 2}
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES = {name: (size, name) for size, name in _UNITS}
@@ -134,13 +134,13 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     columns = _fitting(columns, texts, width)
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
     for index, (at, column) in enumerate(columns):
-        last = index == len(columns) - 1
+        folds = index == len(columns) - 1 or (column.kind == "text" and max(map(len, texts[at])) > _FOLDED)
         grid.add_column(
             _heading(column, [row[at] for row in everything]),
             justify="right" if column.kind in NUMBERS or _are_ints([row[at] for row in rows], column) else "left",
             style=_LEVEL[column.level] or _STYLE.get(column.kind) or (STYLES["name"] if index == 0 else ""),
-            no_wrap=not last or width is None,
-            overflow="fold" if last else "ellipsis",
+            no_wrap=not folds or width is None,
+            overflow="fold" if folds else "ellipsis",
         )
     for number in range(len(everything)):
         is_total = table.total is not None and number == len(everything) - 1
@@ -159,11 +159,19 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
 def _fitting(
     columns: list[tuple[int, Column]], texts: dict[int, list[str]], width: int | None
 ) -> list[tuple[int, Column]]:
-    """Return the columns that fit: those with the largest `keep` go first, the last of them before the others."""
+    """Return the columns that fit: those with the largest `keep` go first, the last of them before the others.
+
+    Texts and the last column fold, so that they need no more room than `_FOLDED`.
+    """
 
     def needed() -> int:
-        widths = [max([len(column.heading) + 3, *map(len, texts[at])]) + _GAP for at, column in columns]
-        return sum([*widths[:-1], *(min(width, _FOLDED) for width in widths[-1:])])
+        return sum(map(room, columns)) + _GAP * len(columns)
+
+    def room(pair: tuple[int, Column]) -> int:
+        at, column = pair
+        longest = max([len(column.heading) + 3, *map(len, texts[at])])
+        folds = column.kind == "text" or pair == columns[-1]
+        return min(longest, max(_FOLDED, len(column.heading))) if folds else longest
 
     columns = [*columns]
     while width is not None and needed() > width and any(column.keep for _, column in columns):

@@ -52,8 +52,8 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
 COLUMNS = (
     Column("fault", level="error"),
     Column("file"),
-    Column("position", "id", keep=2),
-    Column("offset", "id", keep=1),
+    Column("position", "id", keep=1),
+    Column("offset", "id", keep=2),
     Column("text"),
 )
 

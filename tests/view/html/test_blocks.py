@@ -22,7 +22,6 @@ REPORTS = [
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
     ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
-    ("dump", "samples/segments/garbage-0", "--verify"),
     ("clients", CAPTURE, "--upgrade-to", "4.4"),
 ]
 
@@ -38,9 +37,6 @@ def said(blocks):
         if block["type"] == "lines":
             for line in block["lines"]:
                 yield from "".join(line[::2]).split()
-        elif block["type"] == "facts":
-            for heading, value in block["facts"]:
-                yield from f"{heading} {value}".split()
         elif block["type"] == "table":
             for text in (
                 block["title"],
