@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.analysis.costs.measures import Distance
     from kwire_cli.analysis.costs.overhead import Report
-    from kwire_cli.analysis.costs.tallies import Summed, Tallies
+    from kwire_cli.analysis.costs.tallies import Tallies
     from kwire_cli.cli.capture_inputs import CapturePoints
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog
@@ -103,7 +103,7 @@ class Counted:
     """Results so far. `files` are the bytes of whole captures, including packet headers.
 
     `segments` says that only files of records were counted. In a what-if, `tallies` are under the overlay, and
-    `written` are those of the input as it is. `summed` replaces `tallies` if others did the counting.
+    `written` are those of the input as it is.
     """
 
     tables: list[tuple[str, ...]]
@@ -114,12 +114,6 @@ class Counted:
     segments: bool = True
     decodable: bool = False
     written: Tallies | None = None
-    summed: Summed | None = None
-
-    @property
-    def amounts(self) -> Tallies | Summed:
-        """The amounts to show."""
-        return self.summed or self.tallies
 
     def turn_to(self, name: str | None, *, several: bool) -> None:
         """Set the input that the following lines come from."""
@@ -197,13 +191,13 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
     from kwire_cli.analysis.costs.overhead import report
 
     top = asked.options["top"] or (MOST_ROWS if fmt == "table" else None)
-    overview = report(counted.amounts, counted.tables, top)
+    overview = report(counted.tallies, counted.tables, top)
     limits = _distances(asked, counted)
     if fmt == "table":
         if isinstance(asked.environment, Collected):
             from kwire_cli.view.html.page import overhead_charts
 
-            asked.environment.charts += overhead_charts(overview, counted.amounts)
+            asked.environment.charts += overhead_charts(overview, counted.tallies)
         _show_tables(asked, counted, overview, limits)
     elif fmt == "csv":
         write_csv(asked.environment, overview, counted if counted.written else None)
@@ -214,7 +208,7 @@ def show(asked: Asked, counted: Counted, fmt: str) -> None:
 def _distances(asked: Asked, counted: Counted) -> list[Distance]:
     from kwire_cli.analysis.costs.measures import distances
 
-    return distances(counted.amounts.largest, asked.limits) if asked.options["limits"] else []
+    return distances(counted.tallies.largest, asked.limits) if asked.options["limits"] else []
 
 
 def _show_tables(asked: Asked, counted: Counted, made: Report, limits: list[Distance]) -> None:

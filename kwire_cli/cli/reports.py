@@ -169,7 +169,6 @@ def _overhead(asked: Asked) -> int:
     The default groups are the api for captures, and topic and partition for segments.
     """
     from kwire_cli.analysis.costs.measures import OF_MESSAGE
-    from kwire_cli.analysis.costs.tallies import Tallies
     from kwire_cli.cli.overhead_report import DEFAULTS, Asked as AskedOf, Counted, show as show_counted
     from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
     from kwire_cli.pipeline.reports import spent
@@ -187,15 +186,7 @@ def _overhead(asked: Asked) -> int:
     tell(asked, found.faults)
     if not found.bytes.messages:
         raise InputError("no capture or segment in this could be read")
-    counted = Counted(
-        tables,
-        Tallies(options["catalog"], names),
-        None,
-        found.file_bytes,
-        len(captures),
-        not captures,
-        summed=found.bytes,
-    )
+    counted = Counted(tables, found.bytes, None, found.file_bytes, len(captures), not captures)
     show_counted(how, counted, asked.fmt)
     summary = asked.summary
     summary.files, summary.size, summary.rows = (

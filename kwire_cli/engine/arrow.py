@@ -17,7 +17,7 @@ from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 from kwire_cli.structs.records.parts import Rest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -446,10 +446,8 @@ def sum_walk(walk: Walk) -> Ints:
     return sums
 
 
-def by_path(program: Program, sums: Ints) -> dict[str, Ints]:
-    """Sums of leaves as those of their paths."""
-    rows: dict[str, Ints] = {}
+def counts_of(program: Program, sums: Ints) -> Iterator[tuple[Leaf, int, int, int]]:
+    """Yield the leaves that occur, with their sums."""
     for number in np.flatnonzero(sums[:, 2]).tolist():
-        path = "gap" if number == GAP else program.leaves[number].path
-        rows[path] = rows[path] + sums[number] if path in rows else sums[number]
-    return rows
+        prefix, value, count = sums[number].tolist()
+        yield program.leaves[number], prefix, value, count

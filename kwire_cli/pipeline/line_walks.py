@@ -9,15 +9,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.analysis.costs.accounts import HEADERS
-from kwire_cli.analysis.costs.ledger import GAP_PATH, GUESS_PATH
+from kwire_cli.analysis.costs.ledger import (
+    GAP_PATH,
+    GUESS_PATH,
+    Kind,
+    Ledger,
+    in_batch,
+    in_body,
+    in_header,
+    in_size,
+)
 from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.analysis.costs.tallies import no_frame
+from kwire_cli.analysis.costs.tallies import HEADERS, no_frame
 from kwire_cli.engine import numba_loops
-from kwire_cli.engine.arrow import batch_of, by_path, field_rows, numbers as arrow_numbers, sum_walk
+from kwire_cli.engine.arrow import batch_of, counts_of, field_rows, numbers as arrow_numbers, sum_walk
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
 from kwire_cli.engine.lower import entry_for, records_entry
+from kwire_cli.engine.spans import walk
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.pipeline.line_columns import Options
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -116,23 +126,18 @@ _V2 = LAYOUTS["v2"]
 _CRC = next(field.subcon for field in v2.BATCH.subcons if field.name == "crc")
 
 
-def sums_of_sets(data: Octets, start: Ints, stop: Ints) -> Iterator[tuple[str, int, int, int]]:
-    """The bytes of the record sets [start, stop): path, bytes of prefixes, bytes of values, occurrences. A path may
-    come twice.
-    """
+def add_sets(ledger: Ledger, owner: Any, prefix: str, data: Octets, start: Ints, stop: Ints) -> None:
+    """Count the bytes of the record sets [start, stop), with `prefix` before the paths."""
     begin, end, plain = _batches(data, start, stop)
     if len(begin):
-        entry = records_entry(v2.BATCH)
-        for path, row in by_path(entry.program, sum_many(entry.program, data, jobs_of(entry, begin, end))).items():
-            prefix, value, count = row.tolist()
-            yield path, prefix, value, count
+        program = records_entry(v2.BATCH).program
+        sums = sum_many(program, data, jobs_of(records_entry(v2.BATCH), begin, end))
+        ledger.add_counts(owner, prefix, in_batch, counts_of(program, sums))
     irregular = ~plain & (start < stop)
     if irregular.any():
-        exact = RecordSets(BatchSizes())
+        exact = RecordSets(ledger, Ledger(), BatchSizes(), owner=owner, prefix=prefix)
         for at, until in zip(start[irregular].tolist(), stop[irregular].tolist(), strict=True):
             exact.add(data[at:until].tobytes(), 0, until - at)
-        for part in exact.parts():
-            yield part.path, part.prefix_bytes, part.value_bytes, part.count
 
 
 def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
@@ -205,8 +210,9 @@ MOST_LINES = 1 << 15
 _MOST_FRONTS = 4096
 """Fronts of frames, by api, kind, version and size, whose sums are kept."""
 _Frame = tuple[str | None, str, int | None]
+"""Api, kind and version: the owner of a frame's bytes."""
 _Key = tuple[str | None, str, int | None, str]
-"""Api, kind and version; and the path, or what stands before it."""
+"""The same, and what stands before the paths of a part."""
 
 
 class Parts:
@@ -270,71 +276,59 @@ class Parts:
                 yield key, group, numbers[group.which]
 
 
-class Sums:
-    """The sums of bytes of a capture point by api, kind, version and path: memory grows with these."""
+class Spent:
+    """The bytes of the frames of a capture point by api, kind, version and path: memory grows with these."""
 
     def __init__(self, catalog: Catalog, point: str | None = None) -> None:
         self.catalog, self.point = catalog, point
-        self._rows: dict[_Key, list[int]] = {}
-        self._fronts: dict[tuple[_Frame, int], list[tuple[_Key, list[int]]]] = {}
-
-    def add(self, key: _Key, prefix_bytes: int, value_bytes: int, count: int) -> None:
-        """Add to a row."""
-        row = self._rows.setdefault(key, [0, 0, 0])
-        row[0] += prefix_bytes
-        row[1] += value_bytes
-        row[2] += count
-
-    def walk(self, of: _Frame, prefix: str, walk: Walk) -> None:
-        """Add what was walked; `prefix` stands before the paths."""
-        for key, sums in _rows_of(of, prefix, walk):
-            self.add(key, *sums)
+        self._ledger = Ledger()
+        self._fronts: dict[tuple[_Frame, int], tuple[Spans, Spans]] = {}
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Add lines, each by the layouts of its parts."""
         for many, parts in _gathered(lines, self.catalog):
             for (api, kind, version, prefix), group, _ in parts.groups():
-                self.walk((api, kind, version), prefix, group.walk)
+                self._walked((api, kind, version), prefix, group.walk)
             for number, path, _, size in parts.other:
                 line = many[number].captured
-                self.add((line.api, line.kind, line.api_version, path), 0, size, 1)
+                self._ledger.add((line.api, line.kind, line.api_version), path, (Kind.GAP, Kind.GAP), 0, size, 1)
 
     def frames(self, frames: Frames) -> None:
         """Add frames of one layout: what stands before their bodies costs the same in all."""
-        layout, times = frames.layout, len(frames.walk.jobs)
+        layout, times, size = frames.layout, len(frames.walk.jobs), len(frames.front)
         of = layout.api, layout.kind, layout.version
-        front = self._fronts.get((of, len(frames.front)))
+        front = self._fronts.get((of, size))
         if front is None:
-            header = Place(header_spec(self.catalog, layout.kind), layout.header_version, SIZE_BYTES, len(frames.front))
-            front = []
-            for place, prefix in ((Place(SIZE_PREFIX, 0, 0, SIZE_BYTES), ""), (header, HEADERS[layout.kind])):
-                (group,) = together(frames.front, [place])
-                front += _rows_of(of, prefix, group.walk)
+            header = entry_for(header_spec(self.catalog, layout.kind), layout.header_version)
+            front = (
+                walk(entry_for(SIZE_PREFIX, 0), frames.front, 0, SIZE_BYTES),
+                walk(header, frames.front, SIZE_BYTES, size),
+            )
             if len(self._fronts) < _MOST_FRONTS:
-                self._fronts[of, len(frames.front)] = front
-        for key, sums in front:
-            self.add(key, *(amount * times for amount in sums))
-        self.walk(of, f"{layout.message}.", frames.walk)
+                self._fronts[of, size] = front
+        self._ledger.add_spans(of, "", in_size, front[0], times)
+        self._ledger.add_spans(of, HEADERS[layout.kind], in_header, front[1], times)
+        self._walked(of, f"{layout.message}.", frames.walk)
 
     def batch(self) -> pa.RecordBatch:
         """All rows."""
-        return batch_of([(self.point, *key, *sums) for key, sums in self._rows.items()], LEDGER)
+        rows = self._ledger.rows(by_kinds=False)
+        return batch_of(
+            [(self.point, *row.owner, row.path, row.prefix_bytes, row.value_bytes, row.count) for row in rows], LEDGER
+        )
 
-
-def _rows_of(of: _Frame, prefix: str, walk: Walk) -> Iterator[tuple[_Key, list[int]]]:
-    """The sums of what was walked, with records opened: their bytes are those of batches and records, and no longer the
-    field's.
-    """
-    leaves = walk.program.leaves
-    sums = sum_walk(walk)
-    for number in np.flatnonzero(sums[:, 2]).tolist():
-        if leaves[number].kind == "records":
-            spans = np.flatnonzero(walk.node == number)
-            sums[number, 1] = 0
-            for path, *opened in sums_of_sets(walk.data, walk.value[spans], walk.end[spans]):
-                yield (*of, f"{prefix}{leaves[number].path}[].{path}"), opened
-    for path, row in by_path(walk.program, sums).items():
-        yield (*of, f"{prefix}{path}"), row.tolist()
+    def _walked(self, of: _Frame, prefix: str, walked: Walk) -> None:
+        """Add what was walked, with records opened: their bytes are those of batches and records, and no longer the
+        field's.
+        """
+        leaves, sums = walked.program.leaves, sum_walk(walked)
+        for number in np.flatnonzero(sums[:, 2]).tolist():
+            if leaves[number].kind == "records":
+                spans = np.flatnonzero(walked.node == number)
+                sums[number, 1] = 0
+                path = f"{prefix}{leaves[number].path}[]."
+                add_sets(self._ledger, of, path, walked.data, walked.value[spans], walked.end[spans])
+        self._ledger.add_counts(of, prefix, in_body, counts_of(walked.program, sums))
 
 
 def ledger_of_frames(
@@ -343,25 +337,25 @@ def ledger_of_frames(
     """The sums of the bytes of frames by capture point, many of which may come at once; those of a point come one
     behind the other.
     """
-    sums = Sums(options.catalog)
+    spent = Spent(options.catalog)
     lines: list[Line] = []
     size = 0
     for point, many in found:
-        if sums.point != point:
-            sums.lines(lines)
-            yield sums.batch()
-            sums, lines, size = Sums(options.catalog, point), [], 0
+        if spent.point != point:
+            spent.lines(lines)
+            yield spent.batch()
+            spent, lines, size = Spent(options.catalog, point), [], 0
         for item in many:
             if isinstance(item, Frames):
-                sums.frames(item)
+                spent.frames(item)
             else:
                 lines.append(Line(item, 0, options))
                 size += item.seen.size
         if size > AT_ONCE or len(lines) > MOST_LINES:
-            sums.lines(lines)
+            spent.lines(lines)
             lines, size = [], 0
-    sums.lines(lines)
-    yield sums.batch()
+    spent.lines(lines)
+    yield spent.batch()
 
 
 def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatch]:

@@ -10,7 +10,7 @@ from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.costs.advice import Plans, Prices, priced
 from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import Message, Seen, in_batches, in_exchanges, in_lines, place_of
-from kwire_cli.analysis.costs.tallies import Summed, Tallies
+from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.verify import Checked, Fault, parts_to_verify, verify_part
 from kwire_cli.errors import InputError
@@ -303,7 +303,7 @@ class Spent:
     `file_bytes` are the bytes of the captures, whatever is in them.
     """
 
-    bytes: Summed
+    bytes: Tallies
     file_bytes: int = 0
     faults: Faults = field(default_factory=Faults)
 
@@ -332,7 +332,7 @@ def spent(
 
     Both are read by the definitions of a catalogue. `naming` and `note` are as for `Captures`.
     """
-    total = Spent(Summed(dimensions))
+    total = Spent(Tallies(catalog, dimensions))
     for some in (
         folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits), Spent.merge)
         if segments
@@ -364,7 +364,7 @@ def _overhead_of_lines(
     for line in lines:
         tallies.file, line.captured.stream = line.captured.where.file, line.stream
         tallies.add(line.captured)
-    return Spent(_summed(tallies))
+    return Spent(tallies)
 
 
 def _of_segments(
@@ -381,13 +381,7 @@ def _of_segments(
         tallies.file = location(segment.path)
         for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
             pass
-    return Spent(_summed(tallies), faults=faults)
-
-
-def _summed(tallies: Tallies) -> Summed:
-    out = Summed(tallies.dimensions)
-    out.merge(tallies)
-    return out
+    return Spent(tallies, faults=faults)
 
 
 # Partitions verified in tasks, each by itself, as `verify_path` does one after the other.

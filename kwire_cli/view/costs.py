@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.batching import Made, Outcome, Setting, Tried
     from kwire_cli.analysis.costs.measures import BatchSizes, Distance
-    from kwire_cli.analysis.costs.overhead import Change, Content, Report, Row, Table
+    from kwire_cli.analysis.costs.overhead import Amount, Change, Content, Report, Table
     from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.view.lines import Line
 
@@ -85,7 +85,7 @@ def table_lines(found: Table, *, messages: str) -> Iterator[Line]:
     yield from grid_lines(heading, rows, DIGITS)
 
 
-def _row(key: Sequence[str], row: Row, total: int, drawn: str) -> tuple[Any, ...]:
+def _row(key: Sequence[str], row: Amount, total: int, drawn: str) -> tuple[Any, ...]:
     return (*key, row.count, row.bytes, percent(row.bytes, total), percent(row.overhead, row.bytes), drawn)
 
 

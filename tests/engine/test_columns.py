@@ -17,7 +17,7 @@ from definitions import FLEXIBLE, definition, field
 
 import kwire_cli as kwire
 from kwire_cli.engine import arrow
-from kwire_cli.engine.arrow import FIELDS, by_path, columns, field_rows, sum_walk
+from kwire_cli.engine.arrow import FIELDS, columns, counts_of, field_rows, sum_walk
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series
 from kwire_cli.engine.spans import walk
@@ -106,12 +106,16 @@ def check_sums(spec, version, many, bodies):
             expected[row.path, "prefix"] += row.prefix_bytes
             expected[row.path, "value"] += row.value_bytes
             expected[row.path, "count"] += row.count
-    sums = by_path(many.program, sum_walk(many))
-    names = ("prefix", "value", "count")
-    assert {
-        (path, name): number for path, row in sums.items() for name, number in zip(names, row.tolist(), strict=True)
-    } == {**expected}
-    assert sum(int(row[0] + row[1]) for row in sums.values()) == sum(map(len, bodies))
+    sums = Counter()
+    for leaf, *numbers in counts_of(many.program, sum_walk(many)):
+        sums.update(
+            {
+                (leaf.path or "gap", name): number
+                for name, number in zip(("prefix", "value", "count"), numbers, strict=True)
+            }
+        )
+    assert sums == expected
+    assert sum(sums[path, name] for path, name in sums if name != "count") == sum(map(len, bodies))
 
 
 def check(spec, version, entry, bodies):

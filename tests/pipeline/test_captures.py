@@ -214,12 +214,10 @@ def sums(path):
     found = defaultdict(lambda: Tallies(CATALOG, ()))
     for _, line in lines(path):
         found[line.api, line.kind, line.api_version].add(line)
-    out = defaultdict(lambda: (0, 0, 0))
+    out = {}
     for key, tallies in found.items():
-        for account in tallies.accounts.values():
-            for part in account.parts():
-                own = part.prefix_bytes, part.value_bytes, part.count
-                out[*key, part.path] = tuple(map(sum, zip(out[*key, part.path], own, strict=True)))
+        for row in tallies.ledger.rows(by_kinds=False):
+            out[*key, row.path] = row.prefix_bytes, row.value_bytes, row.count
     return {key: row for key, row in out.items() if any(row[:2])}
 
 

@@ -10,10 +10,11 @@ from hypothesis import given, strategies as st
 pytest.importorskip("numba")
 import numpy as np
 
+from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.engine.compiled import octets
-from kwire_cli.pipeline.line_walks import sums_of_sets
+from kwire_cli.pipeline.line_walks import add_sets
 
 pytestmark = pytest.mark.numba
 
@@ -24,19 +25,23 @@ SETS = [path.read_bytes() for path in SEGMENTS]
 def one_by_one(sets):
     out = Counter()
     for data in sets:
-        exact = RecordSets(BatchSizes())
+        exact = RecordSets(Ledger(), Ledger(), BatchSizes())
         exact.add(data, 0, len(data))
-        for part in exact.parts():
-            for name in ("prefix_bytes", "value_bytes", "count"):
-                out[part.path, name] += getattr(part, name)
+        add_up(out, exact.wire)
     return +out
+
+
+def add_up(out, ledger):
+    for row in ledger.rows():
+        for name in ("prefix_bytes", "value_bytes", "count"):
+            out[row.path, row.kinds, name] += getattr(row, name)
 
 
 def together(sets):
     stop = np.cumsum([len(data) for data in sets], dtype=np.int64) + 3
-    out = Counter()
-    for path, prefix, value, count in sums_of_sets(octets(b"abc" + b"".join(sets)), np.append(3, stop)[:-1], stop):
-        out.update({(path, "prefix_bytes"): prefix, (path, "value_bytes"): value, (path, "count"): count})
+    ledger, out = Ledger(), Counter()
+    add_sets(ledger, None, "", octets(b"abc" + b"".join(sets)), np.append(3, stop)[:-1], stop)
+    add_up(out, ledger)
     return +out
 
 

@@ -12,12 +12,12 @@ from kwire_cli.analysis.costs.forms import (
     WORST,
     Form,
     Price,
+    by_leaf,
     integers_at,
-    parts_in,
     price as forms_price,
     price_as_given,
 )
-from kwire_cli.analysis.costs.ledger import Sums
+from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.errors import EncodeError, InputError, did_you_mean
 from kwire_cli.message.encode import encode_spec, header_spec, header_version
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
@@ -28,8 +28,8 @@ from kwire_cli.structs.lengths import UNKNOWN_KEY
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.forms import Filled, Loss, Part
-    from kwire_cli.engine.program import Program
+    from kwire_cli.analysis.costs.forms import Filled, Loss
+    from kwire_cli.analysis.costs.ledger import Row
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
@@ -185,8 +185,8 @@ VALUES = "values"
 class Sum:
     """Messages in one form. `given` are the bytes that the very messages that could be written have as they were given.
 
-    `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `counted` are
-    the spans of all of them, by layout. `integers` are by encoding what all of them are in a best or worst case.
+    `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `ledger` are
+    the bytes of all of them by kind of leaf. `integers` are by encoding what all of them are in a best or worst case.
     """
 
     name: str
@@ -199,7 +199,7 @@ class Sum:
     refused: Counter[str] = field(default_factory=Counter)
     lost: dict[str, Loss] = field(default_factory=dict)
     filled: dict[str, Filled] = field(default_factory=dict)
-    counted: list[Sums] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     integers: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class Sum:
     @property
     def overhead(self) -> int:
         """The bytes that are no field's value."""
-        return sum(sum(sums.prefix) for sums in self.counted)
+        return sum(row.prefix_bytes for row in self.ledger.rows())
 
     def add(self, price: Price, given: int) -> None:
         """One more message, of so many bytes as it was given."""
@@ -250,7 +250,7 @@ class Sum:
         self.given += given
         self.cut += bool(price.lost)
         self.integers |= price.form.integers
-        self._counts_of(price.spans.program).add(price.spans)
+        self.ledger.add_spans(None, "", by_leaf, price.spans)
         self._add_changes(price.lost, price.filled)
 
     def merge(self, other: Sum, message: str) -> None:
@@ -263,19 +263,9 @@ class Sum:
         self.cut += other.cut
         self.refused += other.refused
         self.integers |= other.integers
-        self.counted += other.counted
+        self.ledger.merge(other.ledger)
         lost = [loss._replace(path=f"{message}.{loss.path}") for loss in other.lost.values()]
         self._add_changes(lost, [fill._replace(path=f"{message}.{fill.path}") for fill in other.filled.values()])
-
-    def _counts_of(self, program: Program) -> Sums:
-        counts = next((sums for sums in self.counted if sums.program is program), None)
-        if counts is None:
-            counts = Sums(program)
-            self.counted.append(counts)
-        return counts
-
-    def _parts(self) -> Iterator[Part]:
-        return (part for sums in self.counted for part in parts_in(sums))
 
     def _add_changes(self, lost: Iterable[Loss], filled: Iterable[Filled]) -> None:
         for loss in lost:
@@ -292,21 +282,26 @@ class Sum:
         The number of the values is the number of fields that have a value.
         """
         totals = dict.fromkeys((*KINDS.values(), VALUES), (0, 0))
-        for _, kind, count, prefix, value in self._parts():
+        for row, kind in self._rows():
             if kind in KINDS:
-                totals[KINDS[kind]] = (totals[KINDS[kind]][0] + count, totals[KINDS[kind]][1] + prefix)
+                number, size = totals[KINDS[kind]]
+                totals[KINDS[kind]] = number + row.count, size + row.prefix_bytes
             if kind not in WITHOUT_VALUE:
-                totals[VALUES] = (totals[VALUES][0] + count, totals[VALUES][1] + value)
+                totals[VALUES] = (totals[VALUES][0] + row.count, totals[VALUES][1] + row.value_bytes)
         return {name: numbers for name, numbers in totals.items() if any(numbers)}
 
     @property
     def by_path(self) -> dict[str, tuple[int, int, int]]:
         """By field: how often it is there, bytes that are no value, and bytes of its values."""
         totals: dict[str, tuple[int, int, int]] = {}
-        for path, kind, count, prefix, value in self._parts():
-            old = totals.get(path, (0, 0, 0))
-            totals[path] = (old[0] + (0 if kind == "tag-header" else count), old[1] + prefix, old[2] + value)
+        for row, kind in self._rows():
+            number, prefix, value = totals.get(row.path, (0, 0, 0))
+            number += 0 if kind == "tag-header" else row.count
+            totals[row.path] = number, prefix + row.prefix_bytes, value + row.value_bytes
         return totals
+
+    def _rows(self) -> Iterator[tuple[Row, str]]:
+        return ((row, row.kinds[0]) for row in self.ledger.rows() if row.kinds)
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.analysis.costs.ledger import Sums
+from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
@@ -21,7 +21,8 @@ from kwire_cli.structs.numbers import Varint, encoded_int
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.engine.program import Entry
+    from kwire_cli.analysis.costs.ledger import Kinds, Row
+    from kwire_cli.engine.program import Entry, Leaf
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.model import FieldSpec, MessageSpec
@@ -196,18 +197,6 @@ class Filled(NamedTuple):
     value: Any
 
 
-class Part(NamedTuple):
-    """The spans of one field and kind: how many, the bytes of their prefixes (lengths, counts, markers, tag headers),
-    and those of their values.
-    """
-
-    path: str
-    kind: str
-    number: int
-    prefix_bytes: int
-    value_bytes: int
-
-
 @dataclass(frozen=True, slots=True)
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
@@ -227,25 +216,22 @@ class Price:
         return None if self.spans is None else self.spans.stop - self.spans.start
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """The spans by field and kind, in the order of the layout; together they are the message."""
-        if self.spans is None:
-            return ()
-        sums = Sums(self.spans.program)
-        sums.add(self.spans)
-        return tuple(parts_in(sums))
+    def rows(self) -> list[Row]:
+        """The bytes by field and kind of leaf; together they are the message."""
+        prices = Ledger()
+        if self.spans is not None:
+            prices.add_spans(None, "", by_leaf, self.spans)
+        return prices.rows()
 
     @property
     def overhead(self) -> int:
         """The bytes that are no field's value."""
-        return sum(part.prefix_bytes for part in self.parts)
+        return sum(row.prefix_bytes for row in self.rows)
 
 
-def parts_in(sums: Sums) -> Iterator[Part]:
-    """Yield the sums by field and kind."""
-    for leaf, number, prefix, value in zip(sums.program.leaves, sums.count, sums.prefix, sums.value, strict=False):
-        if number:
-            yield Part(leaf.path, leaf.kind, number, prefix, value)
+def by_leaf(leaf: Leaf) -> Kinds:
+    """Return the kind of a leaf, for prefix and value alike."""
+    return leaf.kind, leaf.kind
 
 
 # A message's values made to fit a form: what it has no place for is taken out, what it needs beside them is

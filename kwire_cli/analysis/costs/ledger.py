@@ -1,17 +1,17 @@
-"""The ledger: bytes by field and by kind, and their sums."""
+"""The ledger: bytes by owner, field and kind."""
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from kwire_cli.engine.program import GAP
+from dataclasses import dataclass, field
+from operator import add
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kwire_cli.engine.program import Leaf, Program
+    from kwire_cli.engine.sinks import Counter
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
 
@@ -89,16 +89,16 @@ PAYLOAD = frozenset(
 UNREAD = frozenset({Kind.GUESS, Kind.GAP, Kind.LOST, Kind.PADDING, Kind.SASL_TOKEN, Kind.NOT_KAFKA})
 OVERHEAD = frozenset(Kind) - PAYLOAD - UNREAD
 
-Kinds = tuple[Kind, Kind]
-"""The kind of a span's prefix, and of its value."""
+Kinds = tuple[str, str]
+"""The kind of a span's prefix, and of its value: of Kind, or of the caller's own."""
 
 
 if TYPE_CHECKING:
     KindsOf = Callable[[Leaf], "Kinds"]
-    """One of the functions below."""
+    """One of the functions below, or one of the caller's own."""
 
 
-_OF_LEAF: dict[str, Kinds] = {
+_OF_LEAF: dict[str, tuple[Kind, Kind]] = {
     "count": (Kind.COUNT, Kind.COUNT),
     "presence": (Kind.PRESENCE, Kind.PRESENCE),
     "tag-count": (Kind.TAG_COUNT, Kind.TAG_COUNT),
@@ -108,7 +108,7 @@ _OF_LEAF: dict[str, Kinds] = {
 }
 
 
-def class_of(kind: Kind) -> str:
+def class_of(kind: str) -> str:
     """payload, overhead or unread."""
     return "payload" if kind in PAYLOAD else "unread" if kind in UNREAD else "overhead"
 
@@ -148,7 +148,7 @@ def in_wrapper(leaf: Leaf) -> Kinds:
     return prefix, {Kind.RECORD_VALUE: Kind.COMPRESSED, Kind.RECORD_KEY: Kind.BATCH_HEADER}.get(value, value)
 
 
-def _of_records(leaf: Leaf, framing: Kind) -> Kinds:
+def _of_records(leaf: Leaf, framing: Kind) -> tuple[Kind, Kind]:
     if leaf.kind == "gap":
         return Kind.GAP, Kind.GAP
     if leaf.kind == "records":
@@ -162,77 +162,8 @@ def _of_records(leaf: Leaf, framing: Kind) -> Kinds:
     return framing, framing
 
 
-# Bytes by leaf: what the spans of many messages of one layout add up to, and what these sums are as parts of
-# the whole.
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Bytes of one field over all of its occurrences, as in `cost.ledger.Row`, with the kinds of both."""
-
-    path: str
-    prefix_kind: Kind
-    value_kind: Kind
-    prefix_bytes: int
-    value_bytes: int
-    count: int
-
-
-class Sums:
-    """Prefix bytes, value bytes and spans by leaf of a program."""
-
-    __slots__ = ("count", "prefix", "program", "value")
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.prefix: list[int] = []
-        self.value: list[int] = []
-        self.count: list[int] = []
-        self._grow()
-
-    def _grow(self) -> None:
-        """Room for the leaves that there are: those of record formats are lowered as they are met."""
-        for column in (self.prefix, self.value, self.count):
-            column.extend([0] * (len(self.program.leaves) - len(column)))
-
-    def add(self, spans: Spans, times: int = 1, first: int = 0, last: int | None = None) -> None:
-        """Count the spans of a message that came so many times, or of these its spans from `first` up to `last`."""
-        if len(self.count) < len(self.program.leaves):
-            self._grow()
-        prefix, value, count = self.prefix, self.value, self.count
-        start = spans.end[first - 1] if first else spans.start
-        rows = (
-            (spans.node, spans.value, spans.end)
-            if last is None
-            else (column[first:last] for column in (spans.node, spans.value, spans.end))
-        )
-        for node, middle, end in zip(*rows, strict=True):
-            prefix[node] += times * (middle - start)
-            value[node] += times * (end - middle)
-            count[node] += times
-            start = end
-
-    def put(self, node: int, prefix: int, value: int, count: int) -> None:
-        """Count bytes of a leaf that were added up elsewhere."""
-        if len(self.count) < len(self.program.leaves):
-            self._grow()
-        self.prefix[node] += prefix
-        self.value[node] += value
-        self.count[node] += count
-
-    def move(self, node: int, size: int) -> None:
-        """Take bytes away from the values of a leaf: they are accounted for elsewhere."""
-        self.value[node] -= size
-
-    def parts(self, prefix: str, kinds: KindsOf) -> Iterable[Part]:
-        """Yield the counted bytes of each leaf that occurs, with `prefix` before the paths."""
-        for leaf, before, value, count in zip(self.program.leaves, self.prefix, self.value, self.count, strict=False):
-            if count:
-                yield Part(prefix + (leaf.path or "gap"), *kinds(leaf), before, value, count)
-
-
-# The ledger: where the bytes of a message go. A fold over spans by node; no formula, so that the rows always
-# add up to the size.
+# The ledger: where bytes go, by whom they belong to, by field and by kind. It folds spans, with no formula, so that
+# its rows always add up to the bytes that were given.
 
 GAP_PATH, GUESS_PATH = "gap", "guess"
 
@@ -243,13 +174,118 @@ class Row:
     `value_bytes` the values.
 
     `path` has no indexes: topics[].partitions[].leaderId. Bytes that could not be decoded, or only by a guess, are rows
-    named gap and guess.
+    named gap and guess. `kinds` are those of prefix and value, None where rows of several kinds were added up. `owner`
+    is whom the bytes belong to, in a ledger of several owners.
     """
 
     path: str
     prefix_bytes: int
     value_bytes: int
     count: int
+    kinds: Kinds | None = field(default=None, repr=False)
+    owner: Any = field(default=None, repr=False)
+
+
+class Ledger:
+    """Prefix bytes, value bytes and occurrences by owner, path and kinds: a fold that can be pickled.
+
+    Sums of one layout stay by leaf until rows are wanted: `kinds_of` says what the bytes of a leaf are for, and
+    `prefix` stands before its path.
+    """
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[Any, str, Kinds], list[int]] = {}
+        self._spans: dict[tuple[Any, str, KindsOf, int], tuple[Program, dict[int, list[int]]]] = {}
+        self._vectors: dict[tuple[Any, str, KindsOf, Counter], list[int]] = {}
+
+    def add(self, owner: Any, path: str, kinds: Kinds, prefix_bytes: int, value_bytes: int, count: int) -> None:
+        """Count bytes of a path; with numbers below 0, take bytes away that are accounted for elsewhere."""
+        row = self._rows.get((owner, path, kinds))
+        if row is None:
+            row = self._rows[owner, path, kinds] = [0, 0, 0]
+        row[0] += prefix_bytes
+        row[1] += value_bytes
+        row[2] += count
+
+    def add_spans(
+        self,
+        owner: Any,
+        prefix: str,
+        kinds_of: KindsOf,
+        spans: Spans,
+        times: int = 1,
+        first: int = 0,
+        last: int | None = None,
+    ) -> None:
+        """Count the spans of a message that came so many times, or of these its spans from `first` up to `last`."""
+        key = owner, prefix, kinds_of, id(spans.program)
+        pair = self._spans.get(key)
+        if pair is None:
+            pair = self._spans[key] = spans.program, {}
+        sums = pair[1]
+        start = spans.end[first - 1] if first else spans.start
+        columns = spans.node, spans.value, spans.end
+        for node, value, end in zip(
+            *(column[first:last] for column in columns) if first or last else columns, strict=True
+        ):
+            row = sums.get(node)
+            if row is None:
+                row = sums[node] = [0, 0, 0]
+            row[0] += times * (value - start)
+            row[1] += times * (end - value)
+            row[2] += times
+            start = end
+
+    def add_counts(
+        self, owner: Any, prefix: str, kinds_of: KindsOf, counts: Iterable[tuple[Leaf, int, int, int]]
+    ) -> None:
+        """Count leaves that were added up elsewhere: bytes of prefixes, bytes of values, occurrences."""
+        for leaf, before, value, count in counts:
+            self.add(owner, prefix + (leaf.path or GAP_PATH), kinds_of(leaf), before, value, count)
+
+    def vector(self, owner: Any, prefix: str, kinds_of: KindsOf, counter: Counter) -> list[int]:
+        """Return the numbers that a counter adds to for messages of its layout."""
+        key = owner, prefix, kinds_of, counter
+        numbers = self._vectors.get(key)
+        if numbers is None:
+            numbers = self._vectors[key] = counter.sums()
+        return numbers
+
+    def merge(self, other: Ledger) -> None:
+        """Count what another one has."""
+        for (owner, path, kinds), sums in other._settled().items():
+            self.add(owner, path, kinds, *sums)
+
+    def rows(self, *, by_kinds: bool = True) -> list[Row]:
+        """Return the rows by owner, path and kinds, or by owner and path alone; in the order in which they were met."""
+        rows = self._settled()
+        if by_kinds:
+            return [Row(path, sums[0], sums[1], sums[2], kinds, owner) for (owner, path, kinds), sums in rows.items()]
+        by_path: dict[tuple[Any, str, bool], list[int]] = {}
+        for (owner, path, kinds), sums in rows.items():
+            key = owner, path, kinds[1] == Kind.GAP  # a field may be called gap
+            by_path[key] = [*map(add, by_path[key], sums)] if key in by_path else sums
+        return [Row(path, sums[0], sums[1], sums[2], None, owner) for (owner, path, _), sums in by_path.items()]
+
+    def __getstate__(self) -> dict[tuple[Any, str, Kinds], list[int]]:
+        return self._settled()
+
+    def __setstate__(self, rows: dict[tuple[Any, str, Kinds], list[int]]) -> None:
+        self._rows, self._spans, self._vectors = rows, {}, {}
+
+    def _settled(self) -> dict[tuple[Any, str, Kinds], list[int]]:
+        """Add what is counted by leaf to the rows, which may not be changed; vectors stay where their counters know
+        them.
+        """
+        for (owner, prefix, kinds_of, _), (program, sums) in self._spans.items():
+            self.add_counts(
+                owner, prefix, kinds_of, ((program.leaves[node], a, b, c) for node, (a, b, c) in sums.items())
+            )
+        self._spans.clear()
+        for (owner, prefix, kinds_of, counter), numbers in self._vectors.items():
+            self.add_counts(owner, prefix, kinds_of, counter.totals(numbers))
+            numbers[:] = counter.sums()
+        return self._rows
 
 
 def ledger(decoded: Decoded) -> list[Row]:
@@ -262,13 +298,6 @@ def ledger(decoded: Decoded) -> list[Row]:
 
 def rows_of(spans: Spans) -> list[Row]:
     """The rows of spans in the order of their fields, whatever declaration these are of."""
-    sums: dict[tuple[bool, str], list[int]] = {}
-    leaves = spans.program.leaves
-    start = spans.start
-    for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
-        row = sums.setdefault((node == GAP, leaves[node].path), [0, 0, 0])
-        row[0] += value - start
-        row[1] += end - value
-        row[2] += 1
-        start = end
-    return [Row(GAP_PATH if lost else path, *row) for (lost, path), row in sums.items()]
+    rows = Ledger()
+    rows.add_spans(None, "", in_body, spans)
+    return rows.rows(by_kinds=False)

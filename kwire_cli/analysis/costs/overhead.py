@@ -11,20 +11,16 @@ from kwire_cli.analysis.costs.measures import WITHIN, BatchSizes, bucket_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.accounts import Account
-    from kwire_cli.analysis.costs.ledger import Part
-    from kwire_cli.analysis.costs.tallies import Summed, SummedAccount, Tallies
-
-    Accounted = tuple[tuple[Any, ...], int, Sequence[Part]]
-    """An account: its values of the dimensions, how many messages it has, and its parts."""
+    from kwire_cli.analysis.costs.ledger import Row
+    from kwire_cli.analysis.costs.tallies import Account, Tallies
 
 
-# What accounts say: tables of bytes by any dimensions, which add up to all that was counted, and the
+# What a ledger says: tables of bytes by any dimensions, which add up to all that was counted, and the
 # statistics of records.
 
 
 @dataclass(slots=True)
-class Row:
+class Amount:
     """Bytes of what has these values of the table's dimensions.
 
     `count` are messages; in a table of fields or kinds how often these were there. `overhead` and `unread` are the
@@ -37,7 +33,7 @@ class Row:
     overhead: int = 0
     unread: int = 0
 
-    def add(self, kind: Kind, size: int) -> None:
+    def add(self, kind: str, size: int) -> None:
         """Count bytes of a kind."""
         self.bytes += size
         if kind in OVERHEAD:
@@ -54,9 +50,9 @@ class Table:
     """
 
     dimensions: tuple[str, ...]
-    rows: list[Row]
-    total: Row
-    rest: Row | None = None
+    rows: list[Amount]
+    total: Amount
+    rest: Amount | None = None
 
     @property
     def counts(self) -> str:
@@ -70,7 +66,7 @@ class Table:
         if self.rest:
             yield {**dict.fromkeys(self.dimensions), "rest": self.rest.key[0], **self._numbers(self.rest)}
 
-    def _numbers(self, row: Row) -> dict[str, Any]:
+    def _numbers(self, row: Amount) -> dict[str, Any]:
         share = round(row.bytes / self.total.bytes, 6) if self.total.bytes else 0.0
         return {self.counts: row.count, "bytes": row.bytes, "share": share, "overheadBytes": row.overhead}
 
@@ -113,7 +109,7 @@ class Report:
     contents: list[Content] = field(default_factory=list)
 
     @property
-    def total(self) -> Row:
+    def total(self) -> Amount:
         """All bytes that were counted."""
         return self.tables[0].total
 
@@ -162,78 +158,74 @@ class Report:
         return out
 
 
-def accounted(tallies: Tallies | Summed) -> list[Accounted]:
-    """The accounts as tables take them."""
-    return [(key, account.messages, [*account.parts()]) for key, account in tallies.accounts.items()]
-
-
 def by_values(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
     """Return the sort key for values of the same dimensions. Missing values come first."""
     return [(value is not None, value) for value in key]
 
 
-def table(accounts: Iterable[Accounted], names: Sequence[str], dimensions: Sequence[str], top: int | None) -> Table:
-    """The table of some dimensions; the accounts' own are `names`."""
+def table(
+    ledger_rows: Iterable[Row],
+    messages: Mapping[tuple[Any, ...], int],
+    names: Sequence[str],
+    dimensions: Sequence[str],
+    top: int | None,
+) -> Table:
+    """The table of some dimensions; `names` are those of the owners of the rows, who have so many messages."""
     outer = [names.index(name) for name in dimensions if name not in WITHIN]
     slots = [(name, outer.pop(0) if name not in WITHIN else -1) for name in dimensions]
-    rows: dict[tuple[Any, ...], Row] = {}
+    rows: dict[tuple[Any, ...], Amount] = {}
 
-    def row_of(key: tuple[Any, ...], part: Part | None, kind: Kind | None) -> Row:
-        values = tuple(
-            part.path if name == "field" and part else kind and str(kind) if name == "kind" else key[at]
-            for name, at in slots
-        )
+    def row_of(owner: tuple[Any, ...], path: str, kind: str) -> Amount:
+        values = tuple(path if name == "field" else str(kind) if name == "kind" else owner[at] for name, at in slots)
         table_row = rows.get(values)
         if table_row is None:
-            table_row = rows[values] = Row(values)
+            table_row = rows[values] = Amount(values)
         return table_row
 
-    total = Row(())
+    total = Amount(())
     by_field, by_kind = "field" in dimensions, "kind" in dimensions
-    for key, messages, parts in accounts:
-        if not by_field and not by_kind:
-            row_of(key, None, None).count += messages
-        for part in parts:
-            last_row = None
-            for kind, size in ((part.prefix_kind, part.prefix_bytes), (part.value_kind, part.value_bytes)):
-                total.add(kind, size)
-                if size or (by_field and not by_kind and kind is part.value_kind):
-                    row = row_of(key, part, kind)
-                    row.add(kind, size)
-                    if (by_field or by_kind) and row is not last_row and not (by_field and kind is Kind.TAG_HEADER):
-                        row.count += part.count
-                    last_row = row
+    if not by_field and not by_kind:
+        for owner, count in messages.items():
+            row_of(owner, "", "").count += count
+    for row in ledger_rows:
+        last = None
+        prefix_kind, value_kind = row.kinds or ("", "")
+        for kind, size in ((prefix_kind, row.prefix_bytes), (value_kind, row.value_bytes)):
+            total.add(kind, size)
+            if size or (by_field and not by_kind and kind is value_kind):
+                amount = row_of(row.owner, row.path, kind)
+                amount.add(kind, size)
+                if (by_field or by_kind) and amount is not last and not (by_field and kind is Kind.TAG_HEADER):
+                    amount.count += row.count
+                last = amount
     ordered = sorted(rows.values(), key=lambda row: (-row.bytes, *by_values(row.key)))
     top_rows = ordered if top is None else ordered[:top]
     rest = None
     if len(top_rows) < len(ordered):
-        rest = Row((len(ordered) - len(top_rows),))
-        for row in ordered[len(top_rows) :]:
-            rest.count, rest.bytes = rest.count + row.count, rest.bytes + row.bytes
-            rest.overhead, rest.unread = rest.overhead + row.overhead, rest.unread + row.unread
+        rest = Amount((len(ordered) - len(top_rows),))
+        for amount in ordered[len(top_rows) :]:
+            rest.count, rest.bytes = rest.count + amount.count, rest.bytes + amount.bytes
+            rest.overhead, rest.unread = rest.overhead + amount.overhead, rest.unread + amount.unread
     return Table(tuple(dimensions), top_rows, total, rest)
 
 
-def report(tallies: Tallies | Summed, tables: Sequence[Sequence[str]], top: int | None) -> Report:
+def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -> Report:
     """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
-    accounts = accounted(tallies)
-    inside = [(key, 0, [*account.inside()]) for key, account in tallies.accounts.items()]
+    rows, inside = tallies.ledger.rows(), tallies.inside.rows()
     names = tallies.dimensions
-    breakdowns = [table(accounts, names, dimensions, top) for dimensions in tables]
+    breakdowns = [table(rows, tallies.message_counts, names, dimensions, top) for dimensions in tables]
     for breakdown in breakdowns:
         breakdown.total.count = tallies.messages  # which may be about several topics
-    unpacked = table(inside, names, ("kind",), None) if any(parts for _, _, parts in inside) else None
+    unpacked = table(inside, {}, names, ("kind",), None) if inside else None
     batches = _records(tallies.accounts, names, tables[0])
     overview = Report(tallies.size, tallies.messages, breakdowns, unpacked, batches)
     if batches:
-        overview.contents = _contents(
-            [part for _, _, parts in (*accounts, *inside) for part in parts], overview.batches.largest
-        )
+        overview.contents = _contents([*rows, *inside], overview.batches.largest)
     return overview
 
 
 def _records(
-    accounts: Mapping[tuple[Any, ...], Account | SummedAccount], names: Sequence[str], dimensions: Sequence[str]
+    accounts: Mapping[tuple[Any, ...], Account], names: Sequence[str], dimensions: Sequence[str]
 ) -> list[tuple[tuple[Any, ...], BatchSizes]]:
     at = [names.index(name) for name in dimensions if name not in WITHIN]
     out: dict[tuple[Any, ...], BatchSizes] = {}
@@ -246,27 +238,28 @@ def _records(
 _CONTENTS = ("keys", "values", "header keys", "header values", "headers")
 
 
-def _contents(parts: list[Part], largest: tuple[int, int, int]) -> list[Content]:
+def _contents(rows: list[Row], largest: tuple[int, int, int]) -> list[Content]:
     keys, values, header_keys, header_values, headers = out = [Content(name) for name in _CONTENTS]
     keys.largest, values.largest, headers.largest = largest
-    for part in parts:
-        if part.value_kind is Kind.RECORD_KEY:
+    for row in rows:
+        value_kind = row.kinds and row.kinds[1]
+        if value_kind is Kind.RECORD_KEY:
             into = keys
-        elif part.value_kind is Kind.RECORD_VALUE:
+        elif value_kind is Kind.RECORD_VALUE:
             into = values
-        elif part.value_kind is Kind.RECORD_HEADER:
-            into = header_keys if part.path.endswith(".key") else header_values
-            headers.bytes, headers.framing = headers.bytes + part.value_bytes, headers.framing + part.prefix_bytes
-            headers.count += part.count if into is header_keys else 0
-        elif part.path.rpartition(".")[2] == "headers":
-            headers.framing += part.prefix_bytes
+        elif value_kind is Kind.RECORD_HEADER:
+            into = header_keys if row.path.endswith(".key") else header_values
+            headers.bytes, headers.framing = headers.bytes + row.value_bytes, headers.framing + row.prefix_bytes
+            headers.count += row.count if into is header_keys else 0
+        elif row.path.rpartition(".")[2] == "headers":
+            headers.framing += row.prefix_bytes
             continue
         else:
             continue
         into.count, into.bytes, into.framing = (
-            into.count + part.count,
-            into.bytes + part.value_bytes,
-            into.framing + part.prefix_bytes,
+            into.count + row.count,
+            into.bytes + row.value_bytes,
+            into.framing + row.prefix_bytes,
         )
     return [content for content in out if content.count or content.framing]
 
@@ -301,4 +294,4 @@ def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tupl
 
 
 def _whole(tallies: Tallies, dimensions: Sequence[str]) -> Table:
-    return table(accounted(tallies), tallies.dimensions, dimensions, None)
+    return table(tallies.ledger.rows(), tallies.message_counts, tallies.dimensions, dimensions, None)

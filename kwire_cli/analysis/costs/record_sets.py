@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.ledger import Kind, Part, Sums, in_batch, in_records, in_wrapper
+from kwire_cli.analysis.costs.ledger import GAP_PATH, Kind, in_batch, in_records, in_wrapper
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.reader import records_counter
 from kwire_cli.engine.sinks import Counter
@@ -26,10 +26,9 @@ from kwire_cli.structs.records.parts import COMPRESSION
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.ledger import KindsOf
+    from kwire_cli.analysis.costs.ledger import KindsOf, Ledger
     from kwire_cli.analysis.costs.measures import BatchSizes
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.engine.program import Leaf
     from kwire_cli.engine.spans import Spans
 
     Rows = list[tuple[int, int]]
@@ -74,10 +73,7 @@ def meter() -> Counter:
     return records_counter(entry, _Meter(entry.program, most=[f"most_{name}" for name in LARGEST]), ("rows",), then)
 
 
-# Bytes of record sets by path and kind.
-
-# Accounts of batches and messages of any format by their spans: the general way, for whatever
-# `records.measuring` does not take.
+# Batches and messages of any format counted by their spans: the general way, for whatever the meter does not take.
 
 _RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
 """Formats whose records stand in batches, with the declaration of the records alone."""
@@ -93,7 +89,7 @@ class Found:
 
     `payload` is the bytes of keys, values and headers of records. Compressed records count as they decompress. `key`,
     `value` and `headers` are the largest sizes. `content` is the most bytes from the length of the key to the end of
-    a record, or all of a message without a batch. `packed` and `unpacked` are as in `batch_sizes.Batches`. `unread`
+    a record, or all of a message without a batch. `packed` and `unpacked` are as in `measures.Batches`. `unread`
     says that not everything could be decompressed.
     """
 
@@ -106,67 +102,6 @@ class Found:
     packed: int = 0
     unpacked: int = 0
     unread: bool = False
-
-
-class Walked:
-    """The bytes of batches on the wire, and of what they decompress to."""
-
-    def __init__(self) -> None:
-        self._wire: dict[KindsOf, Sums] = {}
-        self._inside: dict[str, Sums] = {}
-        self._gaps_inside = [0, 0]
-
-    def add(self, batch: Batch) -> Found:
-        """Count a batch, or a message with what it wraps."""
-        codec, in_batches = batch.head.codec, batch.layout.name in _RECORDS
-        kinds = in_batch if in_batches else in_wrapper if codec else in_records
-        spans, totals = batch.spans(), Found()
-        self._wire.setdefault(kinds, Sums(spans.program)).add(spans)
-        if not codec:
-            _look(spans, kinds, totals, alone=not in_batches)
-            return totals
-        totals.packed = sum(
-            end - value for node, value, end in _rows(spans) if kinds(spans.program.leaves[node])[1] is Kind.COMPRESSED
-        )
-        if in_batches:
-            self._records(batch, totals)
-        else:
-            self._messages(batch, totals)
-        return totals
-
-    def _records(self, batch: Batch, found: Found) -> None:
-        notes: list[Anomaly] = []
-        area = area_of(batch, notes)
-        found.unpacked, found.unread = len(area.data), bool(notes)
-        for spans in chunks(records_entry(_RECORDS[batch.layout.name]), area.data):
-            self._inside.setdefault("", Sums(spans.program)).add(spans)
-            _look(spans, in_records, found, alone=False)
-
-    def _messages(self, batch: Batch, found: Found) -> None:
-        for item in inner_messages(batch):
-            found.unpacked += item.size
-            if isinstance(item, Gap):
-                self._gaps_inside[0] += item.size
-                self._gaps_inside[1] += 1
-                found.unread = True
-                continue
-            spans = item.spans()
-            self._inside.setdefault(_MESSAGES, Sums(spans.program)).add(spans)
-            _look(spans, in_records, found, alone=True)
-            found.content = max(found.content, item.size + batch.layout.least)
-        found.unread = found.unread or not found.records
-
-    def parts(self, prefix: str) -> Iterator[Part]:
-        """Yield the parts that were counted on the wire, with `prefix` before the paths."""
-        for kinds, sums in self._wire.items():
-            yield from sums.parts(prefix, kinds)
-
-    def inside(self, prefix: str) -> Iterator[Part]:
-        """Yield the parts of decompressed records."""
-        for before, sums in self._inside.items():
-            yield from sums.parts(prefix + before, in_records)
-        if self._gaps_inside[1]:
-            yield Part(f"{prefix}gap", Kind.GAP, Kind.GAP, 0, *self._gaps_inside)
 
 
 def _rows(spans: Spans) -> Iterator[tuple[int, int, int]]:
@@ -203,11 +138,10 @@ def _look(spans: Spans, kinds: KindsOf, found: Found, *, alone: bool) -> None:
         found.content, found.headers = max(found.content, start - content), max(found.headers, headers)
 
 
-# Accounts of record sets: the bytes of batches and records by field, on the wire and decompressed, with
-# statistics of the batches.
+# Record sets: the bytes of batches and records by field, on the wire and decompressed, with statistics of the
+# batches.
 #
-# Batches of format v2 in which nothing is odd are measured without spans (`records.measuring`); all others
-# are `walked`.
+# Batches of format v2 that are not anomalous are measured without spans, by the meter; all others by their spans.
 
 _V2 = LAYOUTS["v2"]
 
@@ -222,8 +156,8 @@ class Told(NamedTuple):
     """Facts about a batch.
 
     `size` is its size as if it were not compressed, and `payload` the bytes of keys, values and headers. `packing` is
-    how many bytes a byte of its records takes on the wire. `rows` are its records as `records.measuring.meter` gives
-    them, or None if it cannot.
+    how many bytes a byte of its records takes on the wire. `rows` are its records as `meter` gives them, or None if it
+    cannot.
     """
 
     batch: Batch
@@ -237,51 +171,53 @@ if TYPE_CHECKING:
     OnBatch = Callable[["Told"], None]
 
 
-class _Leaves(NamedTuple):
-    """The leaves of a batch of format v2: those of its header, compressed records, and those of records by path."""
-
-    head: list[Leaf]
-    packed: Leaf
-    by_path: dict[str, Leaf]
-
-
 @cache
-def _leaves() -> _Leaves:
+def heads() -> Counter:
+    """Return the counter of batches of format v2 without their records: how many there are, how many of them are
+    compressed, and the bytes of their compressed records.
+    """
     entry = records_entry(v2.BATCH)
-    first = entry.root.fields[0].id  # type: ignore[union-attr]
-    mine = [leaf for leaf in entry.program.leaves if leaf.id >= first]
-    by_path: dict[str, Leaf] = {}
-    for leaf in mine:
-        by_path.setdefault(leaf.path, leaf)
-    packed = next(leaf for leaf in mine if leaf.kind == "records")
-    return _Leaves([by_path[name] for name in _V2.head.names], packed, by_path)
+    counter = Counter(entry.program)
+    batches, packed, packed_bytes = (counter.more() for _ in range(3))
+    leaves = entry.program.leaves[entry.root.fields[0].id :]  # type: ignore[union-attr]
+    by_path = {leaf.path: leaf for leaf in reversed(leaves)}
+    for name in _V2.head.names:
+        size = by_path[name].decl.length
+        before = size if name == v2.BATCH.size.name else 0  # the size of what follows is a prefix
+        counter.leaf(by_path[name], batches, before, value=size - before)
+    counter.leaf(next(leaf for leaf in leaves if leaf.kind == "records"), packed, more_value=packed_bytes)
+    return counter
 
 
 class RecordSets:
-    """The bytes of record sets. `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest since
-    they were set to 0.
+    """The bytes of the record sets of one owner, with `prefix` before the paths. `wire` counts them as they are on the
+    wire, `inside` what compressed records consist of, which nobody sent.
 
-    The size of a record is what a producer takes for it before it is compressed
+    `sizes` gets the statistics; `largest_batch` and `largest_record` are the largest since they were set to 0. The size
+    of a record is what a producer takes for it before it is compressed
     (AbstractRecords.estimateSizeInBytesUpperBound).
     """
 
     def __init__(
         self,
+        wire: Ledger,
+        inside: Ledger,
         sizes: BatchSizes,
         *,
+        owner: Any = None,
+        prefix: str = "",
         form: str = AUTO,
         limits: Limits | None = None,
         on_batch: OnBatch | None = None,
         produced: bool = False,
     ) -> None:
-        self.sizes, self.produced = sizes, produced
+        self.wire, self.inside, self.sizes, self.produced = wire, inside, sizes, produced
         self.largest_batch = self.largest_record = 0
+        self._owner, self._prefix = owner, prefix
         self._layouts, self._limits, self._on_batch = layouts_of(form), limits or Limits(), on_batch
         self._measure = meter().count
-        self._sums, self._inside = meter().sums(), meter().sums()
-        self._heads = self._packed = self._packed_bytes = 0
-        self._walked = Walked()
-        self._gaps: dict[Kind, list[int]] = {}
+        self._plain, self._unpacked = (side.vector(owner, prefix, in_batch, meter()) for side in (wire, inside))
+        self._heads = wire.vector(owner, prefix, in_batch, heads())
 
     def add(self, data: Any, start: int, stop: int) -> None:
         """Count the batches in [start, stop) of the data, and what is between them."""
@@ -298,9 +234,7 @@ class RecordSets:
         if reader.at < stop:
             for item in reader.items():
                 if isinstance(item, Gap):
-                    tally = self._gaps.setdefault(Kind.PADDING if item.code == PADDING else Kind.GAP, [0, 0])
-                    tally[0] += item.size
-                    tally[1] += 1
+                    self._gap(self.wire, self._prefix, item.size, Kind.PADDING if item.code == PADDING else Kind.GAP)
                     self.sizes.gaps += item.code != PADDING
                 elif item.layout is _V2:
                     self._measured(
@@ -318,7 +252,7 @@ class RecordSets:
         """A batch of format v2."""
         start, size, codec = at + _V2.head.size, end - at, attributes & COMPRESSION.mask
         rows: Rows | None = [] if self._on_batch else None
-        sums, measured, unpacked = self._sums, None, 0
+        sums, measured, unpacked = self._plain, None, 0
         if not codec:
             area, begin, until = (
                 (data, start, end) if type(data) is bytes else (bytes(source.data[start:end]), 0, end - start)
@@ -326,7 +260,7 @@ class RecordSets:
             measured = self._measure(area, begin, until, sums, rows)
         else:
             area, code, _, _ = decompress(codec, source.data[start:end], self._limits)
-            sums, unpacked = self._inside, len(area)
+            sums, unpacked = self._unpacked, len(area)
             if not code:
                 measured = self._measure(area, 0, unpacked, sums, rows)
         if measured is None:
@@ -334,9 +268,10 @@ class RecordSets:
             return
         records, payload = measured
         packed = end - start if codec else 0
-        self._heads += 1
-        self._packed += codec > 0
-        self._packed_bytes += packed
+        self._heads[0] += 1
+        if codec:
+            self._heads[1] += 1
+            self._heads[2] += packed
         self.sizes.add(
             COMPRESSION.names[codec],
             records,
@@ -351,8 +286,11 @@ class RecordSets:
             batch = Batch(source, at, size, _V2, crc_valid=True)
             self._on_batch(Told(batch, size - packed + unpacked, payload, packed / unpacked if unpacked else 1.0, rows))
 
+    def _gap(self, side: Ledger, prefix: str, size: int, kind: Kind) -> None:
+        side.add(self._owner, prefix + GAP_PATH, (kind, kind), 0, size, 1)
+
     def _by_spans(self, batch: Batch) -> None:
-        totals = self._walked.add(batch)
+        totals = self._walked(batch)
         inside = totals.unpacked - totals.packed
         self.sizes.add(
             batch.compression,
@@ -378,27 +316,41 @@ class RecordSets:
         if key > largest[0] or value > largest[1] or headers > largest[2]:
             self.sizes.largest = max(key, largest[0]), max(value, largest[1]), max(headers, largest[2])
 
-    def parts(self, prefix: str = "") -> Iterator[Part]:
-        """Yield the parts that were counted on the wire, with `prefix` before the paths."""
-        if self._heads:
-            for leaf in _leaves().head:
-                size = self._heads * leaf.decl.length
-                before = size if leaf.name == v2.BATCH.size.name else 0  # the size of what follows is a prefix
-                yield Part(prefix + leaf.path, *in_batch(leaf), before, size - before, self._heads)
-        if self._packed:
-            yield Part(prefix + _leaves().packed.path, *in_batch(_leaves().packed), 0, self._packed_bytes, self._packed)
-        yield from _metered(self._sums, prefix)
-        yield from self._walked.parts(prefix)
-        for kind, (size, count) in self._gaps.items():
-            yield Part(f"{prefix}gap", kind, kind, 0, size, count)
+    def _walked(self, batch: Batch) -> Found:
+        """Count a batch, or a message with what it wraps, by spans."""
+        codec, in_batches = batch.head.codec, batch.layout.name in _RECORDS
+        kinds = in_batch if in_batches else in_wrapper if codec else in_records
+        spans, totals = batch.spans(), Found()
+        self.wire.add_spans(self._owner, self._prefix, kinds, spans)
+        if not codec:
+            _look(spans, kinds, totals, alone=not in_batches)
+            return totals
+        totals.packed = sum(
+            end - value for node, value, end in _rows(spans) if kinds(spans.program.leaves[node])[1] is Kind.COMPRESSED
+        )
+        if in_batches:
+            self._records(batch, totals)
+        else:
+            self._messages(batch, totals)
+        return totals
 
-    def inside(self, prefix: str = "") -> Iterator[Part]:
-        """Yield the parts of decompressed records. Nobody sent these bytes."""
-        yield from _metered(self._inside, prefix)
-        yield from self._walked.inside(prefix)
+    def _records(self, batch: Batch, found: Found) -> None:
+        notes: list[Anomaly] = []
+        area = area_of(batch, notes)
+        found.unpacked, found.unread = len(area.data), bool(notes)
+        for spans in chunks(records_entry(_RECORDS[batch.layout.name]), area.data):
+            self.inside.add_spans(self._owner, self._prefix, in_records, spans)
+            _look(spans, in_records, found, alone=False)
 
-
-def _metered(sums: list[int], prefix: str) -> Iterator[Part]:
-    for field, before, value, count in meter().totals(sums):
-        leaf = _leaves().by_path[field.path]
-        yield Part(prefix + leaf.path, *in_batch(leaf), before, value, count)
+    def _messages(self, batch: Batch, found: Found) -> None:
+        for item in inner_messages(batch):
+            found.unpacked += item.size
+            if isinstance(item, Gap):
+                self._gap(self.inside, self._prefix, item.size, Kind.GAP)
+                found.unread = True
+                continue
+            spans = item.spans()
+            self.inside.add_spans(self._owner, self._prefix + _MESSAGES, in_records, spans)
+            _look(spans, in_records, found, alone=True)
+            found.content = max(found.content, item.size + batch.layout.least)
+        found.unread = found.unread or not found.records

@@ -1,4 +1,4 @@
-"""Tallies of overhead over a whole input, and tallies summed from other processes."""
+"""Tallies of overhead over a whole input."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.accounts import HEADERS, Account, Opened, owners, places, rows_of
-from kwire_cli.analysis.costs.ledger import Kind, Part, in_body, in_header, in_size
+from kwire_cli.analysis.costs.ledger import GAP_PATH, GUESS_PATH, Kind, Ledger, in_body, in_header, in_size
 from kwire_cli.analysis.costs.measures import OF_LAYOUT, BatchSizes, Largest, key_of
+from kwire_cli.analysis.costs.records_in_messages import Opened, owners, places, places_in
+from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import counter_of
+from kwire_cli.engine.spans import walk
 from kwire_cli.message.encode import decode_header
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import RecordsAs, role_values, roles, top_value, topics_in
 from kwire_cli.source.packets.model import ALONE
+from kwire_cli.structs.messages import SIZE_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kwire_cli.analysis.costs.accounts import Named, OnRecords, Owner, Row
     from kwire_cli.analysis.costs.overlaid import Overlaid
+    from kwire_cli.analysis.costs.records_in_messages import Named, OnRecords, Owner, Place
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -31,8 +34,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Key = tuple[Any, ...]
-    Bytes = dict[tuple[str, Kind, Kind], list[int]]
-    """Prefix bytes, value bytes and count, by the path and the kinds of a part."""
 
 
 # Frames and bodies that come without a capture, as what can be counted and grouped like its lines.
@@ -111,23 +112,36 @@ class Loose:
         return list(dict.fromkeys([*names, *map(self.names.topic, ids)]))
 
 
-# Accounts by whom bytes belong to: messages in, and at the end what each of them cost.
+# Bytes by whom they belong to: messages in, and at the end what each of them cost.
 
-MOST_SHAPES = 512
-"""Shapes of which it is kept where their records are."""
-
-
+MOST_KEPT = 256
+"""Headers of an owner that are kept with how often they came; beyond that they are added up."""
+HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
+"""What stands before the paths of headers."""
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
+
+
+@dataclass(slots=True)
+class Account:
+    """What is counted of an owner beside the ledger: messages, and statistics of the batches in their records.
+
+    `headers` are those whose bytes are not in the ledger yet, with how often each came. A header's key is its kind, its
+    version, and the bytes that decide where spans lie.
+    """
+
+    messages: int = 0
+    sizes: BatchSizes = field(default_factory=BatchSizes)
+    headers: dict[tuple[str, int, bytes], list[Any]] = field(default_factory=dict)
 
 
 class _Counted(NamedTuple):
     """How bodies of a layout are counted. `rows` say where the records of the last one are, and whose they are."""
 
+    owner: Key
     account: Account
-    prefix: str
     read: Callable[..., None]
     sums: list[int]
-    rows: list[Row]
+    rows: list[Place]
 
 
 def number_of(subject: Any) -> dict[str, Any]:
@@ -144,9 +158,10 @@ def no_frame(seen: Seen) -> tuple[str, Kind]:
 
 @dataclass
 class Tallies:
-    """Accounts by the values of `dimensions` (of dimensions.OF_MESSAGE), in the order in which they were met.
+    """The bytes of messages and files of records by the values of `dimensions` (of measures.OF_MESSAGE): a fold that is
+    pickled without layouts.
 
-    `messages` and `size` add up all that was given, files of records too. The parts of the accounts add up to the same
+    `messages` and `size` add up all that was given, files of records too. The rows of the ledger add up to the same
     size, unless with `overlaid` bodies are accounted for as they would be under an overlay. `on_records` is told of
     every batch that a producer sends. `file` is where messages are from, `named` says which one it is where one is the
     largest.
@@ -163,6 +178,8 @@ class Tallies:
     accounts: dict[Key, Account] = field(default_factory=dict)
     largest: Largest = field(default_factory=Largest)
     named: Named = number_of
+    inside: Ledger = field(default_factory=Ledger)
+    """The bytes that compressed records consist of. They are not on the wire."""
 
     def __post_init__(self) -> None:
         self._key = key_of(self.dimensions)
@@ -172,7 +189,28 @@ class Tallies:
         self._splits = "topic" in self._at or "partition" in self._at
         self._is_by_layout = OF_LAYOUT.issuperset(self.dimensions)
         self._counted: dict[tuple[Key, Layout] | Layout, _Counted] = {}
-        self._opened = Opened(self.largest, self.limits, self.on_records, self.named)
+        self._wire = Ledger()
+        self._opened = Opened(
+            self._wire,
+            self.inside,
+            lambda owner: self.account(owner).sizes,
+            self.largest,
+            self.limits,
+            self.on_records,
+            self.named,
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        """All bytes that were counted."""
+        for owner, account in self.accounts.items():
+            self._add_headers(owner, account)
+        return self._wire
+
+    @property
+    def message_counts(self) -> dict[Key, int]:
+        """How many messages each owner has."""
+        return {key: account.messages for key, account in self.accounts.items()}
 
     def account(self, key: Key) -> Account:
         """Return the account of these values. It is created if it does not exist."""
@@ -180,6 +218,22 @@ class Tallies:
         if key_account is None:
             key_account = self.accounts[key] = Account()
         return key_account
+
+    def merge(self, other: Tallies) -> None:
+        """Count what others of the same dimensions have."""
+        self.size += other.size
+        self.messages += other.messages
+        self.largest.merge(other.largest)
+        self._wire.merge(other.ledger)
+        self.inside.merge(other.inside)
+        for key, theirs in other.accounts.items():
+            account = self.account(key)
+            account.messages += theirs.messages
+            account.sizes.merge(theirs.sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("dimensions", "size", "messages", "accounts", "largest", "inside")
+        return {"_wire": self.ledger} | {name: getattr(self, name) for name in names}
 
     def key_of(self, subject: Any) -> Key:
         """The values of a message."""
@@ -193,9 +247,9 @@ class Tallies:
                 out[self._at[name]] = value
         return tuple(out)
 
-    def _owned(self, key: Key, owner: Owner) -> Account:
-        """The account of what belongs to a topic, and maybe one of its partitions."""
-        return self.account(self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key)
+    def _owned(self, key: Key, owner: Owner) -> Key:
+        """The values of what belongs to a topic, and maybe one of its partitions."""
+        return self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key
 
     # Messages
 
@@ -218,19 +272,31 @@ class Tallies:
             key = self.key_of(line)
             account, rows = self.account(key), None
         else:
-            account, prefix, _, _, rows = counted
+            key, account, _, _, rows = counted
         layout = plain.layout
         if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
             self._see_request(line)
-        account.frame()
-        header = layout.kind, layout.header_version, plain.tail.data
-        if not account.header(header):
-            account.new_header(header, _header(self.catalog, plain))
+        account.messages += 1
+        header = account.headers.get((layout.kind, layout.header_version, plain.tail.data))
+        if header is None:
+            if len(account.headers) >= MOST_KEPT:
+                self._add_headers(key, account)
+            account.headers[layout.kind, layout.header_version, plain.tail.data] = [1, _header(self.catalog, plain)]
+        else:
+            header[0] += 1
         if rows:
-            there = account, account.sums(prefix, in_body, layout.entry.program)
-            self._opened.add(line, prefix, plain.data, rows, places(layout.roles), lambda _: there)
+            self._opened.add(line, f"{layout.message}.", plain.data, rows, places(layout.roles), lambda _: key)
         elif rows is None:
             self._body(line, key, layout.message, layout.version, plain.spans, layout.roles)
+
+    def _add_headers(self, owner: Key, account: Account) -> None:
+        """Add the bytes of headers, and of the size prefixes before them, to the ledger."""
+        if frames := sum(times for times, _ in account.headers.values()):
+            size_prefix = walk(entry_for(SIZE_PREFIX, 0), bytes(SIZE_BYTES))
+            self._wire.add_spans(owner, "", in_size, size_prefix, frames)
+        for (kind, _, _), (times, spans) in account.headers.items():
+            self._wire.add_spans(owner, HEADERS[kind], in_header, spans, times)
+        account.headers.clear()
 
     def _count(self, line: Any, plain: Plain) -> _Counted | None:
         """Count a body by the reader of its layout; None, and nothing is counted, where the reader refuses it."""
@@ -239,10 +305,9 @@ class Tallies:
         counted = self._counted.get(key)
         if counted is None:
             where = places(layout.roles).by_node if layout.has_records else {}
-            account, counter = self.account(self.key_of(line)), counter_of(layout.entry, where)
-            counted = self._counted[key] = _Counted(
-                account, f"{layout.message}.", counter.count, account.counted(layout.message, counter), []
-            )
+            owner, counter = self.key_of(line), counter_of(layout.entry, where)
+            sums = self._wire.vector(owner, f"{layout.message}.", in_body, counter)
+            counted = self._counted[key] = _Counted(owner, self.account(owner), counter.count, sums, [])
         _, _, read, sums, rows = counted
         rows.clear()
         data = plain.data
@@ -273,7 +338,7 @@ class Tallies:
         if frame is None:
             path, kind = no_frame(wire_message)
             self.account(key).messages += 1
-            self.account(key).other(path, kind, wire_message.size)
+            self._other(key, path, kind, wire_message.size)
             return
         if wire_message.kind == "request":
             self._see_request(line)
@@ -281,28 +346,31 @@ class Tallies:
 
     def frame(self, subject: Any, frame: Frame, key: Key, *, sure: bool) -> None:
         """Count a frame that was decoded in full; where it is not `sure` of which api it is, its body is a guess."""
-        account = self.account(key)
-        account.messages += 1
+        self.account(key).messages += 1
         left = frame.size
         if frame.prefix:
-            account.spans("", in_size, frame.prefix.raw)
+            self._wire.add_spans(key, "", in_size, frame.prefix.raw)
             left -= _size(frame.prefix)
         if frame.header:
-            account.spans(HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
+            self._wire.add_spans(key, HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
             left -= _size(frame.header)
         if frame.body:
             left -= _size(frame.body)
             if sure:
                 self.body(subject, frame.body, key)
             else:
-                account.other("guess", Kind.GUESS, _size(frame.body))
+                self._other(key, GUESS_PATH, Kind.GUESS, _size(frame.body))
         if left:
-            account.other("gap", Kind.GAP, left)
+            self._other(key, GAP_PATH, Kind.GAP, left)
+
+    def _other(self, key: Key, path: str, kind: Kind, size: int) -> None:
+        """Count bytes without spans."""
+        self._wire.add(key, path, (kind, kind), 0, size, 1)
 
     def body(self, subject: Any, body: Decoded, key: Key) -> None:
         """Count a body that was decoded in full."""
         if body.guess:
-            self.account(key).other("guess", Kind.GUESS, _size(body))
+            self._other(key, GUESS_PATH, Kind.GUESS, _size(body))
             if self.overlaid:
                 self.overlaid.spans(body.message, body.layout_version, body.entry, body.raw, guess=True)
         else:
@@ -316,24 +384,18 @@ class Tallies:
             known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
         layout_places = places(known)
         prefix = f"{message}." if subject.is_frame else ""
-        whole = self.account(key)
-        there: list[Account] = []
+        there: list[Key] = []
         if self._is_split(subject):
             for first, last, owner in owners(layout_places, spans, subject.names.topic):
-                account = self._owned(key, owner)
-                account.sums(prefix, in_body, spans.program).add(spans, first=first, last=last)
-                there += [account] * (last - first)
-            for account in {*there} - {whole}:
-                account.messages += 1
+                owned = self._owned(key, owner)
+                self._wire.add_spans(owned, prefix, in_body, spans, first=first, last=last)
+                there += [owned] * (last - first)
+            for owned in {*there} - {key}:
+                self.account(owned).messages += 1
         else:
-            whole.spans(prefix, in_body, spans)
-        if rows := rows_of(spans, layout_places):
-
-            def account_of(at: int) -> tuple[Account, Any]:
-                account = there[at] if there else whole
-                return account, account.sums(prefix, in_body, spans.program)
-
-            self._opened.add(subject, prefix, spans.data, rows, layout_places, account_of)
+            self._wire.add_spans(key, prefix, in_body, spans)
+        if rows := places_in(spans, layout_places):
+            self._opened.add(subject, prefix, spans.data, rows, layout_places, lambda at: there[at] if there else key)
 
     # Record sets
 
@@ -342,10 +404,9 @@ class Tallies:
         self.size += len(data)
         self.messages += 1
         key = self._with(tuple(None for _ in self.dimensions), topic=topic, partition=partition, file=self.file)
-        account = self.account(key)
-        account.messages += 1
+        self.account(key).messages += 1
         where = {"file": self.file} if self.file else {}
-        yield from self._opened.whole(account, data, form, where, topic, partition)
+        yield from self._opened.whole(key, data, form, where, topic, partition)
 
 
 def _header(catalog: Catalog, plain: Plain) -> Spans:
@@ -359,70 +420,3 @@ def _header(catalog: Catalog, plain: Plain) -> Spans:
 def _size(part: Decoded) -> int:
     """The bytes that its spans cover."""
     return part.raw.stop - part.raw.start
-
-
-# Tallies added up: small, without layouts, so that those of several processes can be sent and put together.
-
-
-@dataclass(slots=True)
-class SummedAccount:
-    """An account, added up."""
-
-    messages: int = 0
-    sizes: BatchSizes = field(default_factory=BatchSizes)
-    _parts: Bytes = field(default_factory=dict)
-    _inside: Bytes = field(default_factory=dict)
-
-    def merge(self, other: Account | SummedAccount) -> None:
-        """Count what another one has."""
-        self.messages += other.messages
-        self.sizes.merge(other.sizes)
-        _add(self._parts, other.parts())
-        _add(self._inside, other.inside())
-
-    def parts(self) -> Iterator[Part]:
-        """All that was counted, by path."""
-        return _of(self._parts)
-
-    def inside(self) -> Iterator[Part]:
-        """Yield the parts of compressed records, by path."""
-        return _of(self._inside)
-
-
-@dataclass(slots=True)
-class Summed:
-    """Accounts by the values of `dimensions`, and what limits count, as in `tallies.Tallies`."""
-
-    dimensions: Sequence[str]
-    size: int = 0
-    messages: int = 0
-    largest: Largest = field(default_factory=Largest)
-    _accounts: dict[tuple[Any, ...], SummedAccount] = field(default_factory=dict)
-
-    def merge(self, other: Tallies | Summed) -> None:
-        """Count what others of the same dimensions have."""
-        self.size += other.size
-        self.messages += other.messages
-        self.largest.merge(other.largest)
-        for key, account in other.accounts.items():
-            self._accounts.setdefault(key, SummedAccount()).merge(account)
-
-    @property
-    def accounts(self) -> dict[tuple[Any, ...], SummedAccount]:
-        """By the values; in an order that does not depend on what was merged first."""
-        return dict(
-            sorted(self._accounts.items(), key=lambda item: [(value is not None, str(value)) for value in item[0]])
-        )
-
-
-def _add(into: Bytes, parts: Iterable[Part]) -> None:
-    for part in parts:
-        tally = into.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
-        tally[0] += part.prefix_bytes
-        tally[1] += part.value_bytes
-        tally[2] += part.count
-
-
-def _of(found: Bytes) -> Iterator[Part]:
-    for (path, prefix, value), (before, size, count) in sorted(found.items()):
-        yield Part(path, prefix, value, before, size, count)

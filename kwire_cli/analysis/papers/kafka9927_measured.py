@@ -30,6 +30,7 @@ MESSAGE, VERSION = "MetadataResponse", 9
 
 
 PARTITIONS, BROKERS = 100, 2
+TAG_COUNT = ("tag-count", "tag-count")
 IN_PARTITION = "topics[].partitions[]"
 ARRAYS = ("replicaNodes", "isrNodes", "offlineReplicas")
 FIXED, BEST_CASE, WORST_CASE = "fixed", "best case", "worst case"
@@ -137,9 +138,9 @@ def partition(
     spec = _spec(catalog, encoding, elements=elements)
     paths = {f"{IN_PARTITION}.{name}": number for name, number in zip(ARRAYS, (replicas, isr, offline), strict=True)}
     value = generate(spec, VERSION, counts_for(spec, VERSION, {"topics": 1, "partitions": 1}, paths))
-    parts = price(Form(encoding, spec, VERSION), value).parts
-    inside = [part for part in parts if part.path.startswith(f"{IN_PARTITION}.") and (tags or part.kind != "tag-count")]
-    return sum(part.prefix_bytes + part.value_bytes for part in inside)
+    rows = price(Form(encoding, spec, VERSION), value).rows
+    inside = [row for row in rows if row.path.startswith(f"{IN_PARTITION}.") and (tags or row.kinds != TAG_COUNT)]
+    return sum(row.prefix_bytes + row.value_bytes for row in inside)
 
 
 def formula(catalog: Catalog, encoding: str, *, elements: bool = True) -> tuple[int, int]:

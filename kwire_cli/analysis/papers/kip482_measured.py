@@ -187,8 +187,8 @@ def blank_operations(catalog: Catalog, topics: int) -> int:
     """The bytes of authorized operations that nobody asked for, in version 8 of a response with so many topics."""
     spec = catalog.message("MetadataResponse")
     value = generate(spec, 8, counts_for(spec, 8, {"topics": topics}, {}))
-    parts = price(Form("as given", spec, 8), value).parts
-    return sum(part.value_bytes for part in parts if part.path.endswith("AuthorizedOperations"))
+    rows = price(Form("as given", spec, 8), value).rows
+    return sum(row.value_bytes for row in rows if row.path.endswith("AuthorizedOperations"))
 
 
 def kept(catalog: Catalog) -> bool:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 from kwire_cli.analysis.costs.advice import integers
 from kwire_cli.analysis.costs.ledger import OVERHEAD
 from kwire_cli.analysis.costs.measures import bucket_text
-from kwire_cli.analysis.costs.overhead import accounted
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.costs import NONE, percent
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.advice import Advice, Bin
-    from kwire_cli.analysis.costs.overhead import Accounted, Report
-    from kwire_cli.analysis.costs.tallies import Summed, Tallies
+    from kwire_cli.analysis.costs.ledger import Row
+    from kwire_cli.analysis.costs.overhead import Report
+    from kwire_cli.analysis.costs.tallies import Tallies
     from kwire_cli.view.lines import Line
 
     Block = dict[str, Any]
@@ -351,23 +351,22 @@ def _widths(bins: tuple[Bin, ...]) -> list[tuple[str, int]]:
 # are.
 
 
-def overhead_charts(made: Report, tallies: Tallies | Summed) -> list[Block]:
+def overhead_charts(made: Report, tallies: Tallies) -> list[Block]:
     """The charts of a report on what was tallied."""
     total = made.total
-    accounts = accounted(tallies)
+    rows = tallies.ledger.rows()
     share = f"{percent(total.overhead, total.bytes):.1f} %"
     out = [
         facts(
             [("bytes", total.bytes), ("messages", made.messages), ("overhead bytes", total.overhead), ("of all", share)]
         )
     ]
-    out.append(icicle("What takes the bytes", "all bytes", _sizes(accounts)))
+    out.append(icicle("What takes the bytes", "all bytes", _sizes(rows)))
     kinds: dict[str, int] = {}
-    for _, _, parts in accounts:
-        for part in parts:
-            for kind, size in ((part.prefix_kind, part.prefix_bytes), (part.value_kind, part.value_bytes)):
-                name = f"{kind}{' *' if kind in OVERHEAD else ''}"
-                kinds[name] = kinds.get(name, 0) + size
+    for row in rows:
+        for kind, size in zip(row.kinds or (), (row.prefix_bytes, row.value_bytes), strict=True):
+            name = f"{kind}{' *' if kind in OVERHEAD else ''}"
+            kinds[name] = kinds.get(name, 0) + size
     ordered = sorted(((name, size) for name, size in kinds.items() if size), key=lambda item: -item[1])
     out.append(bars("Bytes by kind", ordered, whole=total.bytes, note="* is overhead: bytes that are no field's value"))
     if made.records and (by_records := made.batches.by_records):
@@ -376,9 +375,8 @@ def overhead_charts(made: Report, tallies: Tallies | Summed) -> list[Block]:
     return out
 
 
-def _sizes(accounts: list[Accounted]) -> Iterator[tuple[list[str], int]]:
-    """The bytes of each field below what its account is of."""
-    for key, _, parts in accounts:
-        outer = [NONE if value is None else escaped(str(value)) for value in key]
-        for part in parts:
-            yield [*outer, *(name for name in part.path.split(".") if name)], part.prefix_bytes + part.value_bytes
+def _sizes(rows: list[Row]) -> Iterator[tuple[list[str], int]]:
+    """The bytes of each field below what its owner is."""
+    for row in rows:
+        outer = [NONE if value is None else escaped(str(value)) for value in row.owner]
+        yield [*outer, *(name for name in row.path.split(".") if name)], row.prefix_bytes + row.value_bytes

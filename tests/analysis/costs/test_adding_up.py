@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.batching import Accumulators, Setting
+from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.overhead import report
 from kwire_cli.analysis.costs.record_sets import RecordSets
@@ -39,8 +40,8 @@ def segments(folder):
     return sorted(path for path in folder.rglob("*") if path.suffix in {".log", ".checkpoint"} and path.is_file())
 
 
-def size_of(parts):
-    return sum(part.prefix_bytes + part.value_bytes for part in parts)
+def size_of(ledger):
+    return sum(row.prefix_bytes + row.value_bytes for row in ledger.rows())
 
 
 def tallied(path, dimensions):
@@ -65,10 +66,9 @@ def check_capture(path, groupings=GROUPINGS):
                 == table.total.bytes
                 == tallies.size
             )
-        for account in tallies.accounts.values():
-            for part in (*account.parts(), *account.inside()):
-                assert part.prefix_bytes >= 0
-                assert part.value_bytes >= 0
+        for row in (*tallies.ledger.rows(), *tallies.inside.rows()):
+            assert row.prefix_bytes >= 0
+            assert row.value_bytes >= 0
 
 
 @pytest.mark.parametrize("path", captures(ROOT / "samples"), ids=lambda path: path.name)
@@ -92,12 +92,11 @@ def check_body(row):
         for dimensions in ((), ("topic", "partition")):
             tallies = Tallies(row.catalog, dimensions)
             tallies.add(Loose(None, decoded, 1))
-            parts = [part for account in tallies.accounts.values() for part in account.parts()]
-            assert size_of(parts) == tallies.size == len(data)
+            assert size_of(tallies.ledger) == tallies.size == len(data)
         if not holds_records(decoded.entry):  # which are opened here
             found = Counter()
-            for part in parts:
-                found[part.path] += part.prefix_bytes + part.value_bytes
+            for spent in tallies.ledger.rows():
+                found[spent.path] += spent.prefix_bytes + spent.value_bytes
             assert found == Counter({cost.path: cost.prefix_bytes + cost.value_bytes for cost in kwire.ledger(decoded)})
 
 
@@ -112,7 +111,7 @@ def test_all_golden_bodies():
         decoded = decode(row.catalog, row.body, row.message, row.version)
         tallies = Tallies(row.catalog, ("topic",))
         tallies.add(Loose(None, decoded, 1))
-        assert size_of(part for account in tallies.accounts.values() for part in account.parts()) == len(row.body), row
+        assert size_of(tallies.ledger) == len(row.body), row
 
 
 def check_segment(path):
@@ -120,9 +119,7 @@ def check_segment(path):
     tallies = Tallies(CATALOG, ("topic",))
     *_, last = [0, *tallies.records(memoryview(data), "t", 0, "auto")]
     assert last == len(data)
-    assert (
-        size_of(part for account in tallies.accounts.values() for part in account.parts()) == tallies.size == len(data)
-    )
+    assert size_of(tallies.ledger) == tallies.size == len(data)
     assert_walked_is_the_same(data)
 
 
@@ -130,22 +127,13 @@ def assert_walked_is_the_same(data):
     """What is measured is what the spans say, of the statistics too."""
     found = []
     for measured in (True, False):
-        sets = RecordSets(BatchSizes(), produced=True)
+        sets = RecordSets(Ledger(), Ledger(), BatchSizes(), produced=True)
         if not measured:
             sets._measure = lambda *_: None
         sets.add(data, 0, len(data))
-        parts = [_by_path(sets.parts()), _by_path(sets.inside())]
-        found.append((parts, sets.sizes, sets.largest_batch, sets.largest_record))
+        rows = [sorted(side.rows(), key=lambda row: (row.path, row.kinds)) for side in (sets.wire, sets.inside)]
+        found.append((rows, sets.sizes, sets.largest_batch, sets.largest_record))
     assert found[0] == found[1]
-
-
-def _by_path(parts):
-    out = {}
-    for part in parts:
-        row = out.setdefault((part.path, part.prefix_kind, part.value_kind), [0, 0, 0])
-        for at, number in enumerate((part.prefix_bytes, part.value_bytes, part.count)):
-            row[at] += number
-    return out
 
 
 @pytest.mark.parametrize("path", segments(ROOT / "samples"), ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -172,9 +160,9 @@ def test_damaged_record_sets(path, form, data):
     damaged = bytearray(Path(path).read_bytes()[: data.draw(st.integers(1, 2500))])
     for _ in range(data.draw(st.integers(0, 6))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    sets = RecordSets(BatchSizes(), form=form)
+    sets = RecordSets(Ledger(), Ledger(), BatchSizes(), form=form)
     sets.add(bytes(damaged), 0, len(damaged))
-    assert size_of(sets.parts()) == len(damaged)
+    assert size_of(sets.wire) == len(damaged)
 
 
 @pytest.mark.fuzz
@@ -187,7 +175,7 @@ def test_damaged_bodies(row, data):
     decoded = decode(row.catalog, bytes(damaged), row.message, row.version)
     tallies = Tallies(row.catalog, ("topic", "partition"))
     tallies.add(Loose(None, decoded, 1))
-    assert size_of(part for account in tallies.accounts.values() for part in account.parts()) == len(damaged)
+    assert size_of(tallies.ledger) == len(damaged)
 
 
 @pytest.mark.fuzz
@@ -216,20 +204,20 @@ def test_every_format_written(form):
             [{"magic": layout, "compression": codec, "records": values}], form if "draft" in form else "auto"
         )
         sizes = BatchSizes()
-        sets = RecordSets(sizes, form=form)
+        sets = RecordSets(Ledger(), Ledger(), sizes, form=form)
         sets.add(data, 0, len(data))
-        assert size_of(sets.parts()) == len(data)
+        assert size_of(sets.wire) == len(data)
         assert sizes.total.records == 2
         assert (
             sum(
-                part.value_bytes
-                for part in (*sets.parts(), *sets.inside())
-                if part.value_kind in {"record key", "record value"}
+                row.value_bytes
+                for row in (*sets.wire.rows(), *sets.inside.rows())
+                if row.kinds[1] in {"record key", "record value"}
             )
             == 5
         )
         if codec == "gzip":
-            assert sizes.total.unpacked == size_of(sets.inside()) > 0
+            assert sizes.total.unpacked == size_of(sets.inside) > 0
             assert sizes.total.packed == sum(
-                part.value_bytes for part in sets.parts() if part.value_kind == "compressed records"
+                row.value_bytes for row in sets.wire.rows() if row.kinds[1] == "compressed records"
             )

@@ -162,7 +162,7 @@ def test_rows_beyond_the_first_are_one(wire):
 
 
 def test_a_table_of_nothing():
-    assert table([], ("api",), ("api",), 3).rows == []
+    assert table([], {}, ("api",), ("api",), 3).rows == []
 
 
 def test_buckets_of_records():

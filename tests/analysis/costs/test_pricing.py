@@ -41,7 +41,7 @@ def test_the_parts_of_every_form_are_its_bytes(row):
     for name, found in prices(decoded.spec, row.version, decoded.value).items():
         if found.refusal:  # random values: an unknown tag that some version knows, a null in another place
             continue
-        assert sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
+        assert sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
         assert name != "fixed" or found.size == given.size
 
 
@@ -146,11 +146,11 @@ def test_best_and_worst_case_are_the_fewest_and_most_bytes_of_every_integer():
     found = prices(spec, 9, value)
     for name in ("packed", "upacked"):
         assert found[f"{name}, best case"].size < found[name].size < found[f"{name}, worst case"].size
-    integers = sum(part.number for part in found["packed"].parts if part.kind in {"int16", "int32", "int64"})
+    integers = sum(row.count for row in found["packed"].rows if row.kinds[0] in {"int16", "int32", "int64"})
     assert (
         found["packed, best case"].overhead
         + integers
-        + sum(part.value_bytes for part in found["packed"].parts if part.kind in {"string", "bool"})
+        + sum(row.value_bytes for row in found["packed"].rows if row.kinds[0] in {"string", "bool"})
         == found["packed, best case"].size
     )
 
@@ -179,7 +179,7 @@ def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_make
     value = data.draw(values(declare(spec, version)))
     for form in forms_of(spec, version, EVERYTHING):
         found = price(form, value)
-        assert found.refusal or sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
+        assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
     own = price(Form("own", spec, version), value)
     assert (own.size, own.lost, own.filled) == (len(encode_spec(spec, value, version)), (), ())
 
@@ -193,6 +193,6 @@ def test_every_golden_body_is_priced_in_every_form_and_its_own_way_is_its_size()
         for form in forms_of(decoded.spec, row.version, Choice(both_ways=True, tagged=True, encodings=("upacked",))):
             found = price(form, decoded.value)
             refused += found.refusal is not None
-            assert found.refusal or sum(part.prefix_bytes + part.value_bytes for part in found.parts) == found.size
+            assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
             assert form.name != own or found.size == len(row.body)
     assert not refused

@@ -56,9 +56,8 @@ def one_by_one(path, size):
             found[line.api, line.kind, line.api_version].add(line)
     out = Counter()
     for key, tallies in found.items():
-        for account in tallies.accounts.values():
-            for part in account.parts():
-                out.update(_sums((*key, part.path), part.prefix_bytes, part.value_bytes, part.count))
+        for row in tallies.ledger.rows():
+            out.update(_sums((*key, row.path), row.prefix_bytes, row.value_bytes, row.count))
     return +out
 
 

@@ -1,4 +1,4 @@
-"""Accounts of the bytes of frames and record sets by their owner."""
+"""Topics, partitions and records in messages: whose bytes are whose, and what records in messages consist of."""
 
 from __future__ import annotations
 
@@ -6,32 +6,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.ledger import Kind, Part, Sums, in_body, in_header, in_size
-from kwire_cli.analysis.costs.measures import BatchSizes
+from kwire_cli.analysis.costs.ledger import in_body
 from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
-from kwire_cli.engine.spans import walk
-from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import NO_UUID
+from kwire_cli.records.formats import AUTO
 from kwire_cli.spec.kafka import FETCH, PRODUCE
-from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.costs.ledger import KindsOf
-    from kwire_cli.analysis.costs.measures import Largest
+    from kwire_cli.analysis.costs.ledger import Ledger
+    from kwire_cli.analysis.costs.measures import BatchSizes, Largest
     from kwire_cli.analysis.costs.record_sets import Told
-    from kwire_cli.engine.program import Entry, Node, Program
-    from kwire_cli.engine.sinks import Counter
+    from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
 
-    Row = tuple[int, int, int, int]
+    Place = tuple[int, int, int, int]
     """The number of a span, its node, and where its value begins and ends."""
     OnRecords = Callable[[Any, str | None, int | None, Told], None]
     """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
@@ -183,142 +178,47 @@ def number_at(data: Any) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-# An account: the bytes of the messages that belong together, by field and by kind.
-
-MOST_KEPT = 256
-"""Shapes and headers that are kept with how often they came; beyond that they are added up."""
-
-
-HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
-"""What stands before the paths of headers."""
-
-
-class Account:
-    """The bytes of some messages. `messages` counts them; `sizes` are the statistics of the batches in their records.
-
-    What readers count is added up at the end.
-    """
-
-    __slots__ = ("_counted", "_frames", "_headers", "_other", "_sums", "messages", "record_sets", "sizes")
-
-    def __init__(self) -> None:
-        self.messages = 0
-        self.sizes = BatchSizes()
-        self.record_sets: dict[str, RecordSets] = {}
-        self._sums: dict[tuple[str, KindsOf, int], Sums] = {}
-        self._counted: dict[Counter, tuple[str, list[int]]] = {}
-        self._headers: dict[tuple[str, int, bytes], list[Any]] = {}
-        self._other: dict[tuple[str, Kind], list[int]] = {}
-        self._frames = 0
-
-    def sums(self, prefix: str, kinds: KindsOf, program: Program) -> Sums:
-        """The sums of one layout, with what stands before its paths."""
-        key = (prefix, kinds, id(program))
-        totals = self._sums.get(key)
-        if totals is None:
-            totals = self._sums[key] = Sums(program)
-        return totals
-
-    def frame(self) -> None:
-        """Count a message that is a frame, and its size prefix."""
-        self.messages += 1
-        self._frames += 1
-
-    def header(self, key: tuple[str, int, bytes]) -> bool:
-        """Count a header that is known. Its kind, version, and the bytes that decide where spans lie are its `key`."""
-        tally = self._headers.get(key)
-        if tally is None:
-            return False
-        tally[0] += 1
-        return True
-
-    def new_header(self, key: tuple[str, int, bytes], spans: Spans) -> None:
-        """Count the first header of this key."""
-        if len(self._headers) >= MOST_KEPT:
-            self._add_headers()
-        self._headers[key] = [1, spans]
-
-    def counted(self, message: str, counter: Counter) -> list[int]:
-        """What a counter adds to for bodies of its layout."""
-        pair = self._counted.get(counter)
-        if pair is None:
-            pair = self._counted[counter] = message, counter.sums()
-        return pair[1]
-
-    def spans(self, prefix: str, kinds: KindsOf, spans: Spans) -> None:
-        """Count spans."""
-        self.sums(prefix, kinds, spans.program).add(spans)
-
-    def other(self, path: str, kind: Kind, size: int) -> None:
-        """Count bytes without spans."""
-        tally = self._other.setdefault((path, kind), [0, 0])
-        tally[0] += size
-        tally[1] += 1
-
-    def _add_headers(self) -> None:
-        for (kind, _, _), (times, spans) in self._headers.items():
-            self.sums(HEADERS[kind], in_header, spans.program).add(spans, times)
-        self._headers.clear()
-
-    def _add_counted(self) -> None:
-        for counter, (message, numbers) in self._counted.items():
-            for leaf, before, value, times in counter.totals(numbers):
-                self.sums(f"{message}.", in_body, counter.program).put(leaf.id, before, value, times)
-            numbers[:] = counter.sums()
-
-    def parts(self) -> Iterator[Part]:
-        """All that was counted."""
-        self._add_headers()
-        self._add_counted()
-        if self._frames:
-            entry = entry_for(SIZE_PREFIX, 0)
-            sums = Sums(entry.program)
-            sums.add(walk(entry, bytes(SIZE_BYTES)), self._frames)
-            yield from sums.parts("", in_size)
-        for (prefix, kinds, _), sums in self._sums.items():
-            yield from sums.parts(prefix, kinds)
-        for prefix, sets in self.record_sets.items():
-            yield from sets.parts(prefix)
-        for (path, kind), (size, count) in self._other.items():
-            yield Part(path, kind, kind, 0, size, count)
-
-    def inside(self) -> Iterator[Part]:
-        """Yield the parts of compressed records. These bytes are not on the wire."""
-        for prefix, sets in self.record_sets.items():
-            yield from sets.inside(prefix)
-
-
 # Records in the fields of messages, opened: their bytes in place of the field's value, and how near they come
 # to limits.
 
 
-def rows_of(spans: Spans, found: Places) -> list[Row]:
+def places_in(spans: Spans, found: Places) -> list[Place]:
     """The spans that say where records are and whose."""
     wanted = found.by_node
     return [(at, node, spans.value[at], spans.end[at]) for at, node in enumerate(spans.node) if node in wanted]
 
 
 class Opened:
-    """Opens records. `largest` gets what limits count, and `named` says where; `on_records` is told of every batch that
-    a producer sends.
+    """Opens records: they are counted by `wire` and `inside` as `RecordSets` does, with the statistics of their owner.
+
+    `largest` gets what limits count, and `named` says where; `on_records` is told of every batch that a producer sends.
     """
 
-    def __init__(self, largest: Largest, limits: Limits | None, on_records: OnRecords | None, named: Named) -> None:
-        self.largest, self._limits, self._on_records, self._named = largest, limits, on_records, named
+    def __init__(
+        self,
+        wire: Ledger,
+        inside: Ledger,
+        sizes_of: Callable[[Any], BatchSizes],
+        largest: Largest,
+        limits: Limits | None,
+        on_records: OnRecords | None,
+        named: Named,
+    ) -> None:
+        self._wire, self._inside, self._sizes_of, self.largest = wire, inside, sizes_of, largest
+        self._limits, self._on_records, self._named = limits, on_records, named
         self._place: tuple[Any, str | None, int | None] = None, None, None
+        self._record_sets: dict[tuple[Any, str], RecordSets] = {}
 
     def add(
         self,
         subject: Any,
         prefix: str,
         data: Any,
-        rows: list[Row],
+        rows: list[Place],
         found: Places,
-        account_of: Callable[[int], tuple[Account, Any]],
+        owner_of: Callable[[int], Any],
     ) -> None:
-        """Count the records of a message. `account_of` gives the account of a span, and the sums that its field was
-        counted in.
-        """
+        """Count the records of a message, which was counted already. `owner_of` gives the owner of a span."""
         topic: tuple[int, int, int] | None = None
         partition: tuple[int, int] | None = None
         total, packet = 0, subject.place
@@ -343,9 +243,10 @@ class Opened:
                 topic = node, value, end
             elif size := end - value:
                 total += size
-                account, sums = account_of(at)
-                sums.move(node, size)
-                sets = self._sets(account, f"{prefix}{sums.program.leaves[node].path}[].", produce=produce)
+                leaf, owner = found.entry.program.leaves[node], owner_of(at)
+                path = prefix + leaf.path
+                self._wire.add(owner, path, in_body(leaf), 0, -size, 0)
+                sets = self._sets(owner, f"{path}[].", AUTO, produced=produce)
                 if produce and self._on_records:
                     self._place = subject, named(), numbered()
                 sets.largest_batch = sets.largest_record = 0
@@ -369,15 +270,10 @@ class Opened:
             )
 
     def whole(
-        self, account: Account, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None
+        self, owner: Any, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None
     ) -> Iterator[int]:
         """Count a record set or segment of a partition; gives where reading stands after each batch."""
-        sets = account.record_sets.get("")
-        if sets is None:
-            told = self._told if self._on_records else None
-            sets = account.record_sets[""] = RecordSets(
-                account.sizes, form=form, limits=self._limits, on_batch=told, produced=True
-            )
+        sets = self._sets(owner, "", form, produced=True)
         self._place = None, topic, partition
         sets.largest_batch = sets.largest_record = 0
         at = 0
@@ -387,12 +283,19 @@ class Opened:
             at = end
         self.largest.see("append", len(data), 0, lambda: where)
 
-    def _sets(self, account: Account, prefix: str, *, produce: bool) -> RecordSets:
-        sets = account.record_sets.get(prefix)
+    def _sets(self, owner: Any, prefix: str, form: str, *, produced: bool) -> RecordSets:
+        sets = self._record_sets.get((owner, prefix))
         if sets is None:
-            told = self._told if produce and self._on_records else None
-            sets = account.record_sets[prefix] = RecordSets(
-                account.sizes, limits=self._limits, on_batch=told, produced=produce
+            sets = self._record_sets[owner, prefix] = RecordSets(
+                self._wire,
+                self._inside,
+                self._sizes_of(owner),
+                owner=owner,
+                prefix=prefix,
+                form=form,
+                limits=self._limits,
+                on_batch=self._told if produced and self._on_records else None,
+                produced=produced,
             )
         return sets
 
