@@ -30,6 +30,7 @@ def test_a_golden_body_has_the_value_that_kafka_gives_it(row):
     assert b"".join(row.body[span.start : span.end] for span in decoded.spans) == row.body
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_all_golden_bodies_have_the_value_that_kafka_gives_them():
     for row in shared():

@@ -82,6 +82,7 @@ def test_every_change_of_a_single_byte_is_survived(row):
         data[at] = old
 
 
+@pytest.mark.slow  # 40,000 bodies; the test above takes the values that mean something
 @pytest.mark.parametrize("row", min([few(sample(), 3)], key=len), ids=str)
 def test_all_values_of_every_byte_are_survived(row):
     spec = row.catalog.message(row.message)

@@ -313,7 +313,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS)
-@pytest.mark.parametrize("opened", [True, False])
+@pytest.mark.parametrize("opened", [True, pytest.param(False, marks=pytest.mark.slow)])  # twelve commands a case
 @pytest.mark.parametrize("first", [0, 1])
 def test_tokens_of_a_broker_alone_are_not_shown(token, opened, first):
     """Only the broker's side was captured, so that nothing tells a token from a response."""

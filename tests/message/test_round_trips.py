@@ -180,6 +180,7 @@ def test_golden_bodies_are_encoded_as_kafka_did(row):
     assert decoded.to_json(lossless=True) == decoded.value
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_all_golden_bodies_are_encoded_as_kafka_did():
     for row in shared():

@@ -63,6 +63,7 @@ def test_an_unknown_version_shows_no_secret(message, path, version):
         assert not shows(text)
 
 
+@pytest.mark.slow  # a command for each byte of each request
 @pytest.mark.parametrize(("message", "path", "version"), [row for row in NEWEST if row[0].endswith("Request")], ids=str)
 def test_a_request_cut_anywhere_shows_no_secret(message, path, version):
     frame = framed(CATALOG[message].api_key, version, body_of(message, path, version))

@@ -76,6 +76,7 @@ def test_no_golden_frame_is_a_batch():
     assert wrong_frames(golden_rows.shared()) == []
 
 
+@pytest.mark.slow  # 30,000 pieces of batches
 @pytest.mark.shared
 def test_golden_batches_cut_anywhere_are_batches():
     text = gzip.decompress((golden_rows.SHARED / "golden" / "kafka-releases.batches.jsonl.gz").read_bytes())

@@ -52,6 +52,7 @@ def test_a_message_is_the_same_as_itself(row):
     check_same(row)
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_every_golden_body_is_the_same_as_itself():
     for row in shared():

@@ -184,6 +184,7 @@ def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_make
     assert (own.size, own.lost, own.filled) == (len(encode_spec(spec, value, version)), (), ())
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_every_golden_body_is_priced_in_every_form_and_its_own_way_is_its_size():
     refused = 0

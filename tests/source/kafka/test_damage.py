@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from damage import Original, capture_of, cut, lost, overlapping, packet_of, reordered, repeated, shuffled
-from hypothesis import Phase, given, settings, strategies as st
+from examples import examples
+from hypothesis import Phase, given, strategies as st
 from packets import pcap_file
 
 import kwire_cli
@@ -35,7 +36,7 @@ CATALOG = kwire_cli.catalog()
 PLACE = {"frame", "time", "packet", "stream", "requestFrame", "latency", "topics"}
 
 # Examples are whole captures: what fails is shown by its seed, and shrinking a seed says nothing.
-SEEDS = settings(max_examples=25, phases=(Phase.explicit, Phase.generate))
+SEEDS = examples(25, phases=(Phase.explicit, Phase.generate))
 DICE = st.integers(0, 2**32).map(random.Random)
 
 

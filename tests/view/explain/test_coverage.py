@@ -55,6 +55,7 @@ def test_every_byte_of_the_golden_sample_is_explained_once(every):
         covered(body_events(row, every), 0, len(row.body))
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_every_byte_of_all_golden_bodies_is_explained_once():
     rules = set()

@@ -18,7 +18,7 @@ REPORTS = [
     ("compare", CAPTURE, "--by-field"),
     ("compare", "samples/segments/orders-zstd-0"),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
-    ("compare", "--paper", "kip98"),
+    pytest.param(("compare", "--paper", "kip98"), marks=pytest.mark.slow),  # measures the paper twice
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
     ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
