@@ -19,6 +19,8 @@ POLYNOMIAL = 0x82F63B78
 """Of CRC-32C (Castagnoli), lowest bit first."""
 BLOCK = 256
 """Bytes of each of the three blocks. Processors fetch memory ahead best where the three are near each other."""
+AHEAD, LINE = 512, 64
+"""The distance at which memory is fetched before it is read, and the bytes that are fetched at once."""
 INSTRUCTIONS = {"x86_64": ("sse4.2", "llvm.x86.sse42.crc32.64.64", 64), "aarch64": ("crc", "llvm.aarch64.crc32cx", 32)}
 """By architecture: the feature that brings the instruction, LLVM's name for it, and the bits of its result."""
 
@@ -40,13 +42,33 @@ BEHIND_WORD, BEHIND_BLOCK, BEHIND_BLOCKS = (
 """The rows of `_behind` for the bytes of a word, for a checksum before one block, and for one before two."""
 
 
+def _place(context: Any, builder: Any, array: Any, arguments: Any) -> Any:
+    data, at = arguments
+    return builder.gep(context.make_array(array)(context, builder, data).data, [at])
+
+
+def _fetching(_: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - numba passes arguments by these names
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        octets, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [octets, number, number, number])
+        step = builder.module.declare_intrinsic("llvm.prefetch", (octets,), kind)
+        to_read, to_keep, as_data = number(0), number(3), number(1)
+        builder.call(step, [_place(context, builder, signature.args[0], arguments), to_read, to_keep, as_data])
+        return context.get_dummy_value()
+
+    return types.void(data, types.int64), code
+
+
+_fetch: Any = intrinsic(_fetching)
+"""Have the processor fetch memory that is read soon. It does not matter whether it is there."""
+
+
 def word_by_instruction(name: str, bits: int) -> Any:
     """Return a function that takes eight bytes into a checksum by an instruction of the processor."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        crc, data, at = arguments
-        short, long = ir.IntType(bits), ir.IntType(64)
-        place = builder.gep(context.make_array(signature.args[1])(context, builder, data).data, [at])
+        crc, short, long = arguments[0], ir.IntType(bits), ir.IntType(64)
+        place = _place(context, builder, signature.args[1], arguments[1:])
         word = builder.load(builder.bitcast(place, long.as_pointer()), align=1)
         step = builder.module.declare_intrinsic(name, (), ir.FunctionType(short, [short, long]))
         if short == long:
@@ -82,6 +104,8 @@ def checksum_by(word: Any) -> Any:
     def crc32c(data: Any, at: int, stop: int) -> int:
         crc = 0xFFFFFFFF
         while stop - at >= 3 * BLOCK:
+            for i in range(at + AHEAD, at + AHEAD + 3 * BLOCK, LINE):
+                _fetch(data, i)
             second = third = 0
             for i in range(at, at + BLOCK, 8):
                 crc = word(crc, data, i)
