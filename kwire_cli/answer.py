@@ -36,6 +36,11 @@ def words(name: str) -> str:
     return _HUMP.sub(" ", name).lower()
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return `1 byte` or `2 bytes`; `many` is the plural of `one` if it is not `one` with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table.

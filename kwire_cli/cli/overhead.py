@@ -1,297 +1,361 @@
-"""The command `kwire overhead`."""
+"""The command `kwire overhead`: where the bytes go."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from kwire_cli.cli.capture_inputs import CapturePoints, name_of
+from kwire_cli.analysis.costs.advice_values import in_batches
+from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
+from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
+from kwire_cli.analysis.costs.overhead_answer import Overhead
+from kwire_cli.analysis.costs.overlaid import Overlaid
+from kwire_cli.analysis.costs.tallies import Loose, Tallies
+from kwire_cli.answer import MOST_ROWS
+from kwire_cli.cli.capture_inputs import STANDARD_INPUT, CapturePoints, capture_lines, chosen, name_of
 from kwire_cli.cli.completion import complete_dimensions, complete_file, complete_message, complete_version
-from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.environment import Environment, Exit, Progress
 from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
-from kwire_cli.cli.old_options import (
-    CHOOSING,
-    EXIT_CODE,
-    MOST_ROWS,
-    NO_CAPTURE,
-    OF_CAPTURES,
-    REPORT_FORMATS,
-    of_captures,
-    of_frames,
+from kwire_cli.cli.numbers import size_of
+from kwire_cli.cli.old_options import said
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Decompression,
+    Frames,
+    Report,
+    WhatIf,
+    argument,
+    flag,
+    option,
     refuse,
-    said,
-    with_capture_points,
-    with_csv,
-    with_output,
-    with_what_if,
+    takes,
 )
-from kwire_cli.cli.overhead_report import begin
 from kwire_cli.cli.segments import note_links, segment_files
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.message.decoded import checked
 from kwire_cli.records.formats import CHOICES
+from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.stores import path_text, sizes
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.overhead_report import Asked, Counted
     from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.text.reading import Input
-    from kwire_cli.spec.catalog import Catalog
+
+CHOICE = ("filter", "frames", "stream", "port")
+"""Options that choose among the frames of a capture."""
+OF_CAPTURES = (*CHOICE, "tls_keylog")
+NO_CAPTURE = "is for packet captures, and this input is not one"
+DEFAULTS = {
+    "capture": (("api",), ("kind",)),
+    "frames": (("field",), ("kind",)),
+    "segments": (("topic", "partition"), ("kind",)),
+}
+"""The tables of bytes without --by, by the kind of the first input."""
+MOST_SETTINGS = 200
+LONGEST_LINGER = LARGEST_BATCH = 2147483647
+"""The largest numbers of Kafka's types for linger.ms and batch.size."""
 
 
-# What `kwire overhead` counts: captures, frames, bodies, record sets, segments and log directories, in
-# whatever order they are given.
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Frames, Choosing, Captures, Decompression, WhatIf):
+    """Options of `kwire overhead`."""
 
+    PIPED: ClassVar[str] = "table"
 
-def count(asked: Asked, arguments: tuple[str, ...]) -> Counted:
-    """Count all inputs. InputError where one cannot be read, or nothing is there that can be counted."""
-    counted: Counted | None = None
-    options = asked.options
-    asked.several = len(arguments) > 1
-    if options["record_format"]:
-        refuse(
-            options,
-            ("message", "version", "api", "framed"),
-            "is for messages, and --record-format says that the input is a record set",
-        )
-    says = Kind.BATCHES if options["record_format"] else said(options)
-    asked.points = CapturePoints(
-        asked.environment, () if options["message"] or options["form"] != "auto" else arguments, options
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    by: tuple[str, ...] = option(
+        "--by",
+        multiple=True,
+        metavar="A,B",
+        shell_complete=complete_dimensions,
+        help="Group bytes by api, message, version, client, topic, partition, broker, stream, file, field, "
+        "kind; repeatable.",
     )
-    for content in inputs(
-        asked.environment, arguments, options["form"], catalog=asked.catalog, says=says, verbose=options["verbose"]
-    ):
-        counted = (
-            _segments(asked, counted, content)
-            if content.kind in {Kind.BATCHES, Kind.FOLDER}
-            else _input(asked, counted, content)
-        )
-    asked.progress.done()
-    if counted is None or not counted.decodable:
-        raise InputError(
-            "there is nothing to count: say what it is with --api and --version or --message and --version, or "
-            "how it is written with --input"
-        )
-    return counted
-
-
-def _segments(asked: Asked, counted: Counted | None, found: Recognised) -> Counted:
-    options = asked.options
-    refuse(options, OF_CAPTURES, NO_CAPTURE)
-    if options["verbose"] and found.name:
-        note_links(asked.environment, (found.name,))
-    for file in segment_files(found):
-        if options["topics"] and file.topic not in options["topics"]:
-            continue
-        if counted is None:
-            counted = begin(asked, "segments")
-        view = file.view
-        counted.turn_to(file.label, several=asked.several)
-        counted.decodable = True
-        for at in counted.tallies.records(view, file.topic, file.partition, options["record_format"] or "auto"):
-            asked.progress.tell(file.label, at, len(view))
-        if counted.written:
-            _messages_in_records(asked, counted, view, file)
-    if counted is None:
-        raise InputError("there is no partition of this topic", file=found.label)
-    return counted
-
-
-def _messages_in_records(asked: Asked, counted: Counted, view: memoryview, file: SegmentFile) -> None:
-    """Count Kafka's own messages in records as they would be under the overlay.
-
-    The records around the messages stay as they are.
-    """
-    from kwire_cli.analysis.costs.advice_values import in_batches
-    from kwire_cli.records.reading import items, source_of
-
-    assert counted.written  # noqa: S101 - for the type checker
-    assert counted.tallies.overlaid  # noqa: S101 - as above
-    counted.written.file = counted.tallies.file
-    for _ in counted.written.records(view, file.topic, file.partition, asked.options["record_format"] or "auto"):
-        pass
-    source = source_of(view, topic=file.topic, catalog=asked.catalog, form=asked.options["record_format"] or "auto")
-    for message in in_batches(items(source)):
-        try:
-            counted.tallies.overlaid.spans(
-                message.name, message.version, message.entry, message.spans, guess=message.guess
-            )
-        except EncodeError as error:
-            raise InputError(str(error), file=file.label) from None
-
-
-def _input(asked: Asked, counted: Counted | None, given: Recognised) -> Counted:
-    refuse(
-        asked.options,
-        ("topics",),
-        "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures",
+    top: int | None = option(
+        "--top",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"Show at most this many rows of a table.  [default: {MOST_ROWS} for a person, all for a program]",
     )
-    if given.kind is Kind.CAPTURE:
-        counted = counted or begin(asked, "capture")
-        counted.segments = False
-        assert asked.points  # noqa: S101 - for the type checker: these are known before inputs are read
-        source = asked.points.take(given.source)
-        if source is None:
-            return counted
-        counted.turn_to(name_of(source) or (given.name and path_text(given.name)), several=asked.several)
-        _capture(asked, counted, source)
-        return counted
-    frame_input = given.frames
-    refuse(asked.options, OF_CAPTURES, NO_CAPTURE)
-    counted = counted or begin(asked, "frames")
-    counted.segments = False
-    counted.turn_to(given.name, several=asked.several)
-    _frames(asked, counted, frame_input)
-    return counted
-
-
-def _capture(asked: Asked, counted: Counted, source: Any) -> None:
-    from kwire_cli.cli.capture_inputs import STANDARD_INPUT, capture_lines, chosen
-
-    options = asked.options | {"limit": None}
-    point = name_of(source)
-    files = [source] if isinstance(source, str) else [] if point is None or source.live else source.point.files
-    name = point or (path_text(source) if files else STANDARD_INPUT)
-    lines = capture_lines(
-        asked.environment, asked.catalog, source, name=name, port=options["port"], key_logs=options["tls_keylog"]
+    records: bool = option(
+        "--records/--no-records", default=True, help="Show what records and batches cost.  [default: shown]"
     )
-    add, before = counted.tallies.add, counted.tallies.messages
-    for line in chosen(lines, asked.catalog, options):
-        if point is not None and (own := line.where.file) != counted.tallies.file:
-            counted.tallies.file, counted.tallies.largest.place = own, {"file": own}
-        if counted.written:
-            counted.add(line, f"{name}: frame {line.number}")
-        else:
-            add(line)
-    counted.decodable = (
-        counted.decodable or counted.tallies.messages > before or any(options[name] for name in CHOOSING)
+    limits_shown: bool = option(
+        "--limits/--no-limits",
+        default=True,
+        help="Show how far the largest items are from their limits.  [default: shown]",
     )
-    counted.files += sum(sizes(files))
-    counted.captures += max(len(files), 1)
-
-
-def _frames(asked: Asked, counted: Counted, found: Input) -> None:
-    from kwire_cli.analysis.costs.tallies import Loose
-    from kwire_cli.message.decoded import checked
-
-    options, catalog = asked.options, asked.catalog
-    if options["message"]:
-        for number, body in enumerate(bodies_of(catalog, found, options), 1):
-            counted.add(Loose(None, checked(body), number), f"{counted.tallies.file or 'input'}: body {number}")
-            counted.decodable = True
-        return
-    for frame in frames_of(catalog, found, options):
-        counted.add(Loose(frame, frame.body, frame.number), f"{counted.tallies.file or 'input'}: frame {frame.number}")
-        counted.decodable = counted.decodable or frame.kind != "unknown"
-        if frame.guess:
-            asked.environment.note(
-                f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its bytes "
-                "alone; --api and --version say what it is"
-            )
-
-
-# `kwire overhead`: where the bytes go.
+    limit: tuple[str, ...] = option(
+        "--limit",
+        multiple=True,
+        metavar="NAME=BYTES",
+        help="Set a limit, such as message.max.bytes=10MiB; repeatable.  [default: Kafka's]",
+    )
+    batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
+    linger: str | None = option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
+    batch_sizes: str | None = option(
+        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
+    )
+    message: str | None = option(
+        "--message",
+        "-m",
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Read the input as a bare body of this message (with --version).",
+    )
+    version: int | None = option(
+        "--version",
+        "-n",
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        shell_complete=complete_version,
+        help="Set the version of the message or api.",
+    )
+    exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
+    topics: tuple[str, ...] = option(
+        "--topic", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
+    )
+    record_format: str | None = option(
+        "--record-format", type=click.Choice(CHOICES), help="Read the input as a record set of this format."
+    )
+    verbose: bool = flag(
+        "-v", "--verbose", help="Say how the input was recognised, and which folder links were followed."
+    )
 
 
 @click.command(name="overhead")
-@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="A,B",
-    shell_complete=complete_dimensions,
-    help="Group bytes by api, message, version, client, topic, partition, broker, stream, file, field, "
-    "kind; repeatable.",
-)
-@click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"Show at most this many rows of a table.  [default: {MOST_ROWS}, in json all]",
-)
-@click.option("--records/--no-records", default=True, help="Show what records and batches cost.  [default: shown]")
-@click.option(
-    "--limits/--no-limits", default=True, help="Show how far the largest items are from their limits.  [default: shown]"
-)
-@click.option(
-    "--limit",
-    "given",
-    multiple=True,
-    metavar="NAME=BYTES",
-    help="Set a limit, such as message.max.bytes=10MiB; repeatable.  [default: Kafka's]",
-)
-@click.option("--batching", is_flag=True, help="Try values of linger.ms and batch.size on the records' times.")
-@click.option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
-@click.option("--batch-size", "batch_sizes", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching).")
-@click.option(
-    "--message",
-    "-m",
-    metavar="NAME",
-    shell_complete=complete_message,
-    help="Read the input as a bare body of this message (with --version).",
-)
-@click.option(
-    "--version",
-    "-n",
-    type=click.IntRange(0, 32767),
-    metavar="N",
-    shell_complete=complete_version,
-    help="Set the version of the message or api.",
-)
-@of_frames
-@of_captures
-@with_capture_points
-@EXIT_CODE
-@click.option(
-    "--topic", "topics", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
-)
-@click.option("--record-format", type=click.Choice(CHOICES), help="Read the input as a record set of this format.")
-@click.option(
-    "--max-decompressed",
-    metavar="SIZE",
-    help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]",
-)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(REPORT_FORMATS),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@click.option(
-    "-v", "--verbose", is_flag=True, help="Say how the input was recognised, and which folder links were followed."
-)
-@with_what_if
-@with_output
-@with_csv
-def command(
-    environment: Environment, catalog: Catalog, laid: Catalog | None, source: tuple[str, ...], fmt: str, **options: Any
-) -> Exit:
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.
 
     INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log
     directory, or - for standard input. The tables account for every byte of the input, by field and by kind:
     values, length prefixes, counts, tags, headers, batch headers, record framing.
     """
-    from kwire_cli.cli.overhead_report import Asked, show
+    limits = limits_of(options.limit)
+    overhead = Counting(environment, options).count()
+    shown = limits if options.limits_shown else None
+    emit(environment, overhead.answer(top=options.top, records=options.records, limits=shown), options)
+    choosing = options.filter or options.frames or options.stream
+    return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
 
-    query = Asked(environment, catalog, options, laid)
-    counted = count(query, source)
-    if fmt == "html":
-        from kwire_cli.cli.pages import files_among, page_of
 
-        page_of(
-            environment,
-            "overhead",
-            files_among(source),
-            lambda env: show(replace(query, environment=env), counted, "table"),
+def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the dimensions of each table of --by. Raises UsageError for an unknown dimension."""
+    tables = []
+    for text in by:
+        names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+        if strange := [name for name in names if name not in DIMENSIONS]:
+            raise click.UsageError(
+                f"--by {strange[0]}: bytes are grouped by {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}"
+            )
+        tables.append(names)
+    return tables
+
+
+def grouping(tables: list[tuple[str, ...]]) -> list[str]:
+    """Return the dimensions of messages that these tables need."""
+    return [name for name in OF_MESSAGE if any(name in table for table in tables)]
+
+
+def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
+    """Return the limits of --limit by name. Raises UsageError for an unknown name or a malformed size."""
+    limits = {}
+    for text in texts:
+        name, mark, size = text.partition("=")
+        if not mark or name.strip() not in NAMES:
+            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+        limits[name.strip()] = size_of(size, f"--limit {name.strip()}")
+    return limits
+
+
+def _accumulators(options: Options) -> Accumulators | None:
+    """Return the accumulators for --linger and --batch-size; None if nothing is to be tried.
+
+    Raises UsageError if a value is not a valid number, or if there are more than MOST_SETTINGS pairs.
+    """
+    if not (options.batching or options.linger or options.batch_sizes):
+        return None
+    lingers = {_linger(text) for text in options.linger.split(",")} if options.linger else {*LINGERS}
+    sizes = {_batch_size(text) for text in options.batch_sizes.split(",")} if options.batch_sizes else {*BATCH_SIZES}
+    settings = [Setting(linger, size) for linger in sorted(lingers) for size in sorted(sizes)]
+    if len(settings) > MOST_SETTINGS:
+        raise click.UsageError(
+            f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed"
         )
-    else:
-        show(query, counted, fmt)
-    choosing = any(options[name] for name in ("filter", "frames", "stream"))
-    return Exit.FOUND if options["exit_code"] and choosing and not counted.tallies.messages else Exit.DONE
+    return Accumulators(settings)
+
+
+def _linger(text: str) -> int:
+    text = text.strip()
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(LONGEST_LINGER)) or int(text) > LONGEST_LINGER:
+        raise click.UsageError(f"--linger takes milliseconds, such as 0,5,20, not {text!r}")
+    return int(text)
+
+
+def _batch_size(text: str) -> int:
+    size = size_of(text, "--batch-size")
+    if size > LARGEST_BATCH:
+        raise click.UsageError(f"--batch-size {text.strip()}: batch.size can be at most {LARGEST_BATCH}")
+    return size
+
+
+class Counting:
+    """Counts the inputs of a command line, in whatever order they are given."""
+
+    def __init__(self, environment: Environment, options: Options) -> None:
+        self.environment, self.options = environment, options
+        self.progress = Progress(environment)
+        self.decodable = False
+        self._tables = tables_of(options.by)
+        self._overhead: Overhead | None = None
+
+    def count(self) -> Overhead:
+        """Return what all inputs came to.
+
+        Raises InputError if an input cannot be read, or if there is nothing that can be counted.
+        """
+        options = self.options
+        if options.record_format:
+            why = "is for messages, and --record-format says that the input is a record set"
+            refuse(options, ("message", "version", "api", "framed"), why)
+        says = Kind.BATCHES if options.record_format else said(vars(options))
+        grouped = () if options.message or options.form != "auto" else options.source
+        points = CapturePoints(self.environment, grouped, vars(options))
+        for content in inputs(
+            self.environment, options.source, options.form, catalog=options.catalog, says=says, verbose=options.verbose
+        ):
+            if content.kind in {Kind.BATCHES, Kind.FOLDER}:
+                self._segments(content)
+                continue
+            why = "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures"
+            refuse(options, ("topics",), why)
+            if content.kind is Kind.CAPTURE:
+                self._capture(content, points.take(content.source))
+            else:
+                self._frames(content, content.frames)
+        self.progress.done()
+        if self._overhead is None or not self.decodable:
+            raise InputError(
+                "there is nothing to count: say what it is with --api and --version or --message and --version, or "
+                "how it is written with --input"
+            )
+        return self._overhead
+
+    def _of(self, kind: str, name: str | None) -> Overhead:
+        """Return where the bytes of the input of this name are counted. The first input decides on the tables."""
+        overhead = self._overhead
+        if overhead is None:
+            overhead = self._overhead = self._begun(self._tables or [*DEFAULTS[kind]])
+        overhead.only_files = overhead.only_files and kind == "segments"
+        overhead.tallies.file = name
+        overhead.tallies.largest.turn_to({"file": name} if len(self.options.source) > 1 and name else {})
+        return overhead
+
+    def _begun(self, tables: list[tuple[str, ...]]) -> Overhead:
+        options = self.options
+        accumulators, names = _accumulators(options), grouping(tables)
+        on_records = accumulators.add if accumulators else None
+        tallies = Tallies(options.catalog, names, limits=options.limits, on_records=on_records)
+        written = None
+        if options.laid:
+            tallies.overlaid = Overlaid(options.catalog, options.laid)
+            written = Tallies(options.catalog, names, limits=options.limits)
+        return Overhead(tables, tallies, written, accumulators, only_files=True)
+
+    def _add(self, overhead: Overhead, subject: Any, place: str) -> None:
+        """Count a line of a capture, or what has the same properties.
+
+        Raises InputError with the place if the overlay has no room for a value.
+        """
+        try:
+            overhead.tallies.add(subject)
+        except EncodeError as error:
+            raise InputError(f"{place}: {error}") from None
+        if overhead.written:
+            overhead.written.file = overhead.tallies.file
+            overhead.written.add(subject)
+
+    def _segments(self, content: Recognised) -> None:
+        options = self.options
+        refuse(options, OF_CAPTURES, NO_CAPTURE)
+        if options.verbose and content.name:
+            note_links(self.environment, (content.name,))
+        for file in segment_files(content):
+            if options.topics and file.topic not in options.topics:
+                continue
+            view = file.view
+            overhead = self._of("segments", file.label)
+            self.decodable = True
+            form = options.record_format or "auto"
+            for at in overhead.tallies.records(view, file.topic, file.partition, form):
+                self.progress.tell(file.label, at, len(view))
+            if overhead.written:
+                self._messages_in_records(overhead, overhead.written, view, file)
+        if self._overhead is None:
+            raise InputError("there is no partition of this topic", file=content.label)
+
+    def _messages_in_records(self, overhead: Overhead, written: Tallies, view: memoryview, file: SegmentFile) -> None:
+        """Count Kafka's own messages in records as they would be under the overlay.
+
+        The records around the messages stay as they are.
+        """
+        form, overlaid = self.options.record_format or "auto", overhead.tallies.overlaid
+        written.file = overhead.tallies.file
+        for _ in written.records(view, file.topic, file.partition, form):
+            pass
+        for message in in_batches(items(source_of(view, topic=file.topic, catalog=self.options.catalog, form=form))):
+            try:
+                if overlaid:
+                    overlaid.spans(message.name, message.version, message.entry, message.spans, guess=message.guess)
+            except EncodeError as error:
+                raise InputError(str(error), file=file.label) from None
+
+    def _capture(self, content: Recognised, source: Any) -> None:
+        """Count a capture, or all files of its capture point; None for a file whose point was counted before."""
+        if source is None:
+            return
+        options = self.options
+        point = name_of(source)
+        overhead = self._of("capture", point or (content.name and path_text(content.name)))
+        files = [source] if isinstance(source, str) else [] if point is None or source.live else source.point.files
+        name = point or (path_text(source) if files else STANDARD_INPUT)
+        lines = capture_lines(
+            self.environment, options.catalog, source, name=name, port=options.port, key_logs=options.tls_keylog
+        )
+        tallies, add, before = overhead.tallies, overhead.tallies.add, overhead.tallies.messages
+        for line in chosen(lines, options.catalog, vars(options) | {"limit": None}):
+            if point is not None and (own := line.where.file) != tallies.file:
+                tallies.file, tallies.largest.place = own, {"file": own}
+            if overhead.written:
+                self._add(overhead, line, f"{name}: frame {line.number}")
+            else:
+                add(line)
+        choosing = any(getattr(options, name) for name in CHOICE)
+        self.decodable = self.decodable or tallies.messages > before or choosing
+        overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(files))
+
+    def _frames(self, content: Recognised, text: Input) -> None:
+        options = self.options
+        refuse(options, OF_CAPTURES, NO_CAPTURE)
+        overhead = self._of("frames", content.name)
+        label = content.name or "input"
+        if options.message:
+            for number, body in enumerate(bodies_of(options.catalog, text, vars(options)), 1):
+                self._add(overhead, Loose(None, checked(body), number), f"{label}: body {number}")
+                self.decodable = True
+            return
+        for frame in frames_of(options.catalog, text, vars(options)):
+            self._add(overhead, Loose(frame, frame.body, frame.number), f"{label}: frame {frame.number}")
+            self.decodable = self.decodable or frame.kind != "unknown"
+            if frame.guess:
+                self.environment.note(
+                    f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its "
+                    "bytes alone; --api and --version say what it is"
+                )

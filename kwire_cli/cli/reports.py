@@ -16,7 +16,7 @@ from kwire_cli.cli.clients import complete_release
 from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.old_options import MOST_ROWS, limits_of, naming_of
-from kwire_cli.cli.overhead_report import tables_of
+from kwire_cli.cli.overhead import tables_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.view.lines import counted as number_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.clients import Clients
     from kwire_cli.analysis.stats import Stats
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.pipeline.parts import Faults
     from kwire_cli.pipeline.reports import How
@@ -168,26 +169,27 @@ def _overhead(asked: Asked) -> int:
 
     The default groups are the api for captures, and topic and partition for segments.
     """
-    from kwire_cli.analysis.costs.measures import OF_MESSAGE
-    from kwire_cli.cli.overhead_report import DEFAULTS, Asked as AskedOf, Counted, show as show_counted
+    from kwire_cli.analysis.costs.overhead_answer import Overhead
+    from kwire_cli.cli.overhead import DEFAULTS, grouping
     from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
     from kwire_cli.pipeline.reports import spent
     from kwire_cli.stores import sizes
 
-    options = asked.options | {"given": ()}
-    how = AskedOf(asked.environment, options["catalog"], options)
+    options = asked.options
     of_segments, of_captured = numbered(asked.paths, SEGMENTS, CAPTURES)
     segments, captures = [*of_segments], [*of_captured]
-    tables = how.tables or [*DEFAULTS["segments" if 0 in of_segments.values() else "capture"]]
-    names = [name for name in OF_MESSAGE if any(name in each for each in tables)]
+    tables = tables_of(options["by"]) or [*DEFAULTS["segments" if 0 in of_segments.values() else "capture"]]
+    names = grouping(tables)
     found = spent(
         asked.spark, captures, segments, names, options["catalog"], limits=limits_of(options), **of_captures(asked)
     )
     tell(asked, found.faults)
     if not found.bytes.messages:
         raise InputError("no capture or segment in this could be read")
-    counted = Counted(tables, found.bytes, None, found.file_bytes, len(captures), not captures)
-    show_counted(how, counted, asked.fmt)
+    file_bytes = found.file_bytes if captures else None
+    overhead = Overhead(tables, found.bytes, file_bytes=file_bytes, only_files=not captures)
+    limits: dict[str, int] | None = {} if options["limits"] else None
+    show(asked, overhead.answer(top=options["top"], records=options["records"], limits=limits))
     summary = asked.summary
     summary.files, summary.size, summary.rows = (
         len(captures) + len(segments),
@@ -195,6 +197,19 @@ def _overhead(asked: Asked) -> int:
         found.bytes.messages,
     )
     return Exit.DONE
+
+
+def show(asked: Asked, answer: Answer) -> None:
+    """Write the answer of a report in the format that was asked for."""
+    from kwire_cli.cli.emit import emit
+    from kwire_cli.cli.options import Report as Printed
+    from kwire_cli.cli.pages import Collected
+    from kwire_cli.view.html.answers import answer_blocks
+
+    if isinstance(asked.environment, Collected):
+        asked.environment.charts += answer_blocks(answer)
+    else:
+        emit(asked.environment, answer, Printed(fmt=asked.fmt, raw_csv=asked.environment.raw_csv))
 
 
 GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}

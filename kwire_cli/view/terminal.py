@@ -201,14 +201,11 @@ def _texts(values: Sequence[Any], column: Column) -> list[str]:
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]
     unit = _unit(values, column)
-    return [
-        "" if is_blank(value, column) else cell_text(value, column, unit, MOST_NAMES, in_heading=True)
-        for value in values
-    ]
+    return [cell_text(value, column, unit, MOST_NAMES, in_heading=True) for value in values]
 
 
 def is_blank(value: Any, column: Column) -> bool:
-    """Return whether a cell shows nothing."""
+    """Return whether a cell has nothing to show but what stands for an absent value."""
     return value in EMPTY or (column.sparse and value == 0)
 
 
@@ -224,8 +221,8 @@ def cell_text(
 
     A map shows so many `names`, by default all.
     """
-    if value is None:
-        return column.absent
+    if is_blank(value, column):
+        return column.absent if value is None else ""
     if isinstance(value, str):
         return text_of(value[:19].replace("T", " ") if column.kind == "instant" else value)
     digits = _DIGITS.get(column.kind, 3) if column.digits is None else column.digits

@@ -133,9 +133,9 @@ def test_overhead_by_capture_and_stream(tmp_path):
     found = kwire("overhead", *both(tmp_path), "--by", "capture", "--by", "stream", "--format", "json")
     assert found.code == 0, found.err
     alone = kwire("overhead", str(PYTHON), "--by", "stream", "--format", "json")
-    by_capture, by_stream = (table["rows"] for table in json.loads(found.out)["tables"])
-    assert [row["capture"] for row in by_capture] == [str(tmp_path / each) for each in "ab"]
-    assert len(by_stream) == 2 * len(json.loads(alone.out)["tables"][0]["rows"])
+    tables = json.loads(found.out)["tables"]
+    assert [row["capture"] for row in tables["byCapture"]] == [str(tmp_path / each) for each in "ab"]
+    assert len(tables["byStream"]) == 2 * len(json.loads(alone.out)["tables"]["byStream"])
 
 
 def test_statistics_and_csv_are_of_all(tmp_path):

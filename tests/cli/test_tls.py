@@ -59,8 +59,8 @@ def test_follow_and_standard_input():
 def test_overhead_has_every_byte_of_the_streams():
     plain = json.loads(kwire("overhead", "--format", "json", BROKER).out)
     found = json.loads(kwire("overhead", "--format", "json", "--by", "kind", *WITH_KEYS).out)
-    assert found["bytes"] == plain["bytes"]
-    by_kind = {row["kind"]: row for row in found["tables"][0]["rows"]}
+    assert found["facts"]["bytes"] == plain["facts"]["bytes"]
+    by_kind = {row["kind"]: row for row in found["tables"]["byKind"]}
     assert by_kind["tls"]["bytes"] > by_kind["value"]["bytes"] > 10_000
     assert "not kafka" not in by_kind
 
@@ -126,7 +126,10 @@ def test_without_the_package_keys_in_the_capture_are_a_reason():
     assert {(line["kind"], line.get("reason")) for line in found} == {
         ("not-kafka", "decrypting it needs the package cryptography: pip install 'kwire[tls]'")
     }
-    assert sum(line["size"] for line in found) == json.loads(kwire("overhead", "--format", "json", CASES).out)["bytes"]
+    assert (
+        sum(line["size"] for line in found)
+        == json.loads(kwire("overhead", "--format", "json", CASES).out)["facts"]["bytes"]
+    )
 
 
 @pytest.mark.parametrize(

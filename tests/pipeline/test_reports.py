@@ -102,10 +102,9 @@ def by_packet(text, path):
         for row in map(json.loads, kwire("decode", path, "--format", "jsonl").out.splitlines())
     }
     document = json.loads(text)
-    for limit in document["limits"]:
-        if "frame" in limit["where"]:
-            place = {"file": path, "packet": packets[limit["where"].pop("frame")]}
-            limit["where"] = place | limit["where"]
+    for limit in document["tables"]["limits"]:
+        if limit["frame"] is not None:
+            limit |= {"file": path, "packet": packets[limit["frame"]], "frame": None}
     return document
 
 
@@ -113,7 +112,7 @@ def by_packet(text, path):
 def test_overhead_of_a_capture_is_that_of_overhead(path):
     one, two = both("overhead", [path])
     assert json.loads(one) == by_packet(two, path)
-    assert json.loads(one)["limits"]
+    assert json.loads(one)["tables"]["limits"]
     by = (
         "--by",
         "client,topic,partition",
@@ -167,9 +166,8 @@ def test_overhead_of_segments_and_captures_together():
 
 
 def test_streams_are_named_by_their_first_packets():
-    rows = json.loads(kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json").out)[
-        "tables"
-    ][0]["rows"]
+    done = kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json")
+    rows = json.loads(done.out)["tables"]["byStream"]
     frames = kwire(
         "scan", MIDSTREAM, "--sql", "select stream, sum(size) as bytes from frames group by stream", "--format", "jsonl"
     ).out

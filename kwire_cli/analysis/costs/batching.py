@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.record_sets import MAX_RECORD_OVERHEAD
+from kwire_cli.answer import MOST_ROWS, Column, Note, Table, counted
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.numbers import ZIGZAG_LONG
 from kwire_cli.structs.records import v2
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.costs.record_sets import Told
+    from kwire_cli.answer import Block, Row
     from kwire_cli.records.batch import Batch
 
 
@@ -95,33 +97,6 @@ class Tried:
         self.older += other.older
         self.packed = self.packed or other.packed
 
-    def to_json(self, *, settings: bool = True) -> dict[str, Any]:
-        """All numbers; without `settings` those of the best pair alone."""
-        out: dict[str, Any] = {
-            "records": self.records,
-            "partitions": self.partitions,
-            "recordsWithOwnTime": self.by_record,
-        }
-        out["recordsOfOtherFormats"] = self.older
-        out["sent"] = self._numbers(self.sent)
-        if settings:
-            out["settings"] = [self._pair(setting) for setting in self.made]
-        return out | {"wouldHaveServed": self.best and self._pair(self.best)}
-
-    def _pair(self, setting: Setting) -> dict[str, Any]:
-        totals = self.made[setting]
-        out = {
-            "linger.ms": setting.linger,
-            "batch.size": setting.batch_size,
-            **self._numbers(totals),
-            "savedBytes": self.saved(totals),
-        }
-        return out | {"meanWaitSeconds": round(totals.waited / self.records / 1000, 6) if self.records else None}
-
-    def _numbers(self, made: Made) -> dict[str, Any]:
-        out: dict[str, Any] = {"batches": made.batches, "bytes": made.bytes, "overheadBytes": made.bytes - self.payload}
-        return out | {"wireBytes": round(made.wire), "wireIsEstimated": self.packed and made is not self.sent}
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -129,11 +104,6 @@ class Outcome:
 
     total: Tried
     producers: list[Tried]
-
-    def to_json(self) -> dict[str, Any]:
-        """All numbers of all together, and of each producer the pair that would have served."""
-        rows = [{"client": tried.client, **tried.to_json(settings=False)} for tried in self.producers]
-        return {**self.total.to_json(), "producers": rows}
 
 
 # The batches that a producer would have made with other values of linger.ms and batch.size, tried on the
@@ -306,3 +276,104 @@ def _contents(told: Told) -> Iterator[tuple[int, int]]:
             parts += [str(name).encode(), value]
         content = sum(_WIDTHS[len(part).bit_length()] + len(part) if part is not None else _WIDTHS[0] for part in parts)
         yield record.timestamp, content + _WIDTHS[len(record.headers).bit_length()]
+
+
+# What came of it, as blocks of an answer.
+
+_BATCHES = (
+    Column("lingerMs", "count", "linger.ms", absent="as sent"),
+    Column("batchSize", "bytes", "batch.size"),
+    Column("batches", "count"),
+    Column("recordsPerBatch", "number", "records/batch", keep=4, digits=1),
+    Column("overheadPerRecord", "number", "overhead/record", keep=3, digits=2),
+    Column("bytes", "bytes"),
+    Column("overheadBytes", "bytes", wide=True),
+    Column("savedBytes", "bytes", "saved"),
+    Column("meanWaitSeconds", "duration", "mean wait", keep=1, digits=1),
+    Column("wireBytes", "bytes", "wire bytes", keep=5),
+    Column("wireIsEstimated", "flag", wide=True),
+    Column("wouldHaveServed", "flag", wide=True),
+    Column("bar", "bar", " ", keep=6),
+)
+_PRODUCERS = (
+    Column("client", "text", "producer", absent="(none)"),
+    Column("partitions", "count", keep=4),
+    Column("records", "count", keep=2),
+    Column("recordsWithOwnTime", "count", wide=True),
+    Column("recordsOfOtherFormats", "count", wide=True),
+    Column("batches", "count"),
+    Column("lingerMs", "count", "linger.ms"),
+    Column("batchSize", "bytes", "batch.size"),
+    Column("batchesThen", "count", "batches then", keep=3),
+    Column("savedBytes", "bytes", "saved"),
+    Column("meanWaitSeconds", "duration", "mean wait", keep=1, digits=1),
+)
+
+
+def batching_blocks(outcome: Outcome, top: int | None) -> Iterator[Block]:
+    """Yield the settings tried on the records of all producers, the pair that would have served, and each producer."""
+    total = outcome.total
+    records, partitions = counted(total.records, "record"), counted(total.partitions, "partition")
+    times = (
+        "by the time of each record"
+        if total.by_record == total.records
+        else f"by the times of {total.by_record} records, and of requests"
+    )
+    title = f"linger.ms and batch.size tried on {records} to {partitions}, {times}"
+    notes = []
+    if total.packed:
+        notes += ["bytes and saved are without compression"]
+        notes += ["wire bytes take each record to shrink as those of its own batch did"]
+    if total.older:
+        came = f"{counted(total.older, 'record')} came in another format than v2, in which they are written here"
+        notes += [f"{came}: some of what is saved is that"]
+    if not total.records:
+        yield Note(title)
+        return
+    rows = [_as_sent(total), *(_tried(total, setting, made) for setting, made in _different(total))]
+    yield Table("batching", _BATCHES, rows, title, note="; ".join(notes))
+    if total.best:
+        pair = f"linger.ms={total.best.linger} and batch.size={total.best.batch_size}"
+        saved = counted(total.saved(total.made[total.best]), "byte")
+        less = f"{saved} less, and no smaller pair reaches 90 % of what can be saved"
+        yield Note(f"{pair} would have served: {less}")
+    else:
+        yield Note("no pair would have saved anything")
+    producers = [_producer(tried) for tried in outcome.producers]
+    more = f"… and {len(producers) - top} more" if top is not None and len(producers) > top else ""
+    yield Table("producers", _PRODUCERS, producers[:top], shown=None if top is not None else MOST_ROWS, note=more)
+
+
+def _different(tried: Tried) -> Iterator[tuple[Setting, Made]]:
+    """Yield the pairs but for those that make of the records what a smaller batch.size makes too."""
+    before: tuple[int, Made] | None = None
+    for setting, made in tried.made.items():
+        if before is None or before != (setting.linger, made):
+            yield setting, made
+        before = setting.linger, made
+
+
+def _as_sent(tried: Tried) -> Row:
+    sent = tried.sent
+    return (None, None, *_numbers(tried, sent, None, None), round(sent.wire), False, False, sent.batches)
+
+
+def _tried(tried: Tried, setting: Setting, made: Made) -> Row:
+    waited = round(made.waited / tried.records / 1000, 6)
+    numbers = _numbers(tried, made, tried.saved(made), waited)
+    return (*setting, *numbers, round(made.wire), tried.packed, setting == tried.best, made.batches)
+
+
+def _numbers(tried: Tried, made: Made, saved: int | None, waited: float | None) -> Row:
+    overhead = made.bytes - tried.payload
+    per_batch = round(tried.records / made.batches, 3) if made.batches else None
+    return made.batches, per_batch, round(overhead / tried.records, 3), made.bytes, overhead, saved, waited
+
+
+def _producer(tried: Tried) -> Row:
+    """Return the pair that would have served a producer, which has settings of its own."""
+    row = (tried.client, tried.partitions, tried.records, tried.by_record, tried.older, tried.sent.batches)
+    if tried.best is None:
+        return (*row, None, None, None, 0, None)
+    made = tried.made[tried.best]
+    return (*row, *tried.best, made.batches, tried.saved(made), round(made.waited / tried.records / 1000, 6))

@@ -38,17 +38,6 @@ class Batches:
         self.packed += other.packed
         self.unpacked += other.unpacked
 
-    def to_json(self) -> dict[str, Any]:
-        """All numbers, with what a record costs."""
-        out: dict[str, Any] = {
-            "batches": self.batches,
-            "records": self.records,
-            "bytes": self.bytes,
-            "overheadBytes": self.overhead,
-        }
-        out["overheadPerRecord"] = round(self.overhead / self.records, 3) if self.records else None
-        return out | {"packedBytes": self.packed, "unpackedBytes": self.unpacked}
-
 
 @dataclass(slots=True)
 class BatchSizes:
@@ -362,17 +351,6 @@ class Distance:
     def over(self) -> bool:
         """Tell whether the largest thing is larger than the limit allows."""
         return self.seen.size > self.bytes
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything."""
-        out: dict[str, Any] = {
-            "limit": list(self.limit.names),
-            "bytes": self.bytes,
-            "source": self.source,
-            "counts": self.limit.counts,
-        }
-        out |= {"largest": self.seen.size, "share": round(self.share, 6) if self.bytes else None, "over": self.over}
-        return out | {"hard": self.limit.hard, "where": self.seen.where}
 
 
 def distances(largest: Largest, given: Mapping[str, int]) -> list[Distance]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.ledger import OVERHEAD, Kind, class_of
-from kwire_cli.analysis.costs.measures import WITHIN, BatchSizes, bucket_text
+from kwire_cli.analysis.costs.measures import WITHIN, BatchSizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kwire_cli.analysis.costs.ledger import Row
     from kwire_cli.analysis.costs.tallies import Account, Tallies
@@ -59,17 +59,6 @@ class Table:
         """The unit of `count`: "count" or "messages"."""
         return "count" if set(self.dimensions) & {*WITHIN} else "messages"
 
-    def to_json(self) -> Iterator[dict[str, Any]]:
-        """A document a row."""
-        for row in self.rows:
-            yield {**dict(zip(self.dimensions, row.key, strict=True)), **self._numbers(row)}
-        if self.rest:
-            yield {**dict.fromkeys(self.dimensions), "rest": self.rest.key[0], **self._numbers(self.rest)}
-
-    def _numbers(self, row: Amount) -> dict[str, Any]:
-        share = round(row.bytes / self.total.bytes, 6) if self.total.bytes else 0.0
-        return {self.counts: row.count, "bytes": row.bytes, "share": share, "overheadBytes": row.overhead}
-
 
 @dataclass(slots=True)
 class Content:
@@ -85,12 +74,6 @@ class Content:
     bytes: int = 0
     framing: int = 0
     largest: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """All numbers."""
-        out: dict[str, Any] = {"what": self.name, "count": self.count, "bytes": self.bytes}
-        out |= {"mean": round(self.bytes / self.count, 3) if self.count else None, "framingBytes": self.framing}
-        return out if self.largest is None else out | {"largest": self.largest}
 
 
 @dataclass
@@ -119,42 +102,6 @@ class Report:
         out = BatchSizes()
         for _, sizes in self.records:
             out.merge(sizes)
-        return out
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything but limits and batching."""
-        total = self.total
-        out: dict[str, Any] = {
-            "inputBytes": self.size,
-            "bytes": total.bytes,
-            "overheadBytes": total.overhead,
-            "unreadBytes": total.unread,
-        }
-        out |= {
-            "messages": self.messages,
-            "tables": [{"by": list(breakdown.dimensions), "rows": [*breakdown.to_json()]} for breakdown in self.tables],
-        }
-        out["compressed"] = [*self.inside.to_json()] if self.inside else []
-        if self.records:
-            sizes, outer = self.batches, [name for name in self.tables[0].dimensions if name not in WITHIN]
-            out["records"] = {
-                **sizes.total.to_json(),
-                "by": [
-                    {**dict(zip(outer, key, strict=True)), **measure.total.to_json()} for key, measure in self.records
-                ],
-                "byRecordsInBatch": [
-                    {"recordsInBatch": bucket_text(bucket), **measure.to_json()}
-                    for bucket, measure in sorted(sizes.by_records.items())
-                ],
-                "byBytesInBatch": [
-                    {"bytesInBatch": bucket_text(bucket), **measure.to_json()}
-                    for bucket, measure in sorted(sizes.by_bytes.items())
-                ],
-                "byCodec": [{"codec": codec, **measure.to_json()} for codec, measure in sizes.codecs],
-                "contents": [measure.to_json() for measure in self.contents],
-                "notDecompressed": sizes.unread,
-                "gaps": sizes.gaps,
-            }
         return out
 
 

@@ -107,10 +107,8 @@ def _cell(value: Any, column: Column, most: float) -> Any:
     """Return a cell: a number with its text, so that it sorts, a bar as its share of the longest one, or a text."""
     if column.kind == "bar":
         return {"bar": round((value or 0) / most, 4) if most else 0}
-    if is_blank(value, column):
-        return ""
     text = cell_text(value, column)
-    if column.kind in NUMBERS and isinstance(value, int | float):
+    if text and column.kind in NUMBERS and isinstance(value, int | float):
         return [value, text]
     return text
 

@@ -12,23 +12,17 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli.analysis.costs.advice import integers
-from kwire_cli.analysis.costs.ledger import OVERHEAD
-from kwire_cli.analysis.costs.measures import bucket_text
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.view.costs import NONE, percent
 from kwire_cli.view.html.outline import CLASSES
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted, escaped, plain
 from kwire_cli.view.tables import Cells, bar_share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kwire_cli.analysis.costs.advice import Advice, Bin
-    from kwire_cli.analysis.costs.ledger import Row
-    from kwire_cli.analysis.costs.overhead import Report
-    from kwire_cli.analysis.costs.tallies import Tallies
     from kwire_cli.view.lines import Line
 
     Block = dict[str, Any]
@@ -345,38 +339,3 @@ def advice_charts(advice: Advice, histograms: int) -> list[Block]:
 
 def _widths(bins: tuple[Bin, ...]) -> list[tuple[str, int]]:
     return [(f"{counted(bucket.bytes, 'byte')}, {bucket.low} .. {bucket.high}", bucket.count) for bucket in bins]
-
-
-# What bytes cost, as charts: an icicle by what they are in and by field, bars by kind, and how large batches
-# are.
-
-
-def overhead_charts(made: Report, tallies: Tallies) -> list[Block]:
-    """The charts of a report on what was tallied."""
-    total = made.total
-    rows = tallies.ledger.rows()
-    share = f"{percent(total.overhead, total.bytes):.1f} %"
-    out = [
-        facts(
-            [("bytes", total.bytes), ("messages", made.messages), ("overhead bytes", total.overhead), ("of all", share)]
-        )
-    ]
-    out.append(icicle("What takes the bytes", "all bytes", _sizes(rows)))
-    kinds: dict[str, int] = {}
-    for row in rows:
-        for kind, size in zip(row.kinds or (), (row.prefix_bytes, row.value_bytes), strict=True):
-            name = f"{kind}{' *' if kind in OVERHEAD else ''}"
-            kinds[name] = kinds.get(name, 0) + size
-    ordered = sorted(((name, size) for name, size in kinds.items() if size), key=lambda item: -item[1])
-    out.append(bars("Bytes by kind", ordered, whole=total.bytes, note="* is overhead: bytes that are no field's value"))
-    if made.records and (by_records := made.batches.by_records):
-        sizes = [(bucket_text(bucket), group.batches) for bucket, group in sorted(by_records.items())]
-        out.append(histogram("Records in a batch", "batches", sizes))
-    return out
-
-
-def _sizes(rows: list[Row]) -> Iterator[tuple[list[str], int]]:
-    """The bytes of each field below what its owner is."""
-    for row in rows:
-        outer = [NONE if value is None else escaped(str(value)) for value in row.owner]
-        yield [*outer, *(name for name in row.path.split(".") if name)], row.prefix_bytes + row.value_bytes

@@ -2,12 +2,13 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.batching import Accumulators, Setting
+from kwire_cli.analysis.costs.batching import Accumulators, Setting, batching_blocks
 from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.answer import Answer
+from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire.catalog()
 BASE = 1_760_000_000_000
@@ -132,7 +133,6 @@ def test_records_of_other_formats_are_said():
     found = outcome([(0, 16384)], *old, batch(record(2)))
     assert (found.records, found.older) == (3, 2)
     assert found.made[0, 16384].bytes == written([[record(time)] for time in (0, 1, 2)])
-    assert found.to_json()["recordsOfOtherFormats"] == 2
 
 
 def test_requests_without_times_count_when_they_came(wire):
@@ -174,7 +174,6 @@ def test_each_client_has_a_pair_of_its_own(wire):
 def test_nothing_is_saved_where_nothing_can_be():
     found = outcome([(0, 16384), (5, 16384)], batch(record(0), record(1), record(2)))
     assert found.best is None
-    assert found.to_json()["wouldHaveServed"] is None
 
 
 TIMES = st.lists(st.integers(0, 300), min_size=1, max_size=30).map(sorted)
@@ -228,8 +227,41 @@ def test_settings_are_tried_in_order():
     assert all(a < b for a, b in pairwise(settings))
 
 
-@pytest.mark.parametrize("text", ["linger", "batch"])
-def test_json(text):
-    found = outcome([(5, 16384)], batch(record(0)), batch(record(1))).to_json()
-    assert found["settings"][0][f"{text}.{'ms' if text == 'linger' else 'size'}"] in {5, 16384}
-    assert found["settings"][0]["savedBytes"] == found["sent"]["bytes"] - found["settings"][0]["bytes"]
+def tables_of(settings, *batches):
+    accumulators = Accumulators([Setting(*pair) for pair in settings])
+    tallies = Tallies(CATALOG, (), on_records=accumulators.add)
+    for _ in tallies.records(memoryview(kwire.write_records(batches)), "t", 0, "auto"):
+        pass
+    return answer_document(Answer("", [*batching_blocks(accumulators.outcome(), None)]))
+
+
+def test_the_answer_has_what_was_sent_each_setting_and_each_producer():
+    document = tables_of([(0, 16384), (5, 16384)], batch(record(0)), batch(record(1)))
+    sent, *settings = document["tables"]["batching"]
+    assert (sent["lingerMs"], sent["batchSize"], sent["batches"], sent["savedBytes"]) == (None, None, 2, None)
+    assert [(row["lingerMs"], row["batchSize"], row["batches"]) for row in settings] == [(0, 16384, 2), (5, 16384, 1)]
+    assert [row["savedBytes"] for row in settings] == [sent["bytes"] - row["bytes"] for row in settings]
+    assert [row["wouldHaveServed"] for row in settings] == [False, True]
+    [producer] = document["tables"]["producers"]
+    assert (producer["client"], producer["batches"], producer["batchesThen"], producer["lingerMs"]) == (None, 2, 1, 5)
+    assert "linger.ms=5 and batch.size=16384 would have served" in document["notes"][0]
+
+
+def test_settings_that_make_the_same_of_the_records_are_in_the_answer_once():
+    document = tables_of([(5, 16384), (5, 32768)], batch(record(0), record(1)))
+    assert [row["batchSize"] for row in document["tables"]["batching"]] == [None, 16384]
+    assert document["notes"] == ["no pair would have saved anything"]
+
+
+def test_nothing_was_sent():
+    document = tables_of([(5, 16384)])
+    assert document["tables"] == {}
+    assert document["notes"] == [
+        "linger.ms and batch.size tried on 0 records to 0 partitions, by the time of each record"
+    ]
+
+
+def test_records_of_other_formats_are_in_the_answer():
+    old = [{**batch({**record(time), "headers": []}), "magic": 1} for time in (0, 1)]
+    [producer] = tables_of([(0, 16384)], *old, batch(record(2)))["tables"]["producers"]
+    assert producer["recordsOfOtherFormats"] == 2

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.overhead import report
+from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire.catalog()
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
@@ -37,13 +38,13 @@ def tallied(name, parts):
 @pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "midstream.pcap", "not-kafka.pcapng"])
 def test_parts_are_the_whole(name):
     tallies, some = tallied(name, 3)
-    whole = report(tallies, TABLES, None).to_json()
+    whole = answer_document(Overhead(TABLES, tallies).answer(limits={}))
     assert tallies.messages > 3
-    assert whole["bytes"] == tallies.size > 0
+    assert whole["facts"]["bytes"] == tallies.size > 0
     for seed in range(4):
         random.Random(seed).shuffle(some)
         total = Tallies(CATALOG, BY)
         for part in some:
             total.merge(pickle.loads(pickle.dumps(part)))
-        assert report(total, TABLES, None).to_json() == whole
+        assert answer_document(Overhead(TABLES, total).answer(limits={})) == whole
         assert total.largest.seen == tallies.largest.seen

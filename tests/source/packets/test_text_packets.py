@@ -175,7 +175,7 @@ def test_every_command_that_reads_captures_reads_dumps():
     for words in (
         ("decode", "--fields", "api,size,src,dst", "-f", "csv"),
         ("decode", "--filter", "api == Metadata", "--fields", "frame,api", "-f", "csv"),
-        ("overhead", "--by", "topic"),
+        ("overhead", "--by", "topic", "-f", "csv"),
         ("explain", "--frame", "2"),
     ):
         there, here = kwire(*words, capture).out, kwire(*words, text).out.replace(text, capture)

@@ -12,8 +12,6 @@ from kwire_cli.view.tables import bar, bar_share, grid_lines
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 REPORTS = [
-    ("overhead", CAPTURE),
-    ("overhead", "samples/segments/orders-zstd-0", "--batching"),
     ("advise", CAPTURE, "--histograms", "0"),
     ("compare", CAPTURE, "--by-field"),
     ("compare", "samples/segments/orders-zstd-0"),
@@ -57,9 +55,27 @@ def test_a_page_says_what_a_terminal_shows(arguments):
     assert [*said(blocks)] == [word for word in shown if bar_share(word) is None]
 
 
+ANSWERS = [("overhead", CAPTURE), ("overhead", "samples/segments/orders-zstd-0", "--batching")]
+
+
+@pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
+def test_a_page_of_an_answer_says_all_that_a_terminal_shows(arguments):
+    shown = kwire(*arguments, "--format", "table").out.split()
+    words = {word for text in texts(page(*arguments).data["page"]["blocks"]) for word in text.split()}
+    assert {word for word in shown if bar_share(word) is None and not word.isdecimal()} - words - {"ms"} == set()
+
+
+def texts(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts(inner)
+
+
 def test_the_icicle_and_the_bars_of_overhead_add_up_to_all_bytes():
     blocks = page("overhead", CAPTURE).data["page"]["blocks"]
-    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["bytes"]
+    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["facts"]["bytes"]
     root = next(block["root"] for block in blocks if block["type"] == "icicle")
     assert root["value"] == total
     assert sum(item["value"] for item in next(block for block in blocks if block["type"] == "bars")["items"]) == total

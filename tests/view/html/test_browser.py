@@ -379,6 +379,6 @@ def test_tables_sort_by_what_is_clicked_and_keep_their_total(look_at):
 def test_charts_say_in_text_what_they_show(look_at):
     look = look_at("overhead", CAPTURE)
     titles = look.page.locator(".icicle .part title").all_text_contents()
-    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["bytes"]
+    total = json.loads(kwire("overhead", CAPTURE, "--format", "json").out)["facts"]["bytes"]
     assert titles[0] == f"all bytes: {total:,} bytes, 100.0 %"
     assert any(title.startswith("ApiVersions: ") for title in titles)
