@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Octets = npt.NDArray[np.uint8]
 
-CHUNK = 3 << 19
+CHUNK = 1 << 22
 """Bytes of records that are taken together, unless a single batch has more."""
 _MOST_RUNS = 64
 """Changes between odd and plain batches, in a chunk, up to which they are parted; breaks in a row of plain ones up to
