@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from kwire_cli.analysis.papers import PAPERS
+from kwire_cli.analysis.papers.claims import PAPERS
 from kwire_cli.cli.compare_records import show_records, wants_records, with_record_options
 from kwire_cli.cli.completion import complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.environment import Exit
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 
 def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, *, times: bool | None = None) -> Exit:
-    """Print one of `cost.papers.PAPERS`, whose numbers are measured for it: `fmt` is table, json, jsonl, or csv with a
-    row a claim.
-    """
-    from kwire_cli.analysis.papers import paper
+    """Print one of PAPERS, whose numbers are measured for it: `fmt` is table, json, jsonl, or csv with a row a claim."""
+    from kwire_cli.analysis.papers.claims import paper
 
     document = paper(name, catalog, times=times)
     if fmt == "csv":

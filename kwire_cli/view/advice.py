@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice import integers, strings, taggable, tagged
-from kwire_cli.analysis.papers.model import VERDICTS
+from kwire_cli.analysis.papers.claims import VERDICTS
 from kwire_cli.spec.reading import OWN_WIDTH
 from kwire_cli.view.lines import counted
 from kwire_cli.view.tables import bar, cell_text, grid_lines
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.costs.advice import Advice, Bin, Integers
-    from kwire_cli.analysis.papers.model import Cell, Claim, Paper
+    from kwire_cli.analysis.papers.claims import Cell, Claim, Paper
     from kwire_cli.view.lines import Line
 
 

@@ -10,7 +10,7 @@ from command_line import BLOCK, ROOT, printed_anew, process, shell
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
-from kwire_cli.analysis.papers import paper
+from kwire_cli.analysis.papers.claims import paper
 from kwire_cli.records.compression import CODECS, library
 
 PAGES = ("compare-records", "kip98", "kip82")

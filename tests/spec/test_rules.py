@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from bad_definitions import BAD, BOOK_OF, MANY, MORE_BAD, field, message, tagged, with_field
 
-from kwire_cli.analysis.papers.kip482_measured import FOO as FOO_RESPONSE
+from kwire_cli.analysis.papers.kip482 import FOO as FOO_RESPONSE
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.overlay import load_text

@@ -1,60 +1,401 @@
-"""KAFKA-9927 beside measurements: varint encodings for ordinary fields."""
+"""KAFKA-9927 measured: varint encodings for ordinary integer fields, a proposal that was never built into Kafka.
+
+Integers, partitions and whole responses are written in its encodings.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from functools import cache
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.forms import BEST, WORST, dearest
-from kwire_cli.analysis.papers import kafka9927_measured as measured
-from kwire_cli.analysis.papers.kafka9927_measured import IN_SYNC, PARTITIONS
-from kwire_cli.analysis.papers.model import Cell, Claim, Paper, Table
+from kwire_cli.analysis.costs.form_comparison import encoded
+from kwire_cli.analysis.costs.forms import (
+    BEST,
+    WORST,
+    Form,
+    carried,
+    dearest,
+    extreme,
+    price,
+    steps,
+    widths,
+    written_form,
+)
+from kwire_cli.analysis.costs.generated import counts_for, generate
+from kwire_cli.analysis.papers.claims import Cell, Figures, Table
+from kwire_cli.engine.spans import walk
+from kwire_cli.errors import EncodeError, SpecError
+from kwire_cli.spec.overlay import load_text
 from kwire_cli.spec.reading import ENCODING_NAMES
+from kwire_cli.spec.rules import check
+from kwire_cli.structs.numbers import encoded_int, unsigned_varint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.spec.catalog import Catalog
-
-
-# KAFKA-9927's table of sizes and times, and kwire's: in every encoding, for other numbers of elements, and as
-# ratios to fixed.
+    from kwire_cli.spec.model import MessageSpec
 
 SIZES = (3216, 1170, 4026)
 """Printed: fixed, variable in the best case, in the worst case."""
-
-
 TIMES = {
     "fixed": (56.458, 14.416, 7.215, 11.508),
     "variable, best case": (65.226, 14.713, 7.667, 10.155),
     "variable, worst case": (81.328, 14.755, 21.400, 17.681),
 }
 """Printed, with a comma, under the heading µs: struct serialise and deserialise, buffer serialise and deserialise."""
-REPEAT = "kwire compare -m MetadataResponse -n 9 --brokers 2 --partitions 100 --replicas 2"
-ENCODINGS = "--encoding fixed --encoding packed --encoding upacked --cases"
+COMMAND = "kwire compare -m MetadataResponse -n 9 --brokers 2 --partitions 100 --replicas 2"
+MESSAGE, VERSION = "MetadataResponse", 9
+"""The highest version when the document was written, and the first flexible one."""
 
 
-def encoding_table(catalog: Catalog) -> Table:
+PARTITIONS, BROKERS = 100, 2
+TAG_COUNT = ("tag-count", "tag-count")
+IN_PARTITION = "topics[].partitions[]"
+ARRAYS = ("replicaNodes", "isrNodes", "offlineReplicas")
+IN_SYNC = 2 * BROKERS * PARTITIONS
+"""Elements of a response's partitions with two replicas each, both in sync."""
+MOST_ELEMENTS = 8 * PARTITIONS
+"""Elements of a response's partitions up to which a printed size is looked for."""
+
+
+# Integers
+
+
+def histogram() -> tuple[tuple[int, int, int], ...]:
+    """The ranges of ints by the bytes of their signed encoding, those of one byte as one."""
+    rows = widths("int32", "packed32")
+    middle = [row for row in rows if row[2] == 1]
+    joined = (middle[0][0], middle[-1][1], 1)
+    below, above = (tuple(row for row in rows if row[2] > 1 and (row[0] < 0) == negative) for negative in (True, False))
+    return (*below, joined, *above)
+
+
+def unsigned_histogram() -> tuple[tuple[int, int, int], ...]:
+    """The ranges of the 32 bits of an int, read as an unsigned number, by the bytes of their unsigned encoding."""
+    return (*steps(0, (1 << 32) - 1, lambda number: len(unsigned_varint(number))),)
+
+
+def most_bytes(kind: str) -> int:
+    """The most bytes of any number of a type, in either encoding of its width."""
+    return max(size for name in ("packed", "upacked") for _, _, size in widths(kind, f"{name}{kind[3:]}"))
+
+
+def last_shorter(kind: str, encoding: str) -> int:
+    """The largest number that does not take the most bytes."""
+    rows = widths(kind, encoding)
+    return max(high for _, high, size in rows if size < max(row[2] for row in rows))
+
+
+def minus_one(encoding: str) -> str:
+    """The bytes of -1."""
+    return str(encoded_int(f"int{encoding[-2:]}", encoding).build(-1).hex(" "))
+
+
+# The grammar
+
+
+def definition(fields: str, versions: str = "0-3") -> str:
+    """A definition of these fields."""
+    return (
+        f'{{"name": "TestData", "type": "data", "validVersions": "{versions}", "flexibleVersions": "none", '
+        f'"fields": [{fields}]}}'
+    )
+
+
+ERRORS = {
+    "a type other than int16, int32, int64": '{"name": "A", "type": "[]int32", "versions": "0+", '
+    '"encoding": "packed32"}',
+    "versions that are not those of the field": '{"name": "A", "type": "int32", "versions": "0+", '
+    '"encoding": {"0-1": "packed32"}}',
+    "ranges that overlap": '{"name": "A", "type": "int32", "versions": "0+", "encoding": {"0-2": '
+    '"packed32", "2+": "fixed32"}}',
+    "an unknown name": '{"name": "A", "type": "int32", "versions": "0+", "encoding": {"0-1": "fixed32", "2+": '
+    '"unsigned32"}}',
+}
+"""A field for each of the four errors; the last has the name that the document's own example uses."""
+TOO_SMALL = '{"name": "TooSmall", "type": "int64", "versions": "0+", "encoding": {"0-1": "fixed32", "2+": "fixed64"}}'
+TOO_SMALL_AS_PRINTED = TOO_SMALL.replace('"2+":', '"2+", "2+":')
+
+
+def rules_broken(fields: str, book: str = "kafka9927") -> tuple[str, ...]:
+    """The rules of the document that fields break."""
+    return tuple(finding.rule for finding in check(definition(fields), rules=book))
+
+
+def syntax_error() -> str:
+    """Return the error in the JSON of the document's other example, or an empty text if there is none."""
+    try:
+        load_text(definition(TOO_SMALL_AS_PRINTED))
+    except SpecError as error:
+        return error.reason
+    return ""
+
+
+def too_small(version: int, number: int) -> int | str:
+    """The bytes of the example's field in a version, or why they cannot be written."""
+    try:
+        return len(written_form(Form("test", load_text(definition(TOO_SMALL)).spec, version), {"tooSmall": number}))
+    except EncodeError as error:
+        return error.reason
+
+
+# Responses
+
+
+@cache
+def _spec(catalog: Catalog, encoding: str, *, elements: bool = True) -> MessageSpec:
+    return encoded(catalog.message(MESSAGE), encoding, elements=elements)
+
+
+def partition(
+    catalog: Catalog, encoding: str, replicas: int, isr: int, offline: int, *, elements: bool = True, tags: bool = False
+) -> int:
+    """The bytes of one partition with so many elements in its arrays, without its tag section unless `tags` asks for
+    it.
+    """
+    spec = _spec(catalog, encoding, elements=elements)
+    paths = {f"{IN_PARTITION}.{name}": number for name, number in zip(ARRAYS, (replicas, isr, offline), strict=True)}
+    value = generate(spec, VERSION, counts_for(spec, VERSION, {"topics": 1, "partitions": 1}, paths))
+    rows = price(Form(encoding, spec, VERSION), value).rows
+    inside = [row for row in rows if row.path.startswith(f"{IN_PARTITION}.") and (tags or row.kinds != TAG_COUNT)]
+    return sum(row.prefix_bytes + row.value_bytes for row in inside)
+
+
+def formula(catalog: Catalog, encoding: str, *, elements: bool = True) -> tuple[int, int]:
+    """Return the size of a partition without elements, and the bytes that each element adds.
+
+    Raises ValueError if these bytes are not the same in all three arrays.
+    """
+    empty = partition(catalog, encoding, 0, 0, 0, elements=elements)
+    added = {
+        partition(catalog, encoding, *(int(at == index) for index in range(3)), elements=elements) - empty
+        for at in range(3)
+    }
+    if len(added) != 1:
+        raise ValueError(f"elements add {sorted(added)}")
+    return empty, added.pop()
+
+
+@cache
+def _form(catalog: Catalog, encoding: str, case: str | None = None, *, elements: bool = True) -> Form:
+    return Form(encoding, _spec(catalog, encoding, elements=elements), VERSION, case=case)
+
+
+def response(catalog: Catalog, elements: int) -> dict[str, Any]:
+    """A response with 100 partitions, of 2 brokers, that have so many elements in their arrays together."""
+    spec = catalog.message(MESSAGE)
+    value = generate(
+        spec,
+        VERSION,
+        counts_for(spec, VERSION, {"brokers": BROKERS, "partitions": PARTITIONS, "replicas": BROKERS}, {}),
+    )
+    for number, partition_value in enumerate(value["topics"][0]["partitions"]):
+        own = elements // PARTITIONS + (number < elements % PARTITIONS)
+        replicas, isr = min(own, BROKERS), min(max(own - BROKERS, 0), BROKERS)
+        partition_value |= {
+            "replicaNodes": partition_value["replicaNodes"][:replicas],
+            "isrNodes": partition_value["isrNodes"][:isr],
+            "offlineReplicas": [1] * (own - replicas - isr),
+        }
+    return value
+
+
+@cache
+def sizes(catalog: Catalog, elements: int) -> tuple[int, int, int]:
+    """The sizes of such a response: fixed, unsigned in the best case, signed in the worst case."""
+    value = response(catalog, elements)
+    cases = (("fixed", None), ("upacked", BEST), ("packed", WORST))
+    fixed, best, worst = (price(_form(catalog, name, case), value).size or 0 for name, case in cases)
+    return fixed, best, worst
+
+
+def elements_for(catalog: Catalog, printed: tuple[int, int, int], larger: int, smaller: int) -> float:
+    """The elements of a partition with which two of the three sizes differ as the printed ones do, or the last with
+    which they differ less.
+    """
+    wanted = printed[larger] - printed[smaller]
+
+    def fits(elements: int) -> int:
+        measured = sizes(catalog, elements)
+        return int(measured[larger] - measured[smaller] > wanted)
+
+    _, last, _ = next(steps(0, MOST_ELEMENTS, fits))
+    return last / PARTITIONS
+
+
+# How long a response takes to write and to read in each encoding, in turns, so that what disturbs the machine
+# disturbs all of them.
+
+SHORT, LONG = 0.01, 0.05
+"""Seconds of each turn."""
+
+
+TURNS = 5
+COPIES = 200
+"""Messages that the compiled kernel walks in one call."""
+
+
+class Times(NamedTuple):
+    """Seconds of one message: written by construct, read by the kernel as plain Python, and compiled; None without
+    numba, or where not asked for.
+    """
+
+    encoding: str
+    encode: float
+    decode: float
+    compiled: float | None
+
+
+def measured_times(catalog: Catalog, *, full: bool) -> list[Times]:
+    """The times of each encoding, fixed first; `full` measures longer, and the compiled kernel too."""
+    works_of = {name: _work(form, catalog, full=full) for name, form in _timed_forms(catalog).items()}
+    seconds = LONG if full else SHORT
+    taken: dict[tuple[str, int], list[float]] = {}
+    for turn in range(TURNS + 1):
+        for name, works in works_of.items():
+            for at, work in enumerate(works):
+                if work and turn:  # the first turn warms up
+                    taken.setdefault((name, at), []).append(_measure(work, seconds))
+                elif work:
+                    work()
+    timings = []
+    for name in works_of:
+        encode, decode, compiled = (median(taken[name, at]) if (name, at) in taken else None for at in range(3))
+        timings.append(Times(name, encode or 0.0, decode or 0.0, compiled and compiled / COPIES))
+    return timings
+
+
+def _timed_forms(catalog: Catalog) -> dict[str, Form]:
+    cases = {
+        f"{name}, {case} case": _form(catalog, name, case) for name in ("packed", "upacked") for case in (BEST, WORST)
+    }
+    return {"fixed": _form(catalog, "fixed")} | cases
+
+
+def _work(form: Form, catalog: Catalog, *, full: bool) -> list[Callable[[], object] | None]:
+    value = carried(form, response(catalog, IN_SYNC)).value
+    value = extreme(form.layout, value, form.case) if form.case else value
+    data = written_form(form, value)
+    return [lambda: form.layout.build(value), lambda: walk(form.entry, data), _compiled(form, data) if full else None]
+
+
+def _compiled(form: Form, data: bytes) -> Callable[[], object] | None:
+    try:
+        from kwire_cli.engine.compiled import walker  # noqa: PLC0415 - an extra
+
+        return walker(form.entry.program, [form.entry.pc, 0, len(data), 0, 0, 0, 0] * COPIES, data)
+    except ImportError:
+        return None
+
+
+def _measure(work: Callable[[], object], seconds: float) -> float:
+    start = now = time.perf_counter()
+    done = 0
+    while now - start < seconds:
+        work()
+        done += 1
+        now = time.perf_counter()
+    return (now - start) / done
+
+
+# Figures and tables
+
+
+def _ends(rows: tuple[tuple[int, int, int], ...], end: int) -> tuple[int, ...]:
+    return tuple(row[end] for row in rows)
+
+
+def figures(catalog: Catalog) -> Figures:
+    """Return what the claims name."""
+    signed, unsigned = histogram(), unsigned_histogram()
+    rules_by_error = {name: rules_broken(field) for name, field in ERRORS.items()}
+    error, out_of_range = syntax_error(), too_small(1, 1 << 32)
+    fixed = partition(catalog, "fixed", 2, 2, 0)
+    pairs = ((0, 1), (2, 1), (2, 0))
+    elements = [elements_for(catalog, SIZES, *pair) for pair in pairs]
+    measured = sizes(catalog, IN_SYNC)
+    worst = _form(catalog, "packed", WORST)
+    worst_partition = extreme(worst.layout, response(catalog, IN_SYNC), WORST)["topics"][0]["partitions"][0]
+    return {
+        "signed_lower_ends": _ends(signed[:5], 0),
+        "negative_upper_ends": _ends(signed[:4], 1),
+        "positive_upper_ends": _ends(signed[4:8], 1),
+        "largest_int": signed[-1][1],
+        "unsigned_upper_ends": _ends(unsigned, 1),
+        "most_bytes": (most_bytes("int32"), most_bytes("int64")),
+        "minus_one": minus_one("upacked16"),
+        "minus_one_32": len(minus_one("upacked32").split()),
+        "minus_one_64": len(minus_one("upacked64").split()),
+        "encoding_count": len(ENCODING_NAMES),
+        "rule_count": sum(map(len, rules_by_error.values())),
+        "rules_broken": "; ".join(f"{name}: {', '.join(rules)}" for name, rules in rules_by_error.items()),
+        "syntax_error_count": int(bool(error)),
+        "syntax_error": error,
+        "too_small": (too_small(1, 1), too_small(2, 1)),
+        "out_of_range": "range checked" if isinstance(out_of_range, str) else "narrowed",
+        "out_of_range_error": out_of_range,
+        "encodings_of_leader_id": sum(name in ENCODING_NAMES for name in ("fixed32", "unsigned32")),
+        "command": COMMAND,
+        "fixed_partition": formula(catalog, "fixed"),
+        "unsigned_partition": formula(catalog, "upacked"),
+        "unsigned_partition_by_grammar": formula(catalog, "upacked", elements=False),
+        "partition_by_formula": fixed,
+        "partition_on_the_wire": partition(catalog, "fixed", 2, 2, 0, tags=True),
+        "partitions_by_formula": fixed * PARTITIONS,
+        "sizes": measured,
+        "differences": tuple(measured[larger] - measured[smaller] for larger, smaller in pairs),
+        "printed_differences": tuple(SIZES[larger] - SIZES[smaller] for larger, smaller in pairs),
+        "elements": "{:.2f}, {:.2f} and {:.2f}".format(*elements),
+        "in_sync": f"{elements[0] - 2:.1f} to {elements[1] - 2:.1f}",
+        "last_shorter_signed": last_shorter("int32", "packed32"),
+        "last_shorter_unsigned": last_shorter("int32", "upacked32"),
+        "last_shorter_error_codes": (last_shorter("int16", "packed16"), last_shorter("int16", "upacked16")),
+        "worst_error_code": worst_partition["errorCode"],
+        "worst_id": worst_partition["leaderId"],
+    }
+
+
+def tables(catalog: Catalog, *, times: bool | None) -> tuple[Table, ...]:
+    """Return kwire's sizes in every encoding and for other numbers of elements, and times as ratios to fixed: the
+    document's, and kwire's unless they are not wanted.
+    """
+    always = _encoding_table(catalog), _size_table(catalog), _printed_times()
+    return always if times is False else (*always, _measured_times(catalog, full=bool(times)))
+
+
+def _encoding_table(catalog: Catalog) -> Table:
     """Return the table of the encodings' worth for the document's message."""
     rows: list[tuple[Cell, ...]] = []
-    fixed = measured.priced(catalog, "fixed")
+    value = response(catalog, IN_SYNC)
+
+    def size_of(form: Form) -> int:
+        return price(form, value).size or 0
+
+    fixed = size_of(_form(catalog, "fixed"))
     for name in ("fixed", "packed", "upacked"):
         for case in (None, BEST, WORST) if name != "fixed" else (None,):
-            size = measured.priced(catalog, name, case=case)
+            size = size_of(_form(catalog, name, case))
             rows.append((f"{name}{f', {case} case' if case else ''}", size, size - fixed, size / fixed))
-    size = measured.priced(catalog, "upacked", elements=False)
+    size = size_of(_form(catalog, "upacked", elements=False))
     rows.append(("upacked, by the document's grammar: not in arrays", size, size - fixed, size / fixed))
     note = (
-        f"MetadataResponse 9 with a topic of 100 partitions, two replicas in sync, 2 brokers: {REPEAT} {ENCODINGS}. In "
-        f"the best case every integer is 0, in the worst {dearest('int16', 'packed16')} and "
+        f"MetadataResponse 9 with a topic of 100 partitions, two replicas in sync, 2 brokers: {COMMAND} "
+        "--encoding fixed --encoding packed --encoding upacked --cases. In the best case every integer is 0, in the "
+        f"worst {dearest('int16', 'packed16')} and "
         f"{dearest('int32', 'packed32')} (packed) or {dearest('int32', 'upacked32')} (upacked)."
     )
     return Table("The response in each encoding", ("encoding", "bytes", "+/-", "of fixed"), tuple(rows), note)
 
 
-def size_table(catalog: Catalog) -> Table:
+def _size_table(catalog: Catalog) -> Table:
     """The printed sizes beside those of several numbers of elements."""
-    fitting = sorted({round(measured.elements_for(catalog, SIZES, *pair) * PARTITIONS) for pair in ((0, 1), (2, 1))})
+    fitting = sorted({round(elements_for(catalog, SIZES, *pair) * PARTITIONS) for pair in ((0, 1), (2, 1))})
     rows: list[tuple[Cell, ...]] = [("printed", *SIZES, SIZES[0] - SIZES[1], SIZES[2] - SIZES[1], SIZES[2] - SIZES[0])]
     for elements in sorted({3 * PARTITIONS, *fitting, IN_SYNC}):
-        fixed, best, worst = measured.sizes(catalog, elements)
+        fixed, best, worst = sizes(catalog, elements)
         rows.append((f"{elements / PARTITIONS:.2f}", fixed, best, worst, fixed - best, worst - best, worst - fixed))
     heading = ("elements a partition", "fixed", "best case", "worst case", "fixed-best", "worst-best", "worst-fixed")
     note = (
@@ -64,8 +405,7 @@ def size_table(catalog: Catalog) -> Table:
     return Table("The printed sizes, and kwire's for other numbers of elements", heading, tuple(rows), note)
 
 
-def time_tables(catalog: Catalog, *, times: bool | None) -> tuple[Table, ...]:
-    """Times as ratios to fixed: the document's, and unless they are not wanted kwire's."""
+def _printed_times() -> Table:
     fixed = TIMES["fixed"]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (name, *(value / base for value, base in zip(row, fixed, strict=True))) for name, row in TIMES.items()
@@ -76,14 +416,11 @@ def time_tables(catalog: Catalog, *, times: bool | None) -> tuple[Table, ...]:
         "credible. Struct: between the message and the generic Struct; buffer: between that and bytes."
     )
     heading = ("encoding", "struct serialise", "struct deserialise", "buffer serialise", "buffer deserialise")
-    printed = Table("The document's times as ratios to fixed", heading, rows, note)
-    return (printed,) if times is False else (printed, _times(catalog, full=bool(times)))
+    return Table("The document's times as ratios to fixed", heading, rows, note)
 
 
-def _times(catalog: Catalog, *, full: bool) -> Table:
-    from kwire_cli.analysis.papers.kafka9927_measured import times  # noqa: PLC0415 - of what is measured, only this differs between runs
-
-    timings = times(catalog, full=full)
+def _measured_times(catalog: Catalog, *, full: bool) -> Table:
+    timings = measured_times(catalog, full=full)
     base = timings[0]
     rows: list[tuple[Cell, ...]] = []
     for row in timings:
@@ -97,252 +434,3 @@ def _times(catalog: Catalog, *, full: bool) -> Table:
         f"the kernel as plain Python, and compiled by numba{'' if full else ' (with --times)'}."
     )
     return Table("kwire's times as ratios to fixed", heading, tuple(rows), note)
-
-
-# KAFKA-9927: varint encodings for ordinary integer fields, a proposal that was never built into Kafka.
-
-SIGNED = (
-    (-2147483648, -134217727, 5), (-134217728, -1048575, 4), (-1048576, -8191, 3), (-8192, -63, 2), (-64, 63, 1),
-    (64, 8191, 2), (8192, 1048575, 3), (1048576, 134217727, 4), (134217728, 2147483646, 5),
-)  # fmt: skip
-"""The printed histogram; its last range is open at the end, so that its highest int is one less."""
-
-
-UNSIGNED = ((0, 127, 1), (128, 16383, 2), (16384, 2097151, 3), (2097152, 268435455, 4), (268435456, 4294967295, 5))
-_TITLE = "KAFKA-9927: varint encodings for ordinary fields"
-_PROPOSED = (
-    "A key `encoding` of int16, int32 and int64 fields: fixed, packed (zig-zag varint) or upacked (unsigned varint), "
-    "with a width, by version. No message was to be changed by it."
-)
-_SHIPPED = (
-    "Nothing: lengths, counts and tags are varints since KIP-482, the integers of fields are not. kwire reads and "
-    "writes the encodings (docs/encodings.md), and lays them over definitions (docs/overlays.md)."
-)
-
-
-def paper(catalog: Catalog, *, times: bool | None = None) -> Paper:
-    """The document's numbers and kwire's; `times` is None for those that take a moment, True for all that can be
-    measured, False for none.
-    """
-    claims = (*_histograms(), *_grammar(), *_formula(catalog), *_sizes(catalog), *_worst(catalog))
-    tables = (encoding_table(catalog), size_table(catalog), *time_tables(catalog, times=times))
-    return Paper("kafka9927", _TITLE, _PROPOSED, _SHIPPED, claims, tables)
-
-
-def _histograms() -> tuple[Claim, ...]:
-    """Bytes of integers."""
-    where, signed, unsigned = "Motivation", measured.histogram(), measured.unsigned_histogram()
-    negative, positive = 4, 5
-    return (
-        Claim(
-            where,
-            "lower ends of the signed ranges of 5, 4, 3, 2 and 1 bytes",
-            _ends(SIGNED[:positive], 0),
-            _ends(signed[:positive], 0),
-        ),
-        Claim(
-            where,
-            "upper ends of the negative signed ranges of 5, 4, 3 and 2 bytes",
-            _ends(SIGNED[:negative], 1),
-            _ends(signed[:negative], 1),
-            "n bytes hold -2^(7n-1) to 2^(7n-1)-1, so that a range ends one before the next begins: as printed "
-            "-63 is in two ranges, and -8191 too",
-        ),
-        Claim(
-            where,
-            "upper ends of the signed ranges of 1, 2, 3 and 4 bytes from 63 on",
-            _ends(SIGNED[4:8], 1),
-            _ends(signed[4:8], 1),
-        ),
-        Claim(
-            where,
-            "the largest int of 5 bytes, signed",
-            (SIGNED[-1][1],),
-            (signed[-1][1],),
-            "the range is printed as open, [134217728,2147483647), which leaves out the largest int",
-        ),
-        Claim(where, "upper ends of the unsigned ranges of 1 to 5 bytes", _ends(UNSIGNED, 1), _ends(unsigned, 1)),
-        Claim(
-            where,
-            "the most bytes of an int and of a long",
-            (5, 9),
-            (measured.most_bytes("int32"), measured.most_bytes("int64")),
-            "64 bits are ten groups of 7",
-        ),
-        Claim(
-            where,
-            "the unsigned bytes of a negative number, such as an int16 of -1",
-            ("not said",),
-            (measured.minus_one("upacked16"),),
-            "error codes begin at -1, unknown epochs and leaders are -1. kwire writes the two's complement bits at "
-            f"the encoding's width: {len(measured.minus_one('upacked32').split())} bytes as upacked32, "
-            f"{len(measured.minus_one('upacked64').split())} as upacked64, and one byte in any packed form: advice has "
-            "to look at real values",
-            "kwire compare -m MetadataResponse --encoding upacked --encoding packed --cases",
-            "explained",
-        ),
-    )
-
-
-def _ends(rows: tuple[tuple[int, int, int], ...], end: int) -> tuple[int, ...]:
-    return tuple(row[end] for row in rows)
-
-
-def _grammar() -> tuple[Claim, ...]:
-    """The key and its errors."""
-    where = "Public Interfaces"
-    broken_rules = {name: measured.rules_broken(field) for name, field in measured.ERRORS.items()}
-    lint = "kwire lint --rules kafka9927 FILE"
-    return (
-        Claim(where, "names of encodings", (9,), (len(ENCODING_NAMES),)),
-        Claim(
-            where,
-            "errors of a definition that are found",
-            (4,),
-            (sum(map(len, broken_rules.values())),),
-            _listed(broken_rules),
-            lint,
-        ),
-        Claim(
-            where,
-            "errors in the JSON of the example with tooSmall",
-            (0,),
-            (1,) if measured.syntax_error() else (0,),
-            f"two version ranges for one encoding: {measured.syntax_error()}. With one of them it is a definition",
-            lint,
-        ),
-        Claim(
-            where, "bytes of tooSmall in versions 1 and 2", (4, 8), (measured.too_small(1, 1), measured.too_small(2, 1))
-        ),
-        Claim(
-            where,
-            "writing 4294967296 in version 1: what becomes of it",
-            ("range checked",),
-            ("range checked",) if isinstance(measured.too_small(1, 1 << 32), str) else ("narrowed",),
-            f"the error: {measured.too_small(1, 1 << 32)}",
-        ),
-        Claim(
-            "Example",
-            "encodings of the example of LeaderId that the grammar has",
-            (2,),
-            (sum(name in ENCODING_NAMES for name in ("fixed32", "unsigned32")),),
-            "unsigned32 is none of the names; upacked32 is meant",
-            lint,
-        ),
-    )
-
-
-def _listed(found: dict[str, tuple[str, ...]]) -> str:
-    return "; ".join(f"{name}: {', '.join(rules)}" for name, rules in found.items())
-
-
-def _formula(catalog: Catalog) -> tuple[Claim, ...]:
-    """The size of a partition."""
-    where = "An example: MetadataResponse"
-    fixed, tagged = (
-        measured.partition(catalog, "fixed", 2, 2, 0),
-        measured.partition(catalog, "fixed", 2, 2, 0, tags=True),
-    )
-    return (
-        Claim(
-            where,
-            "a partition, fixed: bytes, and those of each element",
-            (17, 4),
-            measured.formula(catalog, "fixed"),
-            repeat=REPEAT,
-        ),
-        Claim(
-            where,
-            "a partition, all unsigned, in the best case",
-            (7, 1),
-            measured.formula(catalog, "upacked"),
-            repeat=f"{REPEAT} --encoding upacked",
-        ),
-        Claim(
-            where,
-            "the same by the document's own grammar",
-            (7, 1),
-            measured.formula(catalog, "upacked", elements=False),
-            "ReplicaNodes, IsrNodes and OfflineReplicas are arrays, and encoding on an array is an error: their "
-            "elements stay fixed. kwire has elementEncoding for them, which the rule book kafka9927 refuses",
-            f"{REPEAT} --encoding upacked --fields errorCode,partitionIndex,leaderId,leaderEpoch",
-        ),
-        Claim(
-            where,
-            "a partition with two replicas in sync, as it is on the wire",
-            (fixed,),
-            (tagged,),
-            "the formula leaves out the partition's tag section, which a flexible version has, as compact arrays do",
-            f"{REPEAT} --by-field",
-            "explained",
-        ),
-    )
-
-
-def _sizes(catalog: Catalog) -> tuple[Claim, ...]:
-    """The sizes of the table."""
-    where = "An example: MetadataResponse"
-    measured_sizes = measured.sizes(catalog, IN_SYNC)
-    pairs = ((0, 1), (2, 1), (2, 0))
-    differences = tuple(SIZES[larger] - SIZES[smaller] for larger, smaller in pairs)
-    fitting = [measured.elements_for(catalog, SIZES, larger, smaller) for larger, smaller in pairs]
-    partitions = measured.partition(catalog, "fixed", 2, 2, 0) * PARTITIONS
-    return (
-        Claim(
-            where,
-            "a topic with 100 partitions on two brokers: fixed, best case, worst case",
-            SIZES,
-            measured_sizes,
-            f"two replicas that are in sync are 4 elements a partition, whose partitions alone have {partitions} bytes "
-            "by the document's formula, more than its whole response. The sizes follow from it for no whole number of "
-            "elements: a response in which some replicas were not in sync would have fewer. kwire's numbers are of "
-            "the input that repeats them, and not bent",
-            f"{REPEAT} {ENCODINGS}",
-            "explained",
-        ),
-        Claim(
-            where,
-            "differences: fixed less best, worst less best, worst less fixed",
-            differences,
-            (
-                measured_sizes[0] - measured_sizes[1],
-                measured_sizes[2] - measured_sizes[1],
-                measured_sizes[2] - measured_sizes[0],
-            ),
-            f"they are those of {fitting[0]:.2f}, {fitting[1]:.2f} and {fitting[2]:.2f} elements a partition: two "
-            f"replicas, and {fitting[0] - 2:.1f} to {fitting[1] - 2:.1f} in sync, go with the first two",
-            f"{REPEAT} {ENCODINGS}",
-            "explained",
-        ),
-    )
-
-
-def _worst(catalog: Catalog) -> tuple[Claim, ...]:
-    """When the worst case is reached."""
-    where = "An example: MetadataResponse"
-    values = measured.best_and_worst_values(catalog)[measured.WORST_CASE]
-    return (
-        Claim(
-            where,
-            "ids that need the most bytes are greater than, signed",
-            (134217727,),
-            (measured.last_shorter("int32", "packed32"),),
-        ),
-        Claim(
-            where,
-            "the same unsigned, as the formula has it",
-            (134217727,),
-            (measured.last_shorter("int32", "upacked32"),),
-            "the document's bound is that of the zig-zag encoding",
-            f"{REPEAT} --encoding upacked --cases",
-        ),
-        Claim(
-            where,
-            "error codes that need the most bytes are greater than, signed and unsigned",
-            (255, 255),
-            (measured.last_shorter("int16", "packed16"), measured.last_shorter("int16", "upacked16")),
-            f"up to there it is two bytes, as many as fixed. kwire's worst case has {values['errorCode']} as "
-            f"error code, {values['leaderId']} as ids",
-            f"{REPEAT} --encoding packed --cases",
-        ),
-    )

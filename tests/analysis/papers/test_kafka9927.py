@@ -6,12 +6,18 @@ import pytest
 from command_line import kwire as run
 
 import kwire_cli as kwire
-from kwire_cli.analysis.papers import kafka9927_measured as measured, paper
-from kwire_cli.analysis.papers.kafka9927 import SIGNED, SIZES, UNSIGNED
-from kwire_cli.analysis.papers.kafka9927_measured import times
+from kwire_cli.analysis.papers import kafka9927 as measured
+from kwire_cli.analysis.papers.claims import paper
+from kwire_cli.analysis.papers.kafka9927 import SIZES, measured_times
 from kwire_cli.structs.numbers import encoded_int, unsigned_varint
 
 CATALOG = kwire.catalog()
+SIGNED = (
+    (-2147483648, -134217727, 5), (-134217728, -1048575, 4), (-1048576, -8191, 3), (-8192, -63, 2), (-64, 63, 1),
+    (64, 8191, 2), (8192, 1048575, 3), (1048576, 134217727, 4), (134217728, 2147483646, 5),
+)  # fmt: skip
+"""The printed histogram; its last range is open at the end, so that its highest int is one less."""
+UNSIGNED = ((0, 127, 1), (128, 16383, 2), (16384, 2097151, 3), (2097152, 268435455, 4), (268435456, 4294967295, 5))
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +132,7 @@ def test_what_repeats_a_claim_prints_its_numbers(found):
 
 
 def test_times_are_measured_and_printed_as_ratios_to_fixed():
-    rows = times(CATALOG, full=False)
+    rows = measured_times(CATALOG, full=False)
     assert rows[0].encoding == "fixed"
     assert all(row.encode > 0 and row.decode > 0 and row.compiled is None for row in rows)
     table = paper("kafka9927", CATALOG).tables[-1]
@@ -138,8 +144,8 @@ def test_times_are_measured_and_printed_as_ratios_to_fixed():
 @pytest.mark.numba
 def test_compiled_times(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr("kwire_cli.analysis.papers.kafka9927_measured.LONG", 0.001)
-    assert all(row.compiled for row in times(CATALOG, full=True))
+    monkeypatch.setattr("kwire_cli.analysis.papers.kafka9927.LONG", 0.001)
+    assert all(row.compiled for row in measured_times(CATALOG, full=True))
 
 
 def test_without_times_the_command_prints_the_same_each_time():

@@ -6,8 +6,9 @@ import pytest
 from command_line import kwire as run
 
 import kwire_cli as kwire
-from kwire_cli.analysis.papers import kip482_measured as measured, paper
-from kwire_cli.analysis.papers.kip482_measured import MESSAGES
+from kwire_cli.analysis.papers import kip482 as measured
+from kwire_cli.analysis.papers.claims import paper
+from kwire_cli.analysis.papers.kip482 import MESSAGES
 from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.numbers import INTS
 

@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 
 import kwire_cli as kwire
-from kwire_cli.analysis.papers import kip82 as measured, paper
+from kwire_cli.analysis.papers import kip82 as measured
+from kwire_cli.analysis.papers.claims import paper
 from kwire_cli.structs.records.kip82 import KEY_RANGES
 
 

@@ -1,6 +1,12 @@
+import tomllib
+from importlib import import_module
+from importlib.resources import files
+from string import Template
+
 import pytest
 
-from kwire_cli.analysis.papers.model import Claim, Paper, Table
+import kwire_cli as kwire
+from kwire_cli.analysis.papers.claims import PAPERS, Claim, Paper, Table, claim
 from kwire_cli.view.advice import paper_lines
 from kwire_cli.view.lines import plain
 from kwire_cli.view.tables import bar, grid_lines
@@ -16,6 +22,22 @@ PAPER = Paper(
     (SAME, WRONG, OPEN),
     (Table("sizes", ("form", "bytes"), (("v2", 7), ("v1", None))),),
 )
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_claims_name_each_figure_and_no_other(name):
+    document = tomllib.loads(files("kwire_cli.analysis.papers").joinpath(f"{name}.toml").read_text())
+    figures = import_module(f"kwire_cli.analysis.papers.{name}").figures(kwire.catalog())
+    measured = {figure for row in document["claims"] for figure in row["measured"]}
+    assert {*figures} == measured | {*Template(str(document)).get_identifiers()}
+
+
+def test_a_claim_gets_its_figures():
+    row = {"where": "A", "statement": "$b bytes", "says": ["$c", 3], "measured": ["b", "c"], "repeat": "for $$N: $d"}
+    figures = {"b": 5, "c": (1, 2), "d": "e"}
+    assert claim(row, figures) == Claim("A", "5 bytes", (1, 2, 3), (5, 1, 2), repeat="for $N: e")
+    with pytest.raises(KeyError, match="d"):
+        claim(row, {"b": 5, "c": 1})
 
 
 def test_the_verdict_is_what_the_numbers_say():

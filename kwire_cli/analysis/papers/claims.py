@@ -1,15 +1,34 @@
-"""A source document beside what kwire measured: claims, each with its numbers, and tables."""
+"""The source documents held against what kwire measures.
+
+A document's claims are data, `NAME.toml` in this package: where each stands, the numbers that it says, and the names of
+the figures that measure them. The module of the same name measures: `figures` by name, and `tables`.
+"""
 
 from __future__ import annotations
 
+import importlib
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kwire_cli.spec.catalog import Catalog
+
+PAPERS = {
+    "kip482": "KIP-482: tagged fields and flexible versions",
+    "kafka9927": "KAFKA-9927: varint encodings for ordinary fields",
+    "kip82": "KIP-82, draft: record headers with integer keys",
+    "kip98": "KIP-98, draft: a message set with its own header",
+}
+
 Cell = int | float | str | None
 """A number stays one, so that it can be compared and is a number in JSON."""
+Figures = dict[str, Any]
+"""Cells, or tuples of cells, by name."""
 Verdict = Literal["same", "corrected", "explained"]
 VERDICTS: Mapping[Verdict, str] = {
     "same": "kwire measures what the document says",
@@ -96,3 +115,32 @@ class Paper:
 
 def _plain(cells: Sequence[Cell]) -> Any:
     return cells[0] if len(cells) == 1 else list(cells)
+
+
+def paper(name: str, catalog: Catalog, *, times: bool | None = None) -> Paper:
+    """One of PAPERS, with everything in it measured now.
+
+    `times` are of what differs between machines: None for those that take a moment, True for all, which takes seconds,
+    False for none.
+    """
+    module = importlib.import_module(f"kwire_cli.analysis.papers.{name}")
+    document = tomllib.loads(files("kwire_cli.analysis.papers").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    figures = module.figures(catalog)
+    claims = tuple(claim(row, figures) for row in document.pop("claims"))
+    texts = {key: _text(text, figures) for key, text in document.items()}
+    return Paper(name, **texts, claims=claims, tables=module.tables(catalog, times=times))
+
+
+def claim(row: Mapping[str, Any], figures: Figures) -> Claim:
+    """Return a claim with its figures: in place of their names in `measured`, and of $name in all that it says."""
+    texts = {key: _text(text, figures) for key, text in row.items() if isinstance(text, str)}
+    says = [figures[cell[1:]] if isinstance(cell, str) and cell.startswith("$") else cell for cell in row["says"]]
+    return Claim(**texts, says=_cells(says), measured=_cells([figures[name] for name in row["measured"]]))  # type: ignore[arg-type]
+
+
+def _text(text: str, figures: Figures) -> str:
+    return Template(text).substitute(figures)
+
+
+def _cells(values: Sequence[Any]) -> tuple[Cell, ...]:
+    return tuple(cell for value in values for cell in (value if isinstance(value, tuple) else (value,)))
