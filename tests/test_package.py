@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from kwire_cli.analysis.papers.claims import PAPERS
+
 ROOT = Path(__file__).resolve().parent.parent
 FRAME = "0000000a00120000000000010000"
 
@@ -185,7 +187,8 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     others = {name for name in names - specs - code - page if not re.match(r"kwire-[^/]*\.dist-info/", name)}
     assert specs | code | page <= names
     assert page
-    assert others == {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    claims = {f"kwire_cli/analysis/papers/{name}.toml" for name in PAPERS}
+    assert others == claims | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 
 @pytest.mark.build

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show_paper(environment: Environment, catalog: Catalog, name: str, fmt: str, *, times: bool | None = None) -> Exit:
-    """Print one of PAPERS, whose numbers are measured for it: `fmt` is table, json, jsonl, or csv with a row a claim."""
+    """Print one of PAPERS, whose numbers are measured now: `fmt` is table, json, jsonl, or csv with a row a claim."""
     from kwire_cli.analysis.papers.claims import paper
 
     document = paper(name, catalog, times=times)
