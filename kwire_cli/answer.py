@@ -7,11 +7,11 @@ texts in UTC.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Kind = Literal["text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
 """What a value is.
@@ -167,12 +167,52 @@ Block = Table | Facts | Note | Outline | Chart
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question found out: a title, and blocks in the order in which a person reads them."""
+    """What a question found out: a title, and blocks in the order in which a person reads them.
+
+    `found` says that there is what the question looks for, such as a fault: the command exits with 1.
+    """
 
     title: str
     blocks: Sequence[Block]
+    found: bool = False
 
     @property
     def tables(self) -> list[Table]:
         """The tables, in order."""
         return [block for block in self.blocks if isinstance(block, Table)]
+
+
+def together(title: str, answers: Mapping[str, Answer]) -> Answer:
+    """Return one answer of several to the same question: their rows have the name of the answer in a first column.
+
+    Facts are a table with a row for each answer. A single answer stays as it is.
+    """
+    if len(answers) == 1:
+        return next(iter(answers.values()))
+    of = Column("of", title=" ")
+    tables: dict[str, Table] = {}
+    facts: dict[str, dict[str, Fact]] = {name: {} for name in answers}
+    others: list[Block] = []
+    for name, answer in answers.items():
+        for block in answer.blocks:
+            match block:
+                case Table():
+                    before = tables.get(block.name) or replace(block, columns=(of, *block.columns), rows=())
+                    rows = [*before.rows, *((name, *row) for row in block.rows)]
+                    tables[block.name] = replace(before, rows=rows)
+                case Facts():
+                    facts[name] |= {fact.name: fact for fact in block.facts}
+                case Note():
+                    others.append(block)
+                case _:
+                    others.append(replace(block, title=f"{block.title}, {name}"))
+    heads = {
+        fact.name: Column(fact.name, fact.kind, fact.title, level=fact.level)
+        for of_one in facts.values()
+        for fact in of_one.values()
+    }
+    rows = [
+        (name, *(of_one[head].value if head in of_one else None for head in heads)) for name, of_one in facts.items()
+    ]
+    about = [Table("facts", (of, *heads.values()), rows)] if heads else []
+    return Answer(title, [*about, *others, *tables.values()], found=any(answer.found for answer in answers.values()))

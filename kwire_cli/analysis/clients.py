@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.spec.accepted import accepted_by, known_releases
+from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
+from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
+from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kwire_cli.analysis.fold import Traffic
+    from kwire_cli.answer import Block, Row as AnswerRow
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.spec.accepted import Accepted
-    from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import Versions
 
 
 # Clients, folded from exchanges: of captures and of request logs, whole or in parts that are merged
@@ -43,15 +46,6 @@ class Client(NamedTuple):
     client_id: str | None
     software: str | None
     address: str | None
-    capture: str | None = None
-
-
-class Spoken(NamedTuple):
-    """A version of an api, spoken to the broker at an address."""
-
-    broker: str
-    api_key: int
-    version: int
     capture: str | None = None
 
 
@@ -100,15 +94,28 @@ class Clients:
     `offered` are the highest versions that the brokers said they speak, by broker (with its capture point) and api.
     There is more than one such version if a broker was upgraded on the way. `whole` are the clients with a connection
     that was seen from its first byte on. `forwarded` counts the requests that other brokers passed on, which belong
-    to no client here.
+    to no client here. `names` are the names of apis by key.
+
+    `upgrade_to` is the release whose brokers the clients are to speak to, `upgrade_from` the brokers' release where no
+    ApiVersions response of theirs was seen.
     """
 
+    upgrade_to: str | None = None
+    upgrade_from: str | None = None
     uses: dict[Client, dict[Spoken, Use]] = field(default_factory=dict)
     offered: dict[tuple[tuple[str | None, str], int], set[int]] = field(default_factory=dict)
     whole: set[Client] = field(default_factory=set)
     forwarded: int = 0
+    names: dict[int, str] = field(default_factory=dict)
 
-    def add_line(self, line: Captured) -> None:
+    def add(self, subject: Traffic) -> None:
+        """Count a line of a capture, or an exchange of a request log."""
+        if isinstance(subject, Exchange):
+            self._add_exchange(subject)
+        elif not isinstance(subject, LineFault):
+            self._add_line(subject)
+
+    def _add_line(self, line: Captured) -> None:
         """Count a line of a capture: requests, and the errors in responses."""
         request_line = line.request if line.kind == "response" else line
         if (
@@ -122,7 +129,7 @@ class Clients:
         capture = line.origin.capture
         client = Client(request_line.client_id, request_line.software, _host(request_line.src), capture)
         spoken = Spoken(request_line.dst, request_line.api_key, request_line.api_version, capture)
-        use = self._use(client, spoken)
+        use = self._use(client, spoken, request_line.api)
         if line.kind == "response":
             use.errors.update(line.errors)
             if request_line.api_key == API_VERSIONS:
@@ -135,14 +142,14 @@ class Clients:
         if spoken.api_key == PRODUCE and spoken.version < BATCHES_SINCE:
             use.formats.update(_formats(line))
 
-    def add_exchange(self, exchange: Exchange) -> None:
+    def _add_exchange(self, exchange: Exchange) -> None:
         """Count an exchange of a request log."""
         if exchange.forwarded:
             self.forwarded += 1
             return
         broker = exchange.broker or exchange.connection
         client = Client(exchange.client_id, exchange.software, exchange.client and _host(exchange.client))
-        use = self._use(client, Spoken(broker, exchange.api_key, exchange.api_version))
+        use = self._use(client, Spoken(broker, exchange.api_key, exchange.api_version), exchange.api)
         use.requests += 1
         use.seen(exchange.time, exchange.time)
         use.errors.update(exchange.errors)
@@ -167,12 +174,18 @@ class Clients:
     def _join(self, other: Clients, join: Callable[[Use, Use], None]) -> None:
         for client, uses in other.uses.items():
             for spoken, use in uses.items():
-                join(self._use(client, spoken), use)
+                join(self._use(client, spoken, other.names.get(spoken.api_key)), use)
         for place, versions in other.offered.items():
             self.offered.setdefault(place, set()).update(versions)
         self.whole |= other.whole
 
-    def rows(self) -> Iterator[tuple[Client, dict[Spoken, Use]]]:
+    def answer(self) -> Answer:
+        """Return the clients, and the versions that each speaks; for an upgrade with those first whom it hurts."""
+        accepted = accepted_by(self.upgrade_to) if self.upgrade_to else None
+        rows = report(self, accepted, accepted_by(self.upgrade_from) if self.upgrade_from else None)
+        return _answer(self, rows, accepted)
+
+    def spoken(self) -> Iterator[tuple[Client, dict[Spoken, Use]]]:
         """Each client with what it spoke, by id, software and address.
 
         A connection begins without software: an old ApiVersions request does not tell it, and it may be refused, as a
@@ -192,7 +205,9 @@ class Clients:
         for client in sorted(joined, key=lambda found: [(part is None, part or "") for part in found]):
             yield client, _together(joined[client])
 
-    def _use(self, client: Client, spoken: Spoken) -> Use:
+    def _use(self, client: Client, spoken: Spoken, api: str | None) -> Use:
+        if api:
+            self.names[spoken.api_key] = api
         uses = self.uses.setdefault(client, {})
         if spoken not in uses:
             uses[spoken] = Use()
@@ -246,133 +261,6 @@ def _formats(line: Captured) -> Counter[int]:
     return magics
 
 
-# KIP-896's question, asked of real traffic: which versions that a client uses a release of Kafka refuses, and
-# whether it would speak others.
-#
-# A low version alone says little: the broker may have offered no more. What a client could speak shows in the
-# ApiVersions exchange: it uses the highest version that both sides know, so one that stays below what the
-# broker offers knows no higher.
-
-REFUSED, CAPPED, UNCLEAR, DEPRECATED, ACCEPTED = "refused", "capped", "unclear", "deprecated", "accepted"
-
-
-VERDICTS = (REFUSED, CAPPED, UNCLEAR, DEPRECATED, ACCEPTED)
-"""The worst first. Capped: an old broker offered no more, and what else the client speaks was not seen. Unclear:
-nothing shows what it would do."""
-
-
-class Verdict(NamedTuple):
-    """Verdict on a version that a client uses, and the reason as a sentence without its end.
-
-    The reason is None if the version is accepted.
-    """
-
-    verdict: str
-    reason: str | None = None
-
-    @property
-    def rank(self) -> int:
-        """The worse, the lower."""
-        return VERDICTS.index(self.verdict)
-
-
-def judge(
-    clients: Clients, client: Client, uses: dict[Spoken, Use], accepted: Accepted, now: Accepted | None = None
-) -> dict[tuple[int, int], Verdict]:
-    """The verdict on each version of each api that a client uses, by api key and version; what was said to any broker
-    counts as evidence.
-
-    `now` is what the brokers accept, where no ApiVersions response of theirs was seen.
-    """
-    verdicts: dict[tuple[int, int], Verdict] = {}
-    facts = _Known(uses, asks=any(spoken.api_key == API_VERSIONS for spoken in uses), whole=client in clients.whole)
-    for spoken in uses:
-        verdict = _verdict(spoken, _offer(clients, spoken, now), facts, accepted)
-        place = spoken.api_key, spoken.version
-        if place not in verdicts or verdict.rank < verdicts[place].rank:
-            verdicts[place] = verdict
-    return verdicts
-
-
-class _Offer(NamedTuple):
-    """The highest versions of an api that a broker offered, and who says so; none where that is not known."""
-
-    highest: set[int]
-    said: str
-
-
-def _offer(clients: Clients, spoken: Spoken, now: Accepted | None) -> _Offer:
-    highest = clients.offered.get(((spoken.capture, spoken.broker), spoken.api_key))
-    if not highest and now and spoken.api_key in now.versions:
-        return _Offer({now.versions[spoken.api_key].high}, f"{now.release} offers")
-    return _Offer(highest or set(), "the broker offered")
-
-
-class _Known(NamedTuple):
-    """Known facts about a client: its versions, and whether it was seen to ask for a broker's versions.
-
-    `whole` says whether such a request would have been seen.
-    """
-
-    uses: Iterable[Spoken]
-    asks: bool
-    whole: bool
-
-    @property
-    def never_asks(self) -> bool:
-        return self.whole and not self.asks
-
-
-def _verdict(spoken: Spoken, offer: _Offer, known: _Known, accepted: Accepted) -> Verdict:
-    release, version = accepted.release, spoken.version
-    versions = accepted.versions.get(spoken.api_key)
-    if versions is None:
-        return Verdict(REFUSED, f"{release} has no such api")
-    if version in versions:
-        old = accepted.deprecated.get(spoken.api_key)
-        return Verdict(DEPRECATED, _refusal(spoken, release)) if old and version in old else Verdict(ACCEPTED)
-    if spoken.api_key == API_VERSIONS and version > versions.high:
-        return Verdict(ACCEPTED)  # a broker answers any version of this one, and says which it speaks (KIP-511)
-    verdict, why = _too_new(known) if version > versions.high else _too_old(spoken, offer, known, versions)
-    return Verdict(verdict, f"{release} accepts {versions}; {why}")
-
-
-def _too_old(spoken: Spoken, offer: _Offer, known: _Known, versions: Versions) -> tuple[str, str]:
-    if known.never_asks:
-        return REFUSED, "it never asks which versions a broker speaks"
-    if spoken.version in offer.highest and known.asks:
-        return CAPPED, f"{offer.said} no more than {spoken.version}"
-    accepted = [other.version for other in known.uses if other.api_key == spoken.api_key and other.version in versions]
-    if accepted:
-        return UNCLEAR, f"it speaks {max(accepted)} too"
-    if not offer.highest:
-        return UNCLEAR, "what the broker offered was not seen"
-    if spoken.version in offer.highest:
-        return UNCLEAR, f"{offer.said} no more than {spoken.version}, and whether the client asks for that was not seen"
-    return REFUSED, f"{offer.said} {max(offer.highest)}, so the client knows no higher"
-
-
-def _too_new(known: _Known) -> tuple[str, str]:
-    if known.never_asks:
-        return REFUSED, "it never asks which versions a broker speaks"
-    return (
-        UNCLEAR,
-        "it asks which versions a broker speaks, and may know a lower one"
-        if known.asks
-        else "whether it knows a lower one was not seen",
-    )
-
-
-def _refusal(spoken: Spoken, release: str) -> str:
-    """Since when a deprecated version is refused, as far as that is known."""
-    releases = known_releases()
-    for later in releases[releases.index(release) + 1 :]:
-        versions = accepted_by(later).versions.get(spoken.api_key)
-        if versions is None or spoken.version not in versions:
-            return f"{later} refuses it"
-    return f"{release} calls it deprecated, and no release so far refuses it"
-
-
 # The clients as rows: each with the versions that it uses, and for a release of Kafka the verdicts on these.
 
 
@@ -391,17 +279,6 @@ class Version:
     def name(self) -> str:
         """`Produce 9`; the key of an api without a name."""
         return f"{self.api or f'api {self.api_key}'} {self.version}"
-
-    def to_json(self) -> dict[str, Any]:
-        """As in the row of its client."""
-        out: dict[str, Any] = (
-            {"apiKey": self.api_key, "api": self.api, "apiVersion": self.version}
-            | _use_json(self.use)
-            | {"brokers": [*self.brokers]}
-        )
-        if self.use.formats:
-            out["messageFormats"] = {str(magic): count for magic, count in sorted(self.use.formats.items())}
-        return out | ({"verdict": self.verdict.verdict, "reason": self.verdict.reason} if self.verdict else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,41 +304,14 @@ class Row:
         judged = [version.verdict for version in self.versions if version.verdict]
         return min(judged, key=lambda verdict: verdict.rank).verdict if judged else None
 
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON line."""
-        client, total = self.client, self.total
-        out: dict[str, Any] = {} if client.capture is None else {"capture": client.capture}
-        out |= {"clientId": client.client_id, "software": client.software, "address": client.address} | _use_json(total)
-        if total.principals:
-            out["principals"] = sorted(total.principals)
-        if self.verdict:
-            out["verdict"] = self.verdict
-        return out | {"apis": [version.to_json() for version in self.versions]}
 
-
-def _use_json(use: Use) -> dict[str, Any]:
-    return {
-        "requests": use.requests,
-        "first": use.first,
-        "last": use.last,
-        "errors": {str(name): count for name, count in errors_of(use)},
-    }
-
-
-def errors_of(use: Use) -> list[tuple[str | int, int]]:
-    """The errors with how often each came, the most frequent first."""
-    return sorted(use.errors.items(), key=lambda item: (-item[1], str(item[0])))
-
-
-def report(
-    catalog: Catalog, clients: Clients, accepted: Accepted | None = None, now: Accepted | None = None
-) -> list[Row]:
+def report(clients: Clients, accepted: Accepted | None = None, now: Accepted | None = None) -> list[Row]:
     """All clients, by id, software and address; with what a release accepts, those first whom it refuses. `now` as in
     `judge`.
     """
     rows = []
-    for client, uses in clients.rows():
-        verdicts = judge(clients, client, uses, accepted, now) if accepted else {}
+    for client, uses in clients.spoken():
+        verdicts = judge(uses, clients.offered, accepted, now, whole=client in clients.whole) if accepted else {}
         together: dict[tuple[int, int], tuple[Use, list[str]]] = {}
         for spoken, use in uses.items():
             of_all, brokers = together.setdefault((spoken.api_key, spoken.version), (Use(), []))
@@ -469,10 +319,10 @@ def report(
             brokers.append(spoken.broker)
         versions = []
         for (key, number), (use, brokers) in together.items():
-            api, verdict = catalog.api_by_key(key), verdicts.get((key, number))
+            verdict = verdicts.get((key, number))
             if verdict and verdict.reason and key == PRODUCE and number < BATCHES_SINCE:
                 verdict = verdict._replace(reason=f"{verdict.reason}; it writes {_message_sets(use)}")
-            versions.append(Version(key, api and api.name, number, use, tuple(sorted(brokers)), verdict))
+            versions.append(Version(key, clients.names.get(key), number, use, tuple(sorted(brokers)), verdict))
         rows.append(Row(client, tuple(versions)))
     if accepted:
         rows.sort(key=lambda row: min((version.verdict.rank for version in row.versions if version.verdict), default=0))
@@ -485,6 +335,93 @@ def _message_sets(use: Use) -> str:
     return f"old messages ({formats})" if formats else "old messages (v0 or v1)"
 
 
-def verdict_counts(rows: list[Row]) -> Counter[str]:
-    """Return how many clients have each verdict as their worst one."""
-    return Counter(row.verdict or ACCEPTED for row in rows)
+# The answer: a table of the clients, and one of the versions that they speak.
+
+_WHO = (
+    Column("clientId", title="client", absent="-"),
+    Column("software", keep=2),
+    Column("address", keep=3),
+    Column("capture", keep=4),
+    Column("principals", "list", wide=True),
+)
+_WHEN = (Column("requests", "count", keep=1), Column("first", "instant", "first seen", keep=6))
+_LAST = Column("last", "instant", "last seen", keep=5)
+_ERRORS = Column("errors", "map", level="error", keep=4)
+_VERDICT = Column("verdict", level="warning")
+CLIENTS = (*_WHO, *_WHEN, _LAST, _ERRORS, Column("apis", "list"))
+JUDGED_CLIENTS = (*_WHO, _VERDICT, *_WHEN, _LAST, _ERRORS, Column("apis", "list", wide=True))
+VERSIONS = (
+    *_WHO,
+    Column("apiKey", "id", wide=True),
+    Column("api"),
+    Column("apiVersion", "id", title="version"),
+    Column("requests", "count", keep=1),
+    Column("first", "instant", wide=True),
+    Column("last", "instant", wide=True),
+    Column("errors", "map", wide=True),
+    Column("brokers", "list", wide=True),
+    Column("messageFormats", "map", wide=True),
+)
+JUDGED_VERSIONS = (*VERSIONS, _VERDICT, Column("reason"))
+
+
+def _answer(clients: Clients, rows: list[Row], accepted: Accepted | None) -> Answer:
+    blocks: list[Block] = []
+    affected = [row for row in rows if row.verdict not in {None, ACCEPTED}]
+    versions = [(row, version) for row in rows for version in row.versions]
+    if accepted:
+        counts = Counter(row.verdict or ACCEPTED for row in rows)
+        verdicts = {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+        versions.sort(key=lambda pair: pair[1].verdict.rank if pair[1].verdict else 0)
+        facts = [
+            Fact("upgradeTo", accepted.release),
+            Fact("clients", len(rows), "count"),
+            Fact("verdicts", verdicts, "map"),
+        ]
+        blocks.append(Facts(facts))
+    hurt = sum(version.verdict is not None and version.verdict.verdict != ACCEPTED for _, version in versions)
+    blocks += [
+        Table(
+            "clients",
+            JUDGED_CLIENTS if accepted else CLIENTS,
+            [_client_row(row) for row in rows],
+            shown=len(affected) if accepted else None,
+        ),
+        Table(
+            "versions",
+            JUDGED_VERSIONS if accepted else VERSIONS,
+            [_version_row(row.client, version, judged=accepted is not None) for row, version in versions],
+            shown=hurt,
+        ),
+    ]
+    if clients.forwarded:
+        requests = "1 request was" if clients.forwarded == 1 else f"{clients.forwarded} requests were"
+        blocks.append(Note(f"{requests} forwarded by other brokers, whose own logs say from whom", "info"))
+    return Answer("clients", blocks, found=any(row.verdict == REFUSED for row in rows))
+
+
+def _who(client: Client, use: Use) -> AnswerRow:
+    return (client.client_id, client.software, client.address, client.capture, sorted(use.principals))
+
+
+def _errors(use: Use) -> dict[str, int]:
+    """Return the errors with how often each came, the most frequent first."""
+    return {str(name): count for name, count in sorted(use.errors.items(), key=lambda item: (-item[1], str(item[0])))}
+
+
+def _client_row(row: Row) -> AnswerRow:
+    total = row.total
+    by_api: dict[str, list[str]] = {}
+    for version in row.versions:
+        by_api.setdefault(version.api or f"api {version.api_key}", []).append(str(version.version))
+    apis = [f"{api} {'+'.join(versions)}" for api, versions in by_api.items()]
+    verdict = (row.verdict,) if row.verdict else ()
+    return (*_who(row.client, total), *verdict, total.requests, total.first, total.last, _errors(total), apis)
+
+
+def _version_row(client: Client, version: Version, *, judged: bool) -> AnswerRow:
+    use, verdict = version.use, version.verdict
+    formats = {str(magic): count for magic, count in sorted(use.formats.items())}
+    times = use.requests, use.first, use.last
+    row = (version.api_key, version.api, version.version, *times, _errors(use), [*version.brokers], formats)
+    return (*_who(client, use), *row, *((verdict or Verdict(ACCEPTED)) if judged else ()))

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.source.kafka.captured import WAITING
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Row
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
 
 GROUPS = ("api", "client", "topic", "broker")
 OTHERS = "(others)"
@@ -219,8 +221,16 @@ class Stats:
     named: dict[str, str] = field(default_factory=dict)
     most: int | None = None
 
-    def add(self, line: Captured) -> None:
-        """Count a line."""
+    def add(self, subject: Traffic) -> None:
+        """Count a line of a capture, or an exchange or a damaged line of a request log."""
+        if isinstance(subject, Exchange):
+            self._add_exchange(subject)
+        elif isinstance(subject, LineFault):
+            self.anomalies[subject.code] += 1
+        else:
+            self._add_line(subject)
+
+    def _add_line(self, line: Captured) -> None:
         kind = line.kind
         self.kinds[kind] += 1
         if anomalies := line.anomalies:
@@ -248,8 +258,7 @@ class Stats:
             for group in (*groups, broker):
                 group.software.add(software)
 
-    def add_exchange(self, exchange: Exchange) -> None:
-        """Count a line of a request log."""
+    def _add_exchange(self, exchange: Exchange) -> None:
         self.kinds["request"] += 1
         if exchange.response is not None:
             self.kinds["response"] += 1
@@ -263,10 +272,6 @@ class Stats:
         for group, names in keys.items():
             for name in names:
                 self._group(group, name).add_exchange(exchange)
-
-    def add_fault(self, code: str) -> None:
-        """Count a damaged line of a request log."""
-        self.anomalies[code] += 1
 
     def _group(self, kind: str, name: str) -> Group:
         groups = self.groups[kind]

@@ -373,7 +373,6 @@ def show_stats(
     """
     from kwire_cli.analysis.stats import Stats
     from kwire_cli.cli.environment import Progress
-    from kwire_cli.source.request_log.exchange import Exchange
 
     if not options["stats"]:
         raise InputError(
@@ -385,10 +384,7 @@ def show_stats(
     stats, progress = Stats(), Progress(environment)
     for name in names:
         for entry in read_log(environment, catalog, name, progress):
-            if isinstance(entry, Exchange):
-                stats.add_exchange(entry)
-            else:
-                stats.add_fault(entry.code)
+            stats.add(entry)
     progress.done()
     show_counts(environment, stats, fmt)
     return strict and bool(stats.anomalies)

@@ -82,6 +82,13 @@ def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) 
     return [f"{before}{comma}{name}" for name in DIMENSIONS if name.startswith(last) and name not in typed]
 
 
+def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Releases that go on from what was typed."""
+    from kwire_cli.spec.accepted import known_releases
+
+    return [release for release in known_releases() if release.startswith(incomplete)]
+
+
 def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Tables of scan that go on from what was typed; none where Spark is not installed."""
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.environment import Exit
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, answer_parquet
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.options import Report
 
 
-def emit(environment: Environment, answer: Answer, options: Report) -> None:
-    """Write an answer in the format that the options ask for.
+def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
+    """Write an answer in the format that the options ask for; return the exit code that says what was found.
 
     Raises UsageError if the format does not go with --table, or if a page or Parquet would go to a terminal, and
     InputError if the answer has no table of the name that --table gives.
@@ -26,6 +27,7 @@ def emit(environment: Environment, answer: Answer, options: Report) -> None:
     if options.table is not None and chosen not in {"csv", "parquet"}:
         raise click.UsageError("--table goes with --format csv or parquet")
     WRITERS[chosen](environment, answer, options)
+    return Exit.FOUND if answer.found else Exit.DONE
 
 
 def _table(environment: Environment, answer: Answer, _: Report) -> None:

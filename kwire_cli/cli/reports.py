@@ -5,17 +5,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
+from kwire_cli.answer import together
 from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.capture_inputs import tell_of_logs
-from kwire_cli.cli.clients import complete_release
-from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message
+from kwire_cli.cli.clients import BESIDE
+from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message, complete_release
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.old_options import MOST_ROWS, limits_of, naming_of
+from kwire_cli.cli.options import Report as Emitted
 from kwire_cli.cli.overhead import tables_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import RELEASE
@@ -26,12 +30,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kwire_cli.analysis.clients import Clients
+    from kwire_cli.analysis.fold import Fold
     from kwire_cli.analysis.stats import Stats
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.pipeline.parts import Faults
-    from kwire_cli.pipeline.reports import How
 
 
 @dataclass
@@ -77,24 +80,24 @@ def of_captures(asked: Asked) -> dict[str, Any]:
     }
 
 
-def counted(asked: Asked, how: How, together: str) -> list[Any]:
+def counted(asked: Asked, make: Callable[[], Fold[Any]], how: str) -> list[Any]:
     """Return what was counted of request logs, and then of captures, each if anything of them could be read.
 
-    Where there are both, a note says so, and by `together` how their answers stand beside each other.
+    Where there are both, a note says so, and by `how` how their answers stand beside each other.
 
     InputError where there is nothing to count, and with --fail-fast where something could not be read.
     """
     from kwire_cli.pipeline.parts import Faults
     from kwire_cli.pipeline.reports import count
 
-    tallies = count(asked.spark, asked.paths, how, asked.options["catalog"], **of_captures(asked))
+    tallies = count(asked.spark, asked.paths, make, asked.options["catalog"], **of_captures(asked))
     faults = Faults()
     for tally in tallies:
         faults.merge(tally.faults)
     tell(asked, faults)
     read = [tally for tally in tallies if tally.lines]
     if len(tallies) > 1:
-        tell_of_logs(asked.environment, tallies[0].files, together)
+        tell_of_logs(asked.environment, tallies[0].files, how)
     if not read:
         raise InputError("no capture or request log in this could be read")
     summary = asked.summary
@@ -103,7 +106,7 @@ def counted(asked: Asked, how: How, together: str) -> list[Any]:
         sum(tally.size for tally in tallies),
         sum(tally.lines for tally in read),
     )
-    return [tally.counts for tally in read]
+    return [tally.fold for tally in read]
 
 
 def tell(asked: Asked, faults: Faults) -> None:
@@ -150,18 +153,21 @@ def _clients(asked: Asked) -> int:
 
     With --to, show the clients that a newer release would refuse, and return 1 if there are any.
     """
-    from kwire_cli.cli.clients import BESIDE, show_clients
-    from kwire_cli.pipeline.reports import CLIENTS
+    from kwire_cli.analysis.clients import Clients
+    from kwire_cli.spec.accepted import accepted_by
 
-    release, now = asked.options["release"], asked.options["now"]
+    releases = asked.options["release"], asked.options["now"]
+    for release in releases:
+        if release:
+            accepted_by(release)  # before anything is read
+    first, *others = counted(asked, partial(Clients, *releases), BESIDE)
+    for other in others:
+        first.beside(other)
+    return _emit(asked, first.answer())
 
-    def find() -> Clients:
-        first, *others = counted(asked, CLIENTS, BESIDE)
-        for other in others:
-            first.beside(other)
-        return first  # type: ignore[no-any-return] # as CLIENTS makes them
 
-    return show_clients(asked.environment, asked.options["catalog"], find, release, now, asked.fmt)
+def _emit(asked: Asked, answer: Answer) -> int:
+    return emit(asked.environment, answer, Emitted(fmt=asked.fmt, raw_csv=asked.environment.raw_csv))
 
 
 def _overhead(asked: Asked) -> int:
@@ -189,27 +195,13 @@ def _overhead(asked: Asked) -> int:
     file_bytes = found.file_bytes if captures else None
     overhead = Overhead(tables, found.bytes, file_bytes=file_bytes, only_files=not captures)
     limits: dict[str, int] | None = {} if options["limits"] else None
-    show(asked, overhead.answer(top=options["top"], records=options["records"], limits=limits))
     summary = asked.summary
     summary.files, summary.size, summary.rows = (
         len(captures) + len(segments),
         found.file_bytes + sum(sizes(segments)),
         found.bytes.messages,
     )
-    return Exit.DONE
-
-
-def show(asked: Asked, answer: Answer) -> None:
-    """Write the answer of a report in the format that was asked for."""
-    from kwire_cli.cli.emit import emit
-    from kwire_cli.cli.options import Report as Printed
-    from kwire_cli.cli.pages import Collected
-    from kwire_cli.view.html.answers import answer_blocks
-
-    if isinstance(asked.environment, Collected):
-        asked.environment.charts += answer_blocks(answer)
-    else:
-        emit(asked.environment, answer, Printed(fmt=asked.fmt, raw_csv=asked.environment.raw_csv))
+    return _emit(asked, overhead.answer(top=options["top"], records=options["records"], limits=limits))
 
 
 GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}
@@ -218,10 +210,9 @@ GROUPS = {"topics": ("topic",), "latency": ("api", "broker")}
 
 def _stats(asked: Asked) -> int:
     """Show the statistics of request logs, and of captures."""
-    from kwire_cli.cli.captures import show_counts
-    from kwire_cli.pipeline.reports import STATS
+    from kwire_cli.analysis.stats import Stats
 
-    found: list[Stats] = counted(asked, STATS, "they are counted apart, request logs first")
+    found: list[Stats] = counted(asked, Stats, "they are counted apart, request logs first")
     for stats in found:
         if asked.name in GROUPS:
             stats.groups = {kind: stats.groups[kind] for kind in GROUPS[asked.name]}
@@ -230,21 +221,21 @@ def _stats(asked: Asked) -> int:
                 kind: {key: group for key, group in groups.items() if group.errors}
                 for kind, groups in stats.groups.items()
             }
-        show_counts(asked.environment, stats, asked.fmt)
-    return Exit.DONE
+    names = ["request logs", "captures"] if len(found) > 1 else [""]
+    return _emit(
+        asked, together("statistics", {name: stats.answer() for name, stats in zip(names, found, strict=True)})
+    )
 
 
 def _verify(asked: Asked) -> int:
     """The faults of log directories; 1 where there are any."""
     from kwire_cli.analysis.verify import Checked, verification
     from kwire_cli.cli.dump import verifiable
-    from kwire_cli.cli.emit import emit
-    from kwire_cli.cli.options import Report as Printed
     from kwire_cli.pipeline.reports import verified
 
     checked = Checked()
     faults = verified(asked.spark, verifiable(asked.paths), checked, deep=asked.options["deep"])
-    emit(asked.environment, verification(faults, checked), Printed(fmt=asked.fmt, raw_csv=asked.environment.raw_csv))
+    _emit(asked, verification(faults, checked))
     return Exit.FOUND if checked.faults else Exit.DONE
 
 

@@ -230,7 +230,7 @@ def command(
     """
     _check(paths, options)
     fmt = fmt or ("table" if environment.to_terminal else "jsonl")
-    if fmt != "html":
+    if fmt != "html" or options["report"] not in {None, "advise"}:
         return _run(environment, paths, fmt, master, conf, options)
     if options["out"]:
         raise click.UsageError("--out writes rows to files of its own, and --format html a page")

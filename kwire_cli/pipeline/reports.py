@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.costs.advice import Plans, Prices, priced
 from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import Message, Seen, in_batches, in_exchanges, in_lines, place_of
 from kwire_cli.analysis.costs.tallies import Tallies
-from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.verify import Checked, Fault, parts_to_verify, verify_part
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
@@ -30,16 +28,16 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from kwire_cli.analysis.fold import Fold, Traffic
     from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.points import Naming
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
     Unit = tuple[int, Segment | LogPart]
     """The number of an input, and what of it a task reads."""
-    Fold = Callable[[Iterator[Message]], Any]
+    Advised = Callable[[Iterator[Message]], Any]
     Found = tuple[int, list[Fault], Checked]
 
 
@@ -143,7 +141,7 @@ class Messages:
         prices: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
         return prices
 
-    def _folded(self, fold: Fold, start: Any) -> Looked:
+    def _folded(self, fold: Advised, start: Any) -> Looked:
         total = Looked(start)
         for looked in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
             total.merge(looked)
@@ -162,11 +160,11 @@ def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
     return observed.seen()
 
 
-def _advice_of_lines(fold: Fold, wanted: Wanted, places: Sequence[int], lines: Iterable[Line]) -> Looked:
+def _advice_of_lines(fold: Advised, wanted: Wanted, places: Sequence[int], lines: Iterable[Line]) -> Looked:
     return Looked(fold(wanted.of(in_lines((line.captured for line in lines), places))))
 
 
-def _of_units(fold: Fold, wanted: Wanted, units: Iterable[Unit]) -> Looked:
+def _of_units(fold: Advised, wanted: Wanted, units: Iterable[Unit]) -> Looked:
     looked = Looked()
     looked.made = fold(
         wanted.of(message for number, unit in units for message in _in_unit(unit, place_of(number), wanted, looked))
@@ -195,28 +193,11 @@ def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked
 # one machine count it.
 
 
-class How(NamedTuple):
-    """The functions of a count over exchanges.
-
-    `make` makes the object that counts, which has `merge`. The other functions are that object's methods for lines of
-    captures, and for exchanges and faults of request logs.
-    """
-
-    make: Callable[[], Any]
-    line: Callable[[Any, Captured], None]
-    exchange: Callable[[Any, Exchange], None]
-    fault: Callable[[Any, str], None] | None = None
-
-
-STATS = How(Stats, Stats.add, Stats.add_exchange, Stats.add_fault)
-CLIENTS = How(Clients, Clients.add_line, Clients.add_exchange)
-
-
 @dataclass
 class Counted:
-    """The counts, and how much was read for them."""
+    """A fold, and how much was read for it."""
 
-    counts: Any
+    fold: Fold[Traffic]
     files: list[str] = field(default_factory=list)
     size: int = 0
     lines: int = 0
@@ -224,7 +205,7 @@ class Counted:
 
     def merge(self, other: Counted) -> None:
         """Count what another one has, which comes later."""
-        self.counts.merge(other.counts)
+        self.fold.merge(other.fold)
         self.files += other.files
         self.size += other.size
         self.lines += other.lines
@@ -234,7 +215,7 @@ class Counted:
 def count(
     spark: SparkSession,
     paths: Sequence[str],
-    how: How,
+    make: Callable[[], Fold[Traffic]],
     catalog: Catalog,
     *,
     port: int | None = None,
@@ -257,39 +238,36 @@ def count(
     captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
     out = []
     if logs:
-        logged = Counted(how.make(), logs, sum(sizes(logs)))
-        for some in folded(spark, parts_of_all(logs), partial(_of_logs, how, catalog), Counted.merge):
+        logged = Counted(make(), logs, sum(sizes(logs)))
+        for some in folded(spark, parts_of_all(logs), partial(_of_logs, make, catalog), Counted.merge):
             logged.merge(some)
         out.append(logged)
     if captures:
         source = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
-        captured = Counted(how.make(), captures, source.size)
-        for some in source.folded(partial(_exchanges_of_lines, how), Counted.merge):
+        captured = Counted(make(), captures, source.size)
+        for some in source.folded(partial(_of_lines, make), Counted.merge):
             captured.merge(some)
         captured.faults.add(*source.unread())
         out.append(captured)
     return out
 
 
-def _exchanges_of_lines(how: How, lines: Iterable[Line]) -> Counted:
-    """Return the counts of one task over captures."""
-    counted = Counted(how.make())
+def _of_lines(make: Callable[[], Fold[Traffic]], lines: Iterable[Line]) -> Counted:
+    """Return the fold of one task over captures."""
+    counted = Counted(make())
     for line in lines:
         counted.lines += 1
-        how.line(counted.counts, line.captured)
+        counted.fold.add(line.captured)
     return counted
 
 
-def _of_logs(how: How, catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
-    """Return the counts of one task over request logs."""
-    counted = Counted(how.make())
+def _of_logs(make: Callable[[], Fold[Traffic]], catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
+    """Return the fold of one task over request logs."""
+    counted = Counted(make())
     for part in parts:
         for entry in found_in(part, catalog, counted.faults):
             counted.lines += 1
-            if isinstance(entry, Exchange):
-                how.exchange(counted.counts, entry)
-            elif how.fault:
-                how.fault(counted.counts, entry.code)
+            counted.fold.add(entry)
     return counted
 
 

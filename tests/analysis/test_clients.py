@@ -1,4 +1,3 @@
-import json
 import pickle
 from pathlib import Path
 
@@ -14,6 +13,8 @@ from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
 from kwire_cli.spec.accepted import Accepted, accepted_by
 from kwire_cli.spec.model import Versions
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.terminal import answer_text
 
 CATALOG = kwire_cli.catalog()
 OWN = Path(__file__).parents[3] / "shared" / "real" / "own" / "captures"
@@ -24,7 +25,7 @@ R44 = accepted_by("4.4")
 def logged(*documents):
     clients, reader = Clients(), Reader(CATALOG)
     for number, each in enumerate(documents):
-        clients.add_exchange(reader.exchange(each, number, f"2026-11-21T10:00:{number:02}.000000"))
+        clients.add(reader.exchange(each, number, f"2026-11-21T10:00:{number:02}.000000"))
     return clients
 
 
@@ -34,10 +35,12 @@ def ask(version=0, response=None, **options):
     )
 
 
+def answered(clients):
+    return answer_document(clients.answer())["tables"]
+
+
 def verdicts(clients, release="4.4", now=None):
-    rows = report(
-        CATALOG, clients, accepted_by(release) if isinstance(release, str) else release, now and accepted_by(now)
-    )
+    rows = report(clients, accepted_by(release) if isinstance(release, str) else release, now and accepted_by(now))
     return {(version.api_key, version.version): version.verdict for row in rows for version in row.versions}
 
 
@@ -49,32 +52,33 @@ def test_a_client_is_its_id_software_and_address():
         document(connection="10.0.0.2:9092-10.0.0.9:1-0"),
         document(),
     )
-    rows = report(CATALOG, clients)
+    rows = report(clients)
     assert [(row.client, row.total.requests) for row in rows] == [
         (Client("c", "apache-kafka-java 3.7.2", "10.0.0.1"), 2),
         (Client("c", "apache-kafka-java 3.7.2", "10.0.0.9"), 1),
         (Client("c", None, "10.0.0.1"), 1),
         (Client("d", "apache-kafka-java 3.7.2", "10.0.0.1"), 1),
     ]
-    first = rows[0].to_json()
+    first = answered(clients)["clients"][0]
     assert (first["first"], first["last"]) == ("2026-11-21T10:00:00.000000", "2026-11-21T10:00:04.000000")
     assert "verdict" not in first
+    assert first["apis"] == ["Metadata 12"]
 
 
 def test_how_a_connection_begins_is_counted_where_the_software_was_told():
     """The request log knows the software only once an ApiVersions request was answered."""
-    [row] = report(CATALOG, logged(ask(0), ask(4), document()))
+    [row] = report(logged(ask(0), ask(4), document()))
     assert (row.client.software, [version.name for version in row.versions]) == (
         "apache-kafka-java 3.7.2",
         ["Metadata 12", "ApiVersions 0", "ApiVersions 4"],
     )
-    two = report(CATALOG, logged(ask(0), document(), document(told={"softwareName": "sarama", "softwareVersion": "1"})))
+    two = report(logged(ask(0), document(), document(told={"softwareName": "sarama", "softwareVersion": "1"})))
     assert [row.client.software for row in two] == ["apache-kafka-java 3.7.2", "sarama 1", None]
 
 
 def test_errors_and_brokers_are_kept_by_version():
     lost = {"topics": [{"errorCode": 3}, {"errorCode": 3}]}
-    [row] = report(CATALOG, logged(document(response=lost), document(response=lost, broker=9093), document(version=9)))
+    [row] = report(logged(document(response=lost), document(response=lost, broker=9093), document(version=9)))
     assert [(version.version, dict(version.use.errors), version.brokers) for version in row.versions] == [
         (9, {}, ("10.0.0.2:9092",)),
         (12, {"UNKNOWN_TOPIC_OR_PARTITION": 2}, ("10.0.0.2:9092", "10.0.0.2:9093")),
@@ -82,20 +86,32 @@ def test_errors_and_brokers_are_kept_by_version():
 
 
 def test_a_request_log_says_whom_the_broker_took_a_client_for(wire):
-    [row] = report(
-        CATALOG, logged(document(principal="User:b"), document(principal="User:a", version=9), document(principal=None))
-    )
-    assert row.to_json()["principals"] == ["User:a", "User:b"]
+    several = logged(document(principal="User:b"), document(principal="User:a", version=9), document(principal=None))
+    assert answered(several)["clients"][0]["principals"] == ["User:a", "User:b"]
     clients = Clients()
     for line in wire.lines((0, wire.request("Metadata", 1, 1, topics=[]))):
-        clients.add_line(line)
-    [row] = report(CATALOG, clients)
-    assert "principals" not in row.to_json()
+        clients.add(line)
+    assert answered(clients)["clients"][0]["principals"] == []
 
 
 def test_what_other_brokers_passed_on_is_no_client_of_theirs():
     clients = logged(document(forwarded=True), document())
-    assert (clients.forwarded, len(report(CATALOG, clients))) == (1, 1)
+    assert (clients.forwarded, len(report(clients))) == (1, 1)
+
+
+def test_an_upgrade_shows_whom_it_hurts_and_programs_get_all():
+    clients = logged(ask(), document(PRODUCE, 2), document(client="fine"))
+    clients.upgrade_to = "4.4"
+    answer = clients.answer()
+    assert answer.found
+    document_of = answer_document(answer)
+    assert document_of["facts"] == {"upgradeTo": "4.4", "clients": 2, "verdicts": {"refused": 1, "accepted": 1}}
+    assert [row["verdict"] for row in document_of["tables"]["versions"]] == ["refused", "accepted", "accepted"]
+    text = answer_text(answer)
+    assert "so the client knows no higher" in text
+    assert "fine" not in text
+    clients.upgrade_to = "3.9"
+    assert not clients.answer().found
 
 
 def test_a_version_below_what_was_offered_is_all_that_the_client_knows():
@@ -176,21 +192,20 @@ def test_a_client_who_never_asks_shows_in_a_capture_from_its_beginning(wire):
     for opened, verdict in ((True, "refused"), (False, "unclear")):
         clients = Clients()
         for line in wire.lines(*fetch, port=9092, opened=opened):
-            clients.add_line(line)
+            clients.add(line)
         assert verdicts(clients)[FETCH, 3].verdict == verdict
 
 
 def test_old_messages_in_a_capture_are_counted_by_format():
     clients = Clients()
     for line in traffic(CATALOG, Capture(Path(__file__).parents[2] / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng")):
-        clients.add_line(line)
+        clients.add(line)
     found = verdicts(clients)[PRODUCE, 0]
     assert (
         found.reason
         == "4.4 accepts 3-13; the broker offered 11, so the client knows no higher; it writes old messages (4 in v0)"
     )
-    [row] = report(CATALOG, clients)
-    assert row.versions[0].to_json()["messageFormats"] == {"0": 4}
+    assert answered(clients)["versions"][0]["messageFormats"] == {"0": 4}
 
 
 def test_answers_that_are_no_lists_of_apis_teach_nothing():
@@ -219,10 +234,11 @@ def test_parts_add_up_in_any_order(order, cuts):
     for part in parts:
         clients = Clients()
         for at in part:
-            clients.add_exchange(reader.exchange(DOCUMENTS[at], at, f"2026-11-21T10:00:{at:02}.000000"))
+            clients.add(reader.exchange(DOCUMENTS[at], at, f"2026-11-21T10:00:{at:02}.000000"))
         merged.merge(pickle.loads(pickle.dumps(clients)))  # as they come from other processes
-    expected = [row.to_json() for row in report(CATALOG, logged(*DOCUMENTS), R44)]
-    assert [row.to_json() for row in report(CATALOG, merged, R44)] == expected
+    expected = logged(*DOCUMENTS)
+    expected.upgrade_to = merged.upgrade_to = "4.4"
+    assert answer_document(merged.answer()) == answer_document(expected.answer())
     assert merged.forwarded == 1
 
 
@@ -233,16 +249,14 @@ def test_a_log_and_a_capture_of_the_same_traffic_have_the_same_clients(name):
         pytest.skip("no reference data beside this checkout")
     of_log, of_capture = Clients(), Clients()
     for exchange in RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG):
-        of_log.add_exchange(exchange)
+        of_log.add(exchange)
     for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
-        of_capture.add_line(line)
-    shown = [json.loads(json.dumps([row.to_json() for row in report(CATALOG, each)])) for each in (of_log, of_capture)]
-    for row in shown[0]:
-        del row["principals"]
-    for row in (*shown[0], *shown[1]):
-        for part in (row, *row["apis"]):
-            del part["first"], part["last"]
-    assert shown[0] == shown[1]
+        of_capture.add(line)
+    of_both = [answered(clients) for clients in (of_log, of_capture)]
+    for tables in of_both:
+        for row in (*tables["clients"], *tables["versions"]):
+            del row["first"], row["last"], row["principals"]
+    assert of_both[0] == of_both[1]
 
 
 @pytest.mark.shared
@@ -263,8 +277,8 @@ def test_real_clients_are_refused_for_what_brokers_closed_the_connection_on(name
         pytest.skip("no reference data beside this checkout")
     clients = Clients()
     for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
-        clients.add_line(line)
-    rows = report(CATALOG, clients, R44)
+        clients.add(line)
+    rows = report(clients, R44)
     found = {
         row.client.client_id: {each.name for each in row.versions if each.verdict.verdict != "accepted"} for row in rows
     }

@@ -120,7 +120,7 @@ LOGGED = (
 def counted(documents):
     found, reader = Stats(), Reader(CATALOG)
     for number, each in enumerate(documents):
-        found.add_exchange(reader.exchange(each, number, None))
+        found.add(reader.exchange(each, number, None))
     return found
 
 
@@ -217,7 +217,7 @@ def test_a_log_and_a_capture_of_the_same_traffic_count_the_same(name):
         pytest.skip("no reference data beside this checkout")
     of_log, of_capture = Stats(), Stats()
     for exchange in RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG):
-        of_log.add_exchange(exchange)
+        of_log.add(exchange)
     for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
         of_capture.add(line)
     for kind in ("api", "client"):

@@ -46,6 +46,7 @@ def folder(tmp_path_factory):
     (top / f"capture{name}.pcap").write_bytes(hostile_capture(HOSTILE))
     (top / f"log{name}.log").write_bytes(
         log_line(3, 1, client=HOSTILE, request={"topics": [{"name": HOSTILE}], HOSTILE: 1}, principal=HOSTILE)
+        + log_line(1, 1, client=HOSTILE)
     )
     raw = HOSTILE.encode()
     for at, codec in (("x-0", 0), (f"{name[:40]}-1", 1)):

@@ -75,7 +75,7 @@ def _lines(title: str, rows: list[list[str]]) -> Block:
 
 def _table(table: Table) -> Iterator[Block]:
     rows = [*table.rows]
-    if not rows and not table.total and not table.note:
+    if table.shown == 0 or (not rows and not table.total and not table.note):
         return
     hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
     rows = rows[: len(rows) - hidden]

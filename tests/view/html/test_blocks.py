@@ -20,7 +20,6 @@ REPORTS = [
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
     ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
-    ("clients", CAPTURE, "--upgrade-to", "4.4"),
 ]
 
 

@@ -1,0 +1,34 @@
+"""What a question is: a fold over subjects, which the commands and `kwire scan` run alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+if TYPE_CHECKING:
+    from kwire_cli.answer import Answer
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.exchange import Exchange
+    from kwire_cli.source.request_log.reading import LineFault
+
+    Traffic = Captured | Exchange | LineFault
+    """What goes between clients and brokers: a line of a capture, or an exchange or a fault of a request log."""
+
+Subject_contra = TypeVar("Subject_contra", contravariant=True)
+
+
+class Fold(Protocol[Subject_contra]):
+    """A question to any number of subjects.
+
+    Its state is small, without layouts, and can be pickled: tasks of `kwire scan` have folds of their own, which are
+    merged in the order of the inputs.
+    """
+
+    def add(self, subject: Subject_contra, /) -> None:
+        """Take a subject in."""
+
+    def merge(self, other: Self, /) -> None:
+        """Take in what another fold was given; its subjects come later."""
+
+    def answer(self, *_: Any, **__: Any) -> Answer:
+        """Return the answer so far. Its options say what of it is wanted."""
+        raise NotImplementedError
