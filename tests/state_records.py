@@ -4,8 +4,10 @@ import functools
 
 import kwire_cli as kwire
 from kwire_cli.analysis.state import topics
+from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.events import Event
 from kwire_cli.message.encode import encode
+from kwire_cli.view.answers import answer_document
 
 
 @functools.cache
@@ -37,6 +39,11 @@ def framed(name, value, version=0):
 COMMIT, ABORT = (b"\0\0\0\1", b"\0\0\0\0\0\0"), (b"\0\0\0\0", b"\0\0\0\0\0\0")
 
 
+def tables_of(*parts, hide=None):
+    """The tables of the answer of partitions of one topic, in their JSON form."""
+    return answer_document(state_answer([(parts[0].topic, parts)], hide=hide))["tables"]
+
+
 class Log:
     """A topic's log and what it says so far."""
 
@@ -51,8 +58,9 @@ class Log:
     def end(self, producer, marker):
         return self.add(marker, producer, control=True)
 
-    def json(self, hide=None):
-        return self.state.to_json(hide=hide)
+    def tables(self, hide=None):
+        """The tables of its answer in their JSON form."""
+        return tables_of(topics.Folded(self.topic, None, self.state), hide=hide)
 
     def rows(self, kind):
         return [row for row in self.state.rows(hide=None) if row["kind"] == kind]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import click
 
+from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.verify import Checked, verification, verify_path
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.batches import BatchRun
@@ -17,6 +18,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.like_kafka import LikeKafka
 from kwire_cli.cli.options import Decompression, OverlaidDefinitions, Report, argument, flag, option, refuse, takes
 from kwire_cli.cli.segments import files_of, note_links
+from kwire_cli.cli.state import folded_topics
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.formats import CHOICES
@@ -209,11 +211,6 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _state(environment: Environment, options: Options) -> int:
-    from dataclasses import asdict
-
-    from kwire_cli.cli.pages import files_among, page_of
-    from kwire_cli.cli.partitions import BOTH, show_state
-
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     refuse(
@@ -221,14 +218,25 @@ def _state(environment: Environment, options: Options) -> int:
         (*_CHOICES, "deep", "every", "verify"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
-    fmt = options.format_for(environment, VIEWS)
-    files = files_of(environment, options.paths)
-
-    def show(to: Environment, name: str) -> bool:
-        return show_state(to, options.catalog, files, name, asdict(options), options.limits)
-
-    if fmt == "html":
-        odd = page_of(environment, "dump --state", files_among(options.paths), lambda env: show(env, BOTH))
-    else:
-        odd = show(environment, fmt)
-    return Exit.FOUND if options.strict and odd else Exit.DONE
+    catalog, files = options.catalog, files_of(environment, options.paths)
+    topics, error = [], None
+    try:
+        for topic, parts in folded_topics(
+            catalog, files, at=options.at, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
+        ):
+            topics.append((topic, parts))
+    except InputError as unreachable:
+        if not topics:
+            raise
+        error = unreachable  # what the other topics say is shown first
+    hide = Redaction(catalog, show_secrets=options.show_secrets).record
+    emit(environment, state_answer(topics, hide=hide), options)
+    for topic, parts in topics:
+        last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
+        if options.at is not None and last is not None and last < options.at:
+            what = f"the last offset is {last}, before --at {options.at}: this is what it says at its end"
+            environment.note(f"kwire: {topic}: {what}")
+    if error:
+        raise error
+    anomalous = any(part.passed.notes or part.state.unknown for _, parts in topics for part in parts)
+    return Exit.FOUND if options.strict and anomalous else Exit.DONE

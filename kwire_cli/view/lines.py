@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from kwire_cli.answer import instant
 
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Leaf
@@ -110,7 +111,6 @@ def printable(data: bytes) -> str:
 TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 API_KEYS = ("requestApiKey", "apiKey")
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
 """2000 and 2100: what lies outside is no date."""
@@ -135,24 +135,6 @@ def _date(leaf: Leaf, value: Any) -> str | None:
     return moment(value) if leaf.kind == "int64" and leaf.name.lower().endswith(TIME_NAMES) else None
 
 
-def instant(milliseconds: int) -> str | int | None:
-    """Return milliseconds since 1970 as ISO 8601 in UTC, for programs; None for -1, and the number outside the years 1
-    to 9999.
-    """
-    if milliseconds == -1:
-        return None
-    try:
-        return _text(milliseconds)
-    except (OverflowError, OSError, ValueError):
-        return milliseconds
-
-
 def moment(value: int) -> str | None:
     """Milliseconds since 1970 as a date; None where they can hardly be one."""
-    if not EARLIEST_MS <= value < LATEST_MS:
-        return None
-    return _text(value)
-
-
-def _text(milliseconds: int) -> str:
-    return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return str(instant(value)) if EARLIEST_MS <= value < LATEST_MS else None

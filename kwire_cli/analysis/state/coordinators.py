@@ -214,10 +214,6 @@ class Offsets:
         if undecoded:
             yield {"kind": "undecoded", "records": undecoded}
 
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """`{"groups":[…]}` with what `rows` gives; `hide` finds what to redact, None shows everything."""
-        return {"groups": [row for row in self.rows(hide=hide) if row.pop("kind") == "group"]}
-
 
 def apply_offset(state: Offsets, event: Event) -> None:
     """Take in a record; one without a value removes what is under its key."""
@@ -303,10 +299,6 @@ class Transactions:
         if undecoded:
             yield {"kind": "undecoded", "records": undecoded}
 
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """`{"transactions":[…]}` with what `rows` gives; `hide` finds what to redact, None shows everything."""
-        return {"transactions": [row for row in self.rows(hide=hide) if row.pop("kind") == "transaction"]}
-
 
 def apply_transaction(state: Transactions, event: Event) -> None:
     """Take in a record; one without a value removes its transactional id."""
@@ -377,10 +369,6 @@ class ShareState:
         yield from sorted(rows, key=lambda row: (row["groupId"], row["topicId"], row["partition"]))
         if self.undecoded:
             yield {"kind": "undecoded", "records": self.undecoded}
-
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """`{"sharePartitions":[…]}` with what `rows` gives."""
-        return {"sharePartitions": [row for row in self.rows(hide=hide) if row.pop("kind") == "sharePartition"]}
 
 
 def apply_share(state: ShareState, event: Event) -> None:

@@ -67,34 +67,6 @@ class Image:
         """
         return rows_of(self, hide)
 
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """Return the rows by kind: `{"quorum":{…},"features":[…],"brokers":[…],"topics":[…],…}`.
-
-        `hide` finds what to redact, None shows all.
-        """
-        out: dict[str, Any] = {name: [] for name in LISTS.values()}
-        for row in self.rows(hide=hide):
-            kind = row.pop("kind")
-            if kind in LISTS:
-                out[LISTS[kind]].append(row)
-            else:
-                out[kind] = row
-        return out
-
-
-LISTS = {
-    "feature": "features",
-    "broker": "brokers",
-    "controller": "controllers",
-    "topic": "topics",
-    "configs": "configs",
-    "quota": "quotas",
-    "acl": "acls",
-    "scramUser": "scramUsers",
-    "delegationToken": "delegationTokens",
-}
-"""Kinds of which there may be several, and what they are called together."""
-
 
 # The image of the cluster as lines: one a broker, a topic, a resource with its configs and so on, codes by
 # their names, secrets hidden.

@@ -12,7 +12,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.analysis.state.events import Event
     from kwire_cli.records.batch import Batch, Hide
@@ -31,10 +31,10 @@ class State(Protocol):
     """Record types that are not known, by number or name, and how often they were seen."""
 
     def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """Its lines, each with a `kind`."""
+        """Yield the lines of the state, each with a `kind`.
 
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """All of it; `hide` finds what to redact in a payload, None shows everything."""
+        `hide` finds what to redact in a payload; None shows everything.
+        """
 
 
 _FOLDS: dict[str, tuple[Callable[[Catalog], State], Callable[[Any, Event], None]]] = {
@@ -149,82 +149,3 @@ def _note_missing(out: Folded, snapshot: Segment | None) -> None:
         passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
     if passed.gaps:
         passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
-
-
-# What the partitions of a topic say together, in the JSON form of `kwire dump --state`.
-
-_NAMES = {
-    "group": ("group",),
-    "transaction": ("transactionalId",),
-    "sharePartition": ("groupId", "topicId", "partition"),
-}
-"""By what lines of a kind are in order, where several partitions have some."""
-
-
-_TOGETHER = {"group": "groups", "transaction": "transactions", "sharePartition": "sharePartitions"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A topic and what was folded of its partitions."""
-
-    topic: str
-    parts: Sequence[Folded]
-
-    def logs(self) -> Iterator[dict[str, Any]]:
-        """A line for each partition:
-        `{"kind":"log","topic","partition","firstOffset","lastOffset","records","snapshot","unknown","notes"}`.
-        """
-        for part in self.parts:
-            yield {
-                "kind": "log",
-                "topic": part.topic,
-                "partition": part.partition,
-                "firstOffset": part.passed.first,
-                "lastOffset": part.passed.last,
-                "records": part.passed.records,
-                "snapshot": part.snapshot,
-                "unknown": dict(sorted(part.state.unknown.items())),
-                "notes": part.passed.notes,
-            }
-
-    def rows(self, *, hide: Hide | None) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the topic's state, each with a `kind`.
-
-        A line has a `logPartition` too if the topic may have several partitions and the partition is known.
-        """
-        state_rows = []
-        for part in self.parts:
-            label = {} if self.topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
-            state_rows += [row | label for row in part.state.rows(hide=hide)]
-        if len(self.parts) > 1:
-            state_rows.sort(
-                key=lambda row: [
-                    str(row["kind"]),
-                    *((str(type(row[name])), row[name]) for name in _NAMES.get(row["kind"], ())),
-                ]
-            )
-        yield from state_rows
-
-    def by_log(self, *, hide: Hide | None) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-        """Yield the line of each partition, as `logs` has it, with the lines of what that partition says."""
-        for part, log in zip(self.parts, self.logs(), strict=True):
-            yield log, list(part.state.rows(hide=hide))
-
-    def to_json(self, *, hide: Hide | None) -> dict[str, Any]:
-        """All in one: `{"topic","logs":[…]}` and what the state's `to_json` gives, the lists of all partitions
-        together.
-        """
-        logs = [{name: value for name, value in line.items() if name not in {"kind", "topic"}} for line in self.logs()]
-        out: dict[str, Any] = {"topic": self.topic, "logs": logs}
-        if self.topic == CLUSTER_METADATA:
-            for part in self.parts:
-                out |= part.state.to_json(hide=hide)
-            return out
-        for part in self.parts:
-            out |= {name: [] for name in part.state.to_json(hide=hide)}
-        for row in self.rows(hide=hide):
-            kind = row.pop("kind")
-            if kind in _TOGETHER:
-                out[_TOGETHER[kind]].append(row)
-        return out

@@ -8,8 +8,7 @@ import pytest
 from command_line import ROOT, hold_page
 
 from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL
-from kwire_cli.analysis.state.image import LISTS
-from kwire_cli.view.logs import NAMED_BY
+from kwire_cli.analysis.state.answer import LISTINGS
 
 PAGES = ("state", "diff")
 
@@ -32,8 +31,9 @@ def test_python_examples_run(name, monkeypatch):
         exec(compile(example, name, "exec"), {})  # the page's own code
 
 
-def test_every_kind_is_named():
+def test_every_table_is_named():
     text = page("state")
-    assert [kind for kind in (*NAMED_BY, *LISTS) if f"`{kind}`" not in text] == []
+    names = ["logs", *(listing.name for listings in LISTINGS.values() for listing in listings)]
+    assert [name for name in names if f"`{name}`" not in text] == []
     rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (yes|no) ", page("diff"), re.MULTILINE))
     assert rows == {kind: "yes" if kind in LEGAL else "no" for kind in KINDS}

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given, strategies as st
 from state_records import Log, catalog, framed, keyed
 
-from kwire_cli.analysis.state.topics import TOPICS, Answer, Folded
+from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.state.topics import TOPICS, Folded
 from kwire_cli.message.redaction import RecordRedaction
-from kwire_cli.view.json import dumps
-from kwire_cli.view.logs import state_table_lines, state_tree_lines
+from kwire_cli.view.answers import answer_json
+from kwire_cli.view.terminal import answer_text
 
 pytestmark = pytest.mark.fuzz
 FRAMES = [
@@ -51,8 +52,10 @@ def test_any_records_can_be_folded_and_shown(topic, given):
     log = Log(topic)
     for key, value, producer, control in given:
         log.add((key, value), producer, control)
-    answer = Answer(topic, [Folded(topic, 0, log.state), Folded(topic, 1, log.state)])
+    parts = [Folded(topic, 0, log.state), Folded(topic, 1, log.state)]
     for hide in (None, RecordRedaction(catalog())):
-        assert len(list(answer.rows(hide=hide))) == sum(len(rows) for _, rows in answer.by_log(hide=hide))
-        dumps(answer.to_json(hide=hide), indent=True)
-        assert all(list(lines(answer, hide=hide)) for lines in (state_tree_lines, state_table_lines))
+        answer = state_answer([(topic, parts)], hide=hide)
+        assert [*answer_json(answer)]
+        assert len(answer.tables[-1].rows) == 2
+        assert answer_text(answer)
+        assert answer_text(answer, 80)

@@ -92,7 +92,7 @@ def test_a_snapshot_replaces_and_a_tombstone_removes():
 def test_an_update_whose_snapshot_was_not_seen_stands_for_itself_and_the_old_version_number_is_read():
     log = Log("__share_group_state").add(update((3, 4, 2, 1), start=3, version=1))
     assert shown(log)[0] == 3
-    assert log.json()["sharePartitions"][0]["stateEpoch"] == 0
+    assert log.tables()["sharePartitions"][0]["stateEpoch"] == 0
 
 
 def test_what_is_not_known_is_counted():

@@ -21,7 +21,7 @@ def test_the_newest_value_counts_with_its_state_by_name():
         ("tx", "PrepareCommit", 1),
     ]
     assert log.rows("transaction")[1]["transactionPartitions"] == [{"topic": "t", "partitionIds": [0, 2]}]
-    assert log.json()["transactions"][0]["transactionalId"] == "other"
+    assert log.tables()["transactions"][0]["transactionalId"] == "other"
 
 
 def test_a_tombstone_removes_the_id():
