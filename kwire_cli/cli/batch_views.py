@@ -26,10 +26,10 @@ from kwire_cli.view.batch_table import (
     record_cells,
     record_row,
 )
-from kwire_cli.view.batch_tree import tree_lines
 from kwire_cli.view.hex import batch_hex_lines
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted
+from kwire_cli.view.tree import tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -364,15 +364,13 @@ class OnPage(View):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        from kwire_cli.view.html.frames import entry, gap_entry, row  # only pages need it
-        from kwire_cli.view.html.outline import Outline
+        from kwire_cli.view.bounded_outline import of_item  # only pages need it
+        from kwire_cli.view.html.frames import entry, row  # as above
 
-        item, catalog, outline = shown.item, self.settings.redaction.catalog, Outline(full=self.settings.full)
-        if isinstance(item, Gap):
-            topic = self._source.topic
-            self._page.add(row(item), gap_entry(catalog, item, self._source.data, self.hide, topic, outline))
-        else:
-            self._page.add(row(item), entry(catalog, item, self.hide, outline))
+        redaction, source = self.settings.redaction, self._source
+        full = self.settings.full
+        outline = of_item(redaction.catalog, shown.item, source.data, redaction.reading(), source.topic, full=full)
+        self._page.add(row(shown.item), entry(outline))
 
 
 VIEWS: dict[str, type[View]] = {

@@ -312,14 +312,13 @@ def _documents(environment: Environment, fmt: str, options: dict[str, Any], reda
 
 
 def _on_page(options: dict[str, Any], redaction: Redaction) -> Show:
-    from kwire_cli.view.html.frames import line_entry, line_row
-    from kwire_cli.view.html.outline import Outline
+    from kwire_cli.view.bounded_outline import of_line
+    from kwire_cli.view.html.frames import entry, line_row
 
     def one(line: Captured) -> None:
-        outline = Outline(full=options["full"])
-        options["page"].add(
-            line_row(line), line_entry(redaction.catalog, line, redaction.line(line), redaction.record, outline)
-        )
+        hidden = redaction.line(line)
+        outline = of_line(redaction.catalog, line, hidden, redaction.record, full=options["full"])
+        options["page"].add(line_row(line), entry(outline))
 
     return _one_by_one(one, pairs=options["pairs"])
 

@@ -389,12 +389,11 @@ def _show_frame(environment: Environment, catalog: Catalog, frame: Frame, fmt: s
         )
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
-        from kwire_cli.view.html.frames import frame_entry, frame_row
-        from kwire_cli.view.html.outline import Outline
+        from kwire_cli.view.bounded_outline import of_frame
+        from kwire_cli.view.html.frames import entry, frame_row
 
-        options["page"].add(
-            frame_row(frame.shown(hidden)), frame_entry(catalog, frame, hidden, reading, Outline(full=options["full"]))
-        )
+        outline = of_frame(catalog, frame, hidden, reading, full=options["full"])
+        options["page"].add(frame_row(frame.shown(hidden)), entry(outline))
     elif fmt == "tree":
         from kwire_cli.view.tree import frame_lines
 
@@ -421,12 +420,12 @@ def _show_message(
         )
         environment.write(dumps(document, indent=fmt == "json"))
     elif fmt == "html":
-        from kwire_cli.view.html.frames import message_entry, message_row
-        from kwire_cli.view.html.outline import Outline
+        from kwire_cli.view.bounded_outline import of_message
+        from kwire_cli.view.html.frames import entry, message_row
 
         page = options["page"]
-        entry = message_entry(catalog, decoded, hidden, reading, Outline(full=options["full"]))
-        page.add(message_row(decoded, len(page) + 1), entry)
+        outline = of_message(catalog, decoded, hidden, reading, full=options["full"])
+        page.add(message_row(decoded, len(page) + 1), entry(outline))
     elif fmt == "tree":
         from kwire_cli.view.tree import message_lines
 

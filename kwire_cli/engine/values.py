@@ -74,9 +74,9 @@ def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT
     for tag headers and gaps.
     """
-    if not item.whole or item.leaf.kind in {"tag-header", "gap"}:
-        return ABSENT
     leaf, spans = item.leaf, tree.spans
+    if not item.whole or leaf.kind in {"tag-header", "gap"}:
+        return ABSENT
     data = spans.data
     if item.span in form.hidden:
         value_at = spans.value[item.span]

@@ -94,11 +94,16 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
         yield piece
 
 
-def inner_messages(batch: Batch) -> Iterator[Batch | Gap]:
+def unpacked(batch: Batch) -> Area:
+    """The decompressed value of a wrapper message."""
+    return _unpacked(batch, batch.head.codec, [])
+
+
+def inner_messages(batch: Batch, area: Area | None = None) -> Iterator[Batch | Gap]:
     """The messages in a compressed wrapper message as they stand in it, with what they say of themselves: relative
-    offsets, checksums.
+    offsets, checksums; `area` is its value if that is decompressed already.
     """
-    return _inner(batch, _unpacked(batch, batch.head.codec, []))
+    return _inner(batch, area or unpacked(batch))
 
 
 def _check(item: Batch, said: dict[str, int], area: Area, path: str, notes: MutableSequence[Anomaly]) -> None:

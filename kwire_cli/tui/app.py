@@ -20,7 +20,7 @@ from textual.worker import get_current_worker
 
 from kwire_cli.errors import KwireError
 from kwire_cli.tui.detail_panes import BytesPane, CostsPane, FieldsPane
-from kwire_cli.tui.look import SWITCH, Turns
+from kwire_cli.tui.look import SWITCH, Turns, cost_path_of
 from kwire_cli.tui.panes import Help, Lines, ListPane
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted, escaped
@@ -255,8 +255,11 @@ class Inspector(App[None]):
     def _show(self, look: Look | None, title: str | None) -> None:
         self.seen, self.anomaly = look, -1
         self.fields.border_title = Text(escaped(title)) if title else "Fields"
-        odd = f"{counted(len(look.anomalies), 'anomaly', 'anomalies')}" if look and look.anomalies else ""
-        left = f"{look.left_out:,} fields more: f shows them" if look and look.left_out else ""
+        odd = (
+            f"{counted(len(look.outline.anomalies), 'anomaly', 'anomalies')}" if look and look.outline.anomalies else ""
+        )
+        left_out = look.outline.left_out if look else 0
+        left = f"{left_out:,} fields more: f shows them" if left_out else ""
         notes = look.notes if look else ()
         self.fields.border_subtitle = Text(escaped(" · ".join(part for part in (odd, left, *notes) if part)))
         for pane in (self.fields, self.bytes, self.costs):
@@ -269,9 +272,9 @@ class Inspector(App[None]):
 
     def _light(self, *, follow: bool = True) -> None:
         """Bytes and cost of the field under the cursor."""
-        if node := self.fields.node:
-            self.bytes.light(node, follow=follow)
-            self.costs.select(node.cost_path)
+        if row := self.fields.row:
+            self.bytes.light(row, follow=follow)
+            self.costs.select(cost_path_of(row))
 
     @on(Lines.Moved)
     def moved(self, event: Lines.Moved) -> None:
@@ -281,9 +284,9 @@ class Inspector(App[None]):
         elif event.pane is self.fields:
             self._light()
         elif event.pane is self.bytes and self.seen:
-            node = self.seen.node_at(self.bytes.buffer, self.bytes.offset_at)
-            if node is not None:
-                self.fields.select(node)
+            number = self.seen.row_at(self.bytes.buffer, self.bytes.offset_at)
+            if number is not None:
+                self.fields.select(number)
                 self._light(follow=False)
 
     # Keys
@@ -350,18 +353,18 @@ class Inspector(App[None]):
 
     def action_anomaly(self, way: int) -> None:
         """To the next anomaly: in what is looked at, then in what follows."""
-        anomalies = self.seen.anomalies if self.seen else []
+        anomalies = self.seen.outline.anomalies if self.seen else []
         if way > 0 and self.anomaly + 1 < len(anomalies) and self.seen and self.seen_number == self.rows.number:
             self.anomaly += 1
             anomaly = anomalies[self.anomaly]
-            node = self.seen.node_of(anomaly)
-            if node is not None:
-                self.fields.select(node)
+            number = self.seen.row_of(anomaly)
+            if number is not None:
+                self.fields.select(number)
                 self._light()
-            where = f" {anomaly['path']}" if anomaly["path"] else ""
+            where = f" {anomaly.path}" if anomaly.path else ""
             self.notify(
-                escaped(anomaly["detail"]) or "no bytes of it are there",
-                title=escaped(f"{anomaly['code']}{where}"),
+                escaped(anomaly.detail) or "no bytes of it are there",
+                title=escaped(f"{anomaly.code}{where}"),
                 severity="warning",
                 markup=False,
             )
@@ -411,8 +414,8 @@ class Inspector(App[None]):
 
     def action_copy_hex(self) -> None:
         """The bytes of the field."""
-        node = self.fields.node
-        self._copy(self.seen.hex_of(node) if self.seen and node else None, "hex")
+        row = self.fields.row
+        self._copy(self.seen.hex_of(row) if self.seen and row else None, "hex")
 
     def action_copy_all_hex(self) -> None:
         """All bytes, or the first of them where the others are not there."""
@@ -426,9 +429,9 @@ class Inspector(App[None]):
 
     def action_copy_json(self) -> None:
         """The value of the field."""
-        node = self.fields.node
+        row = self.fields.row
         with self._turn:
-            text = self.seen.json_of(node) if self.seen and node else None
+            text = self.seen.json_of(row) if self.seen and row else None
         self._copy(text, "JSON")
 
     def action_copy_all_json(self) -> None:

@@ -19,9 +19,9 @@ from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.tui.look import Look, Pace, frame_costs, look_of
-from kwire_cli.view.html.frames import line_entry, line_row
-from kwire_cli.view.html.outline import Outline
+from kwire_cli.tui.look import Look, Pace, frame_costs
+from kwire_cli.view.bounded_outline import of_line
+from kwire_cli.view.html.frames import line_row
 from kwire_cli.view.tables import TABLE, heading, row
 
 if TYPE_CHECKING:
@@ -378,14 +378,10 @@ class Captures:
         """The frame of a line, with its request where it is a response."""
         line = self._index.line(number)
         hidden, hide = self.redaction.line(line), self.redaction.record
-        entry = line_entry(self.catalog, line, hidden, hide, Outline(full=full))
-        notes = [line.seen.reason] if line.seen.reason else []
-        return look_of(
-            entry,
-            frame_costs(line.frame) if line.frame else [],
-            partial(line.to_json, records="decoded", hidden=hidden, hide=hide),
-            notes,
-        )
+        outline = of_line(self.catalog, line, hidden, hide, full=full)
+        costs = frame_costs(line.frame) if line.frame else []
+        document = partial(line.to_json, records="decoded", hidden=hidden, hide=hide)
+        return Look(outline, costs, document, (line.seen.reason,) if line.seen.reason else ())
 
     def close(self) -> None:
         """Let go of the bytes."""

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.style import Style
 from textual.binding import Binding, BindingType
 
-from kwire_cli.tui.look import MASK
 from kwire_cli.tui.panes import Lines
+from kwire_cli.view.bounded_outline import MASK
 from kwire_cli.view.lines import printable
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.costs.ledger import Row
-    from kwire_cli.tui.look import Buffer, Look, Node
+    from kwire_cli.tui.look import Look
+    from kwire_cli.view.bounded_outline import Bytes
     from kwire_cli.view.lines import Line
+    from kwire_cli.view.rows import Row as OutlineRow
 
 
 # The bytes of a frame or batch in hex and as text, with those of a field lit up.
@@ -44,7 +46,7 @@ class BytesPane(Lines):
         self.lit = (0, 0, 0)
 
     @property
-    def _bytes(self) -> Buffer | None:
+    def _bytes(self) -> Bytes | None:
         return self.seen.buffers[self.buffer] if self.seen and self.seen.buffers else None
 
     @property
@@ -81,20 +83,19 @@ class BytesPane(Lines):
         )
         self.border_title = f"Bytes of {buffer.name}{cut}" if buffer and (self.buffer or cut) else "Bytes"
 
-    def light(self, node: Node, *, follow: bool = True) -> None:
+    def light(self, row: OutlineRow, *, follow: bool = True) -> None:
         """Light up the bytes of a field; with `follow` the cursor goes to the first of them."""
-        if not self._bytes:
+        if not self.seen or not self._bytes:
             return
-        if node.buffer != self.buffer:
-            self.buffer = node.buffer
+        number = self.seen.outline.number(row)
+        if number != self.buffer:
+            self.buffer = number
             self._retitle()
             self.fit()
         buffer = self._bytes
-        self.lit = node.start, node.value, node.end
+        self.lit = start, value, end = row.place
         if follow:
-            self.at = max(
-                0, min((node.value if node.end > node.value else node.start) - buffer.at, len(buffer.data) - 1)
-            )
+            self.at = max(0, min((value if end > value else start) - buffer.at, len(buffer.data) - 1))
             self.put(self.at // self.row)
         self.refresh()
 
@@ -244,7 +245,7 @@ OPEN_DEPTH = 2
 
 
 class FieldsPane(Lines):
-    """Lines are those nodes of a look that are within open ones."""
+    """Lines are those rows of a look that are within open ones."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "close", "close", show=False),
@@ -260,18 +261,18 @@ class FieldsPane(Lines):
 
     @property
     def count(self) -> int:
-        """The number of visible nodes."""
+        """The number of visible rows."""
         return len(self._shown)
 
     def show(self, look: Look | None) -> None:
         """Another frame or batch."""
         self.seen, self.cursor, self.shift = look, 0, 0
-        nodes = look.nodes if look else []
-        small = len(nodes) <= OPEN_ALL
+        rows = look.rows if look else []
+        small = len(rows) <= OPEN_ALL
         self._folded = (
             set()
             if small or not look
-            else {i for i, node in enumerate(nodes) if node.depth >= OPEN_DEPTH and look.has_parts[i]}
+            else {i for i, row in enumerate(rows) if row.depth >= OPEN_DEPTH and look.has_parts[i]}
         )
         self._list()
         self.put(0)
@@ -279,26 +280,26 @@ class FieldsPane(Lines):
     def _list(self) -> None:
         numbers: list[int] = []
         below: int | None = None
-        for number, node in enumerate(self.seen.nodes if self.seen else ()):
-            if below is not None and node.depth > below:
+        for number, row in enumerate(self.seen.rows if self.seen else ()):
+            if below is not None and row.depth > below:
                 continue
-            below = node.depth if number in self._folded else None
+            below = row.depth if number in self._folded else None
             numbers.append(number)
         self._shown = numbers
         self.fit()
 
     @property
     def number(self) -> int | None:
-        """The number of the node under the cursor."""
+        """The number of the row under the cursor."""
         return self._shown[self.cursor] if self._shown else None
 
     @property
-    def node(self) -> Node | None:
-        """The node under the cursor."""
-        return self.seen.nodes[self._shown[self.cursor]] if self.seen and self._shown else None
+    def row(self) -> OutlineRow | None:
+        """The row under the cursor."""
+        return self.seen.rows[self._shown[self.cursor]] if self.seen and self._shown else None
 
     def select(self, number: int) -> None:
-        """Put the cursor on a node, and open what it is in."""
+        """Put the cursor on a row, and open what it is in."""
         if not self.seen:
             return
         above = self.seen.parents[number]
@@ -312,17 +313,18 @@ class FieldsPane(Lines):
         self.put(bisect_left(self._shown, number))
 
     def line(self, number: int) -> Line:
-        """A node, indented by its depth."""
+        """A row of the outline, indented by its depth."""
         assert self.seen  # noqa: S101 - for the type checker: without it there are no lines
         which = self._shown[number]
-        node = self.seen.nodes[which]
+        row = self.seen.rows[which]
+        value = [piece for piece in row.line if piece[0]]
         sign = ("▸ " if which in self._folded else "▾ ") if self.seen.has_parts[which] else "  "
-        name = "dim" if node.name.startswith("(") else "name"
-        between = ": " if node.shown and not self.seen.has_parts[which] else "  " if node.shown else ""
-        return [("  " * node.depth + sign, "dim"), (node.name, name), (between, "dim"), *node.shown]
+        name = "dim" if row.name.startswith("(") else "name"
+        between = ": " if value and not self.seen.has_parts[which] else "  " if value else ""
+        return [("  " * row.depth + sign, "dim"), (row.name, name), (between, "dim"), *value]
 
     def action_close(self) -> None:
-        """Close a node, or go to the one that it is in."""
+        """Close a row, or go to the one that it is in."""
         number = self.number
         if self.seen is None or number is None:
             return
@@ -333,7 +335,7 @@ class FieldsPane(Lines):
             self.move(bisect_left(self._shown, above))
 
     def action_open(self) -> None:
-        """Open a node, or go into it."""
+        """Open a row, or go into it."""
         number = self.number
         if self.seen is None or number is None or not self.seen.has_parts[number]:
             return
@@ -344,7 +346,7 @@ class FieldsPane(Lines):
             self.move(self.cursor + 1)
 
     def action_fold(self) -> None:
-        """Open or close a node."""
+        """Open or close a row."""
         number = self.number
         if self.seen is None or number is None or not self.seen.has_parts[number]:
             return
@@ -354,6 +356,6 @@ class FieldsPane(Lines):
     def clicked(self, column: int, number: int) -> None:
         """A click on the sign opens and closes."""
         self.move(number)
-        node = self.node
-        if node and 2 * node.depth <= column < 2 * node.depth + 2:
+        row = self.row
+        if row and 2 * row.depth <= column < 2 * row.depth + 2:
             self.action_fold()

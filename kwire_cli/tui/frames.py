@@ -15,11 +15,10 @@ from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
 from kwire_cli.source.kafka.columns import BatchRow, frame_fields, opened_batches
 from kwire_cli.source.text.reading import frames_in
-from kwire_cli.tui.look import Look, Pace, frame_costs, look_of
+from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.batch_table import batch_row, heading
-from kwire_cli.view.hex import declared_part
-from kwire_cli.view.html.frames import entry, frame_entry, gap_entry, title
-from kwire_cli.view.html.outline import Outline
+from kwire_cli.view.bounded_outline import of_frame, of_item
+from kwire_cli.view.outline import batch_title
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.tree import frame_title
 
@@ -216,10 +215,9 @@ class Frames:
         """A frame byte by byte."""
         frame = self._frames[number]
         hidden, reading = self.redaction.frame(frame), self.redaction.reading()
-        entry = frame_entry(self.catalog, frame, hidden, reading, Outline(full=full))
-        return look_of(
-            entry, frame_costs(frame), partial(frame.to_json, records="decoded", hidden=hidden, reading=reading)
-        )
+        outline = of_frame(self.catalog, frame, hidden, reading, full=full)
+        document = partial(frame.to_json, records="decoded", hidden=hidden, reading=reading)
+        return Look(outline, frame_costs(frame), document)
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -246,7 +244,7 @@ class Segments:
     number_is = "an offset, or @ and a position in the file"
 
     def __init__(self, redaction: Redaction, source: Source, filter_of: Callable[[str], RowFilter]) -> None:
-        self.catalog, self.source = redaction.catalog, source
+        self.catalog, self.source, self.redaction = redaction.catalog, source, redaction
         self.hide = redaction.record
         self.notes: list[str] = []
         self._filter_of = filter_of
@@ -324,7 +322,7 @@ class Segments:
     def title(self, number: int) -> str:
         """Return the title of a batch or gap, with its position."""
         item = self._item(number)
-        return f"at {item.position}: {title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
+        return f"at {item.position}: {batch_title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
 
     def is_odd(self, number: int) -> bool:
         """Return whether an entry is a batch with an anomaly, or a gap other than padding."""
@@ -350,16 +348,12 @@ class Segments:
 
     def look(self, number: int, *, full: bool) -> Look:
         """A batch or gap byte by byte."""
-        item, outline = self._item(number), Outline(full=full)
-        document: Callable[[], Any] = partial(item.to_json, deep=True, hide=self.hide)
-        if isinstance(item, Batch):
-            part = declared_part(item.layout.decl, self.source.data, item.position, item.end)
-            return look_of(entry(self.catalog, item, self.hide, outline), rows_of(part.raw), document)
-        gap = gap_entry(self.catalog, item, self.source.data, self.hide, self.source.topic, outline)
-        if item.batch:
-            part = declared_part(item.batch.layout.decl, self.source.data, item.position, item.end)
-            return look_of(gap, [Row(GAP_PATH, 0, item.size, 1), *rows_of(part.raw)], document)
-        return look_of(gap, [Row(GAP_PATH, 0, item.size, 1)], document)
+        item, source = self._item(number), self.source
+        batch = item if isinstance(item, Batch) else item.batch
+        outline = of_item(self.catalog, item, source.data, self.redaction.reading(), source.topic, full=full)
+        costs = [] if isinstance(item, Batch) else [Row(GAP_PATH, 0, item.size, 1)]
+        costs += rows_of(batch.spans()) if batch else []
+        return Look(outline, costs, partial(item.to_json, deep=True, hide=self.hide))
 
     def close(self) -> None:
         """The file is mapped for as long as somebody has it."""

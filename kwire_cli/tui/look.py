@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import time
-from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,15 +11,17 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, ledger
-from kwire_cli.view.html.outline import CLASSES, COUNT, PRESENCE, TAGS
 from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.frames import Frame
+    from kwire_cli.view.bounded_outline import BoundedOutline, Bytes
     from kwire_cli.view.lines import Line
+    from kwire_cli.view.rows import Row as OutlineRow
 
 
 # Taking turns: long work beside a screen that has to answer at once, with bytes that only one of them may
@@ -114,141 +114,85 @@ def frame_costs(frame: Frame) -> list[Row]:
     return [*costs, Row(GAP_PATH, 0, rest, 1)] if rest else costs
 
 
-# What is seen of one frame or batch: its fields in the order of the bytes, these bytes, what is odd, and what
-# each field costs.
+# What is seen of one frame or batch: its rows, the bytes that these point into, what is odd, and what each field costs.
 
-_STYLES = {letter: style for style, letter in CLASSES.items()}
-
-
-_OF_PARENT = frozenset({COUNT, PRESENCE, "(size)"})
 _INDEX = re.compile(r"\[\d+\]")
-_ELEMENT = re.compile(r"\[\d+\]$")
-BODY = "(body)"
-MASK = "**"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A field at a depth: bytes [start, end) of a buffer, whose value begins at `value`.
-
-    `path` has its indexes, and is empty for what is no field.
-    """
-
-    depth: int
-    name: str
-    kind: str
-    buffer: int
-    start: int
-    value: int
-    end: int
-    shown: Line
-    path: str
-
-    @property
-    def cost_path(self) -> str:
-        """The path that it has in a ledger."""
-        return _INDEX.sub("[]", self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Bytes of the input, or what they were decompressed to: `data` are the first of `size`, the first one at offset
-    `at`.
-
-    `masked` are ranges of `data` that must not be seen; it has zeros there.
-    """
-
-    name: str
-    at: int
-    size: int
-    data: bytes
-    masked: tuple[tuple[int, int], ...]
-
-    @property
-    def end(self) -> int:
-        """The offset at which the bytes in `data` end."""
-        return self.at + len(self.data)
-
-    def cells(self, start: int, end: int) -> list[str]:
-        """Two hex digits, or stars, for each of these bytes that is there."""
-        low, high = max(start - self.at, 0), min(end - self.at, len(self.data))
-        return [MASK if self.is_masked(i) else f"{self.data[i]:02x}" for i in range(low, high)]
-
-    def is_masked(self, index: int) -> bool:
-        """Return whether the byte at this index of the data must not be shown."""
-        at = bisect_right(self.masked, (index, len(self.data) + 1)) - 1
-        return at >= 0 and index < self.masked[at][1]
 
 
 @dataclass(frozen=True)
 class Look:
-    """All of it. `document` makes its JSON form when that is asked for. `left_out` are fields for which there was no
-    room.
-    """
+    """All of it. `document` makes its JSON form when that is asked for."""
 
-    nodes: list[Node]
-    buffers: list[Buffer]
-    anomalies: list[dict[str, Any]]
+    outline: BoundedOutline
     costs: list[Row]
     document: Callable[[], Any]
-    left_out: int = 0
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def rows(self) -> list[OutlineRow]:
+        """The fields, and what they are in."""
+        return self.outline.rows
+
+    @cached_property
+    def buffers(self) -> list[Bytes]:
+        """The bytes that rows point into."""
+        return self.outline.buffers
 
     @cached_property
     def parents(self) -> list[int]:
-        """The number of the node above each; -1 at the top."""
+        """The number of the row above each; -1 at the top."""
         above: list[int] = []
         numbers = []
-        for number, node in enumerate(self.nodes):
-            del above[node.depth :]
+        for number, row in enumerate(self.rows):
+            del above[row.depth :]
             numbers.append(above[-1] if above else -1)
             above.append(number)
         return numbers
 
     @cached_property
     def has_parts(self) -> list[bool]:
-        """A flag for each node that tells whether anything stands below the node."""
-        flags = [False] * len(self.nodes)
+        """A flag for each row that tells whether anything stands below the row."""
+        flags = [False] * len(self.rows)
         for parent in self.parents:
             if parent >= 0:
                 flags[parent] = True
         return flags
 
-    def node_at(self, buffer: int, offset: int) -> int | None:
-        """The number of the innermost node with this byte; None where there is none."""
+    def row_at(self, buffer: int, offset: int) -> int | None:
+        """The number of the innermost row with this byte; None where there is none."""
         innermost = None
-        for number, node in enumerate(self.nodes):
-            if node.buffer == buffer and node.start <= offset < node.end:
+        for number, (of, start, _, end) in enumerate(self._places):
+            if of == buffer and start <= offset < end:
                 innermost = number
         return innermost
 
-    def node_of(self, anomaly: dict[str, Any]) -> int | None:
-        """The node that an anomaly is about: the one of its path, else the innermost one where it was found."""
-        path, offset = anomaly["path"], anomaly["offset"]
-        named = [number for number, node in enumerate(self.nodes) if path and node.path == path]
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int, int]]:
+        return [(self.outline.number(row), *row.place) for row in self.rows]
+
+    def row_of(self, anomaly: Anomaly) -> int | None:
+        """The row that an anomaly is about: the one of its path, else the innermost one where it was found."""
+        named = [number for number, row in enumerate(self.rows) if anomaly.path and row.json_path == anomaly.path]
         for number in named:
-            if self.nodes[number].start <= offset <= self.nodes[number].end:
+            if self.rows[number].place[0] <= anomaly.offset <= self.rows[number].place[2]:
                 return number
-        return named[0] if named else self.node_at(0, offset)
+        return named[0] if named else self.row_at(0, anomaly.offset)
 
     def next_of(self, cost_path: str, after: int) -> int | None:
-        """The next node with this path in a ledger, from the first on where there is none behind `after`."""
-        numbers = [number for number, node in enumerate(self.nodes) if node.path and node.cost_path == cost_path]
+        """The next row with this path in a ledger, from the first on where there is none behind `after`."""
+        numbers = [number for number, row in enumerate(self.rows) if row.json_path and cost_path_of(row) == cost_path]
         return next((number for number in numbers if number > after), numbers[0] if numbers else None)
 
-    def hex_of(self, node: Node) -> str:
+    def hex_of(self, row: OutlineRow) -> str:
         """Its bytes in hex, stars for those that must not be seen; those that are not there are left away."""
-        return "".join(self.buffers[node.buffer].cells(node.start, node.end))
+        return "".join(self.buffers[self.outline.number(row)].cells(row.place[0], row.place[2]))
 
-    def json_of(self, node: Node) -> str | None:
+    def json_of(self, row: OutlineRow) -> str | None:
         """Its value in the JSON form of the whole; None for what has none of its own there."""
-        document = self.document()
-        value = (
-            document.get("body", document)
-            if isinstance(document, dict) and not node.path.startswith("header.")
-            else document
-        )
-        steps = [step for step in re.split(r"\.|\[(\d+)\]", node.path) if step]
+        document, path = self.document(), row.json_path
+        in_body = isinstance(document, dict) and not path.startswith("header.")
+        value = document.get("body", document) if in_body else document
+        steps = [step for step in re.split(r"\.|\[(\d+)\]", path) if step]
         if not steps:
             return None
         for step in steps:
@@ -261,57 +205,9 @@ class Look:
         return dumps(value, indent=True)
 
 
-def look_of(entry: dict[str, Any], costs: list[Row], document: Callable[[], Any], notes: Iterable[str] = ()) -> Look:
-    """Return the look of an outline in JSON form (`view.html.outline`)."""
-    above: list[str | None] = []
-    nodes = []
-    for depth, name, kind, buffer, start, value, end, *pieces in entry["nodes"]:
-        del above[depth:]
-        path = _path(above[-1] if above else "", name)
-        above.append(path)  # of what is no field, and of all below it, None
-        segments = [(text, _STYLES.get(letter, "")) for text, letter in zip(pieces[::2], pieces[1::2], strict=True)]
-        nodes.append(Node(depth, name, kind, buffer, start, value, end, segments, path or ""))
-    buffers = [
-        Buffer(
-            raw_buffer["name"],
-            raw_buffer["at"],
-            raw_buffer["size"],
-            base64.b64decode(raw_buffer["data"]),
-            _joined(raw_buffer["masked"]),
-        )
-        for raw_buffer in entry["buffers"]
-    ]
-    return Look(nodes, buffers, entry["anomalies"], costs, document, entry.get("leftOut", 0), tuple(notes))
-
-
-def _joined(ranges: list[list[int]]) -> tuple[tuple[int, int], ...]:
-    """The same ranges in order, none within another."""
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(merged[-1][1], high)
-        else:
-            merged.append((low, high))
-    return tuple(merged)
-
-
-def _path(above: str | None, name: str) -> str | None:
-    """The path of what has this name below a path.
-
-    What is in brackets is no field: a count belongs to what it counts, and a message in a field is no part of the paths
-    around it.
-    """
-    if above is None or name in _OF_PARENT:
-        return above
-    if name == BODY:
-        return ""
-    if name == TAGS:
-        return f"{above}._tags" if above else "_tags"
-    if name.startswith("("):
-        return None
-    if _ELEMENT.fullmatch(name):
-        return above + name
-    return f"{above}.{name}" if above else name
+def cost_path_of(row: OutlineRow) -> str:
+    """The path that a row has in a ledger."""
+    return _INDEX.sub("[]", row.json_path)
 
 
 # What a list in the terminal is made of, whatever the file holds; and the choice of what to show of a file.

@@ -74,18 +74,20 @@ CSV_RECORD = (
 )
 
 
-def _flags(batch: Batch) -> str:
+def flags_of(batch: Batch) -> str:
+    """What a batch says of itself in a cell: transactional, control."""
     head = batch.head
     flags = [name for name, on in (("transactional", head.transactional), ("control", head.control)) if on]
     return ", ".join(flags)
 
 
-def _time(milliseconds: int) -> str:
+def time_text(milliseconds: int) -> str:
     """A timestamp in a cell; nothing where there is none."""
     return moment(milliseconds) or ("" if milliseconds == -1 else str(milliseconds))
 
 
-def _compact(document: Any) -> str:
+def compact(document: Any) -> str:
+    """A JSON value in a cell."""
     return text_of(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -115,9 +117,9 @@ def batch_row(item: Batch | Gap) -> Line:
     batch = item if isinstance(item, Batch) else item.batch
     assert batch is not None  # noqa: S101 - for the type checker
     row = head_json(batch)
-    row["maxTimestamp"] = _time(row["maxTimestamp"])
+    row["maxTimestamp"] = time_text(row["maxTimestamp"])
     odd = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
-    row["flags"] = _flags(batch)
+    row["flags"] = flags_of(batch)
     cells = "  ".join(_fit(text_of(row[name]), name, width) for name, width in BATCH_COLUMNS.items())
     return [(cells, ""), (f"{' ' if row['flags'] else ''}{odd}", "warning")]
 
@@ -141,11 +143,11 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
     if decoded := document.get("decoded"):
         key, value = _part(decoded.get("key"), key), _part(decoded.get("value"), value)
     elif "control" in document:
-        key, value = None, _compact(document["control"])
+        key, value = None, compact(document["control"])
     headers = ", ".join(
         [f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)]
     )
-    row = {**document, "timestamp": _time(record.timestamp), "key": key, "value": value, "headers": headers}
+    row = {**document, "timestamp": time_text(record.timestamp), "key": key, "value": value, "headers": headers}
     cells = []
     for name, width in RECORD_COLUMNS.items():
         text = text_of(row[name])
@@ -158,7 +160,7 @@ def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
     if not decoded or not isinstance(decoded.get("data"), dict):
         return plain
     kind = decoded.get("type") or ""
-    return f"{kind} {_compact(decoded['data'])}".strip() if not kind.isdigit() else _compact(decoded["data"])
+    return f"{kind} {compact(decoded['data'])}".strip() if not kind.isdigit() else compact(decoded["data"])
 
 
 def batch_cells(item: Batch | Gap) -> list[Any]:
@@ -191,8 +193,8 @@ def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
         "timestamp": instant(record.timestamp),
         "key": _secret(document["key"]) or _cell(record.key),
         "value": _secret(document["value"]) or _cell(record.value),
-        "headers": _compact(headers) if headers else None,
-        "decoded": _compact(payload) if payload else None,
+        "headers": compact(headers) if headers else None,
+        "decoded": compact(payload) if payload else None,
     }
     return [cells.get(name) for name in CSV_RECORD]
 

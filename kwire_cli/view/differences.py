@@ -9,10 +9,9 @@ from kwire_cli.analysis.comparison.partitions import KINDS
 from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.values import Form
 from kwire_cli.structs.lengths import REDACTED
-from kwire_cli.view.batch_tree import SHOWN_BYTES, SHOWN_TEXT, byte_segments
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import Line, counted, escaped
-from kwire_cli.view.tree import value_segments
+from kwire_cli.view.lines import SHOWN_BYTES, SHOWN_TEXT, Line, byte_segments, counted, escaped
+from kwire_cli.view.rows import value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

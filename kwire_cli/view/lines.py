@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.answer import instant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.program import Leaf
     from kwire_cli.spec.catalog import Catalog
 
@@ -103,6 +106,31 @@ def quoted(text: str) -> str:
 def printable(data: bytes) -> str:
     """The ASCII column of a hex dump: a dot for what is not printable."""
     return data.translate(DOTS).decode("ascii")
+
+
+SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
+"""How much of bytes, of text and of a list of numbers is shown where not all of it is asked for."""
+
+
+def byte_segments(data: bytes, *, full: bool = False) -> Line:
+    """Bytes for eyes: how many, the first of them in hex, and those as text where they are printable."""
+    line: Line = [(counted(len(data), "byte"), "number")]
+    if data:
+        excerpt = data if full else data[:SHOWN_BYTES]
+        more = " …" if len(data) > len(excerpt) else ""
+        line += [(f" {excerpt.hex(' ')}{more}", "bytes"), (f"  |{printable(excerpt)}{more}|", "dim")]
+    return line
+
+
+def anomaly_lines(anomalies: Iterable[Anomaly]) -> Iterator[Line]:
+    """One line for each anomaly."""
+    for anomaly in anomalies:
+        where = f"{anomaly.path} " if anomaly.path else ""
+        yield [
+            ("! ", "warning"),
+            (anomaly.code, "warning"),
+            (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim"),
+        ]
 
 
 # What a number means: names of error codes, apis and enums, timestamps as dates. Shown beside the number,

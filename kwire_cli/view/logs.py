@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import instant
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
-from kwire_cli.view.batch_tree import anomaly_lines
 from kwire_cli.view.hex import COLOURS, byte_rows
-from kwire_cli.view.lines import Line, counted, moment
+from kwire_cli.view.lines import Line, anomaly_lines, counted, moment
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:

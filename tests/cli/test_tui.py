@@ -70,7 +70,7 @@ def test_a_screen(monkeypatch):
 def test_the_page(updating, monkeypatch):
     from kwire_cli.tui.captures import PIECE
     from kwire_cli.tui.panes import KEYS
-    from kwire_cli.view.html.outline import MOST_BYTES, MOST_NODES
+    from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 
     def with_keys(text):
         rows = [f"| {title} | `{keys}` | {meaning} |\n" for title, lines in KEYS for keys, meaning in lines]

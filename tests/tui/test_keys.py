@@ -7,6 +7,8 @@ from command_line import ROOT
 from hostile_capture import hostile_capture
 from screens import opened, press, read, run, say, screen, settled
 
+from kwire_cli.tui.look import cost_path_of
+
 CAPTURE = ROOT / "samples/captures/kafka-python-4.4.0.pcapng"
 SECRET = ROOT / "samples/frames/sasl-authenticate-request.hex"
 BITFLIP = ROOT / "samples/segments/bitflip-0/00000000000000000000.log"
@@ -29,16 +31,16 @@ def test_fields_bytes_and_costs_follow_one_another():
         async with opened(CAPTURE) as pilot:
             app = pilot.app
             await press(pilot, "tab", *["down"] * 6)
-            assert app.fields.node.name == "clientId"
+            assert app.fields.row.name == "clientId"
             assert bytes.fromhex(lit(app)) == b"\0\x08kp-admin"
             assert app.costs.path == "header.clientId"
             await press(pilot, "tab", "end", *["left"] * 3)
-            assert app.fields.node.name == "clientSoftwareVersion"
+            assert app.fields.row.name == "clientSoftwareVersion"
             assert bytes.fromhex(lit(app))[1:] == b"3.0.12"
             await press(pilot, "c")
             app.costs.put(next(i for i, row in enumerate(app.costs.rows) if row.path == "clientSoftwareName"))
             await press(pilot, "enter")
-            assert app.fields.node.name == "clientSoftwareName"
+            assert app.fields.row.name == "clientSoftwareName"
             assert bytes.fromhex(lit(app))[1:] == b"kafka-python"
 
     run(steps())
@@ -51,13 +53,13 @@ def test_each_byte_leads_to_its_field_and_back(file):
         look = found.look(number, full=False)
         for at, buffer in enumerate(look.buffers):
             for offset in range(buffer.at, min(buffer.end, buffer.at + 400)):
-                node = look.nodes[look.node_at(at, offset)]
-                assert node.start <= offset < node.end
+                row = look.rows[look.row_at(at, offset)]
+                assert row.place[0] <= offset < row.place[2]
         total = sum(row.prefix_bytes + row.value_bytes for row in look.costs)
         assert not look.buffers or total == look.buffers[0].size
         paths = {row.path for row in look.costs if not row.path.endswith(("gap", "guess"))}
-        if not look.left_out:
-            assert paths <= {node.cost_path for node in look.nodes}
+        if not look.outline.left_out:
+            assert paths <= {cost_path_of(row) for row in look.rows}
         assert found.title(number)
         assert found.row(number, 80)
     found.close()
@@ -71,12 +73,12 @@ def test_the_tree_opens_and_closes():
             await press(pilot, "down", "tab")
             before = app.fields.count
             await press(pilot, "down", "down", "left")
-            assert app.fields.node.name == "header"
+            assert app.fields.row.name == "header"
             assert app.fields.count == before - 1
             await press(pilot, "left", "space", "right")
-            assert app.fields.node.name == "correlationId"
+            assert app.fields.row.name == "correlationId"
             await press(pilot, "left")
-            assert app.fields.node.name == "header"
+            assert app.fields.row.name == "header"
             await press(pilot, "end", "home", "pagedown", "pageup")
             assert app.fields.cursor == 0
 
@@ -169,7 +171,7 @@ def test_anomalies():
         async with opened(BITFLIP) as pilot:
             app = pilot.app
             await press(pilot, "a")
-            assert app.fields.node.name == "crc"
+            assert app.fields.row.name == "crc"
             assert messages(app)[-1].startswith("CRC_MISMATCH crc the batch says")
             await press(pilot, *["a"] * 20)
             assert messages(app)[-1] == "no more anomalies below"
@@ -189,15 +191,15 @@ def test_copies():
             document = json.loads(app.clipboard)
             assert document["api"] == "CreateTopics"
             await press(pilot, "tab")
-            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "topics[0].name"))
+            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0].name"))
             await press(pilot, "x")
             assert bytes.fromhex(app.clipboard)[1:] == b"t-kafka-python"
             await press(pilot, "y")
             assert app.clipboard == '"t-kafka-python"'
-            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "topics[0]"))
+            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0]"))
             await press(pilot, "y")
             assert json.loads(app.clipboard) == document["body"]["topics"][0]
-            app.fields.select(next(i for i, node in enumerate(app.seen.nodes) if node.path == "header.clientId"))
+            app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "header.clientId"))
             await press(pilot, "y")
             assert app.clipboard == '"kp-admin"'
             await press(pilot, "X")
@@ -225,26 +227,26 @@ def test_secrets_are_not_shown_and_not_copied_unless_asked_for(shown):
 
 
 def test_all_of_a_large_batch(monkeypatch):
-    from kwire_cli.view.html import outline
+    from kwire_cli.view import bounded_outline
 
-    monkeypatch.setattr(outline, "MOST_NODES", 10)
-    monkeypatch.setattr(outline, "MOST_BYTES", 32)
+    monkeypatch.setattr(bounded_outline, "MOST_NODES", 10)
+    monkeypatch.setattr(bounded_outline, "MOST_BYTES", 32)
 
     async def steps():
         async with opened(CAPTURE) as pilot:
             app = pilot.app
             await press(pilot, "down")
-            assert len(app.seen.nodes) == 10
+            assert len(app.seen.rows) == 10
             cut = len(app.seen.buffers[0].data)
             assert f"the first {cut} of 899" in app.bytes.border_title
             assert cut <= 32
             assert "f shows them" in app.fields.border_subtitle
             await press(pilot, "f")
-            assert len(app.seen.nodes) > 400
+            assert len(app.seen.rows) > 400
             assert len(app.seen.buffers[0].data) == 899
             await press(pilot, "f", "X")
             assert messages(app)[-1].startswith(f"hex of the first {cut} of 899 bytes: ")
-            assert len(app.seen.nodes) == 10
+            assert len(app.seen.rows) == 10
             assert len(app.clipboard) == 2 * cut
 
     run(steps())
@@ -276,13 +278,13 @@ def test_help_and_the_mouse():
             await settled(pilot)
             assert app.seen_number == 3
             await pilot.click("#fields", offset=(10, 5))
-            assert app.fields.node.name == "(tagged fields)"
+            assert app.fields.row.name == "(tagged fields)"
             await pilot.click("#bytes", offset=(1 + 6, 1))
-            assert app.fields.node.name == "size"
+            assert app.fields.row.name == "size"
             await pilot.click("#bytes", offset=(1 + 6 + 3 * 16 + 1 + 5, 1))
-            assert app.fields.node.name == "correlationId"
+            assert app.fields.row.name == "correlationId"
             await pilot.click("#fields", offset=(1, 3))
-            assert app.fields.node.name == "header"
+            assert app.fields.row.name == "header"
 
     run(steps())
 

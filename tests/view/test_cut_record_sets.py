@@ -10,21 +10,19 @@ import pytest
 from command_line import ROOT
 
 import kwire_cli
-from kwire_cli.engine.tree import places
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.tree import build, places
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
 from kwire_cli.spec.kafka import CLUSTER_METADATA_ID
-from kwire_cli.tui.look import look_of
 from kwire_cli.view import hex as hex_view, tree as tree_view
+from kwire_cli.view.bounded_outline import of_frame
 from kwire_cli.view.explain.lines import explanation_lines, explanation_objects
 from kwire_cli.view.explain.messages import Look, explain_frame
 from kwire_cli.view.explain.model import Step
-from kwire_cli.view.hex import declared_part
-from kwire_cli.view.html.frames import frame_entry
-from kwire_cli.view.html.outline import Outline
 from kwire_cli.view.lines import plain
 
 CATALOG = kwire_cli.catalog()
@@ -103,8 +101,7 @@ class Views:
         ]
         raw = Redaction(CATALOG, raw_records=True).frame(self.frame)
         self.raw_hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, raw, rows=None)]
-        self.page = frame_entry(CATALOG, self.frame, hidden, reading, Outline(full=True))
-        self.look = look_of(self.page, [], dict)
+        self.outline = of_frame(CATALOG, self.frame, hidden, reading, full=True)
         self.events = [*explain_frame(self.frame, hidden, Look(True, reading))]
         self.steps = [event for event in self.events if isinstance(event, Step)]
 
@@ -135,7 +132,7 @@ def ends_of(data, hints):
             if not isinstance(item, Batch) or item.head.codec or item.layout.name != "v2":
                 ends += [(item.end, True)] * len(list(item.records())) if isinstance(item, Batch) else []
                 continue
-            tree = declared_part(item.layout.decl, data, item.position, item.end).tree
+            tree = build(records_entry(item.layout.decl), item.spans())
             ends += [(part.end, False) for path, part in places(tree.root) if re.fullmatch(r"records\[\d+\]", path)]
     return ends
 
@@ -155,7 +152,7 @@ def check(data, hints, size, ends):
     }, size
     paths = (
         [line.split("  ")[-1].split(" =")[0] for line in views.hex],
-        [node.path for node in views.look.nodes],
+        [row.json_path for row in views.outline.rows],
         [step.path for step in views.steps],
     )
     for each in paths:
@@ -209,8 +206,8 @@ def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
         views = Views(data, hints, size)
         explained = [*explanation_objects(CATALOG, views.events, set())]
         lines = [plain(line) for line in explanation_lines(CATALOG, views.events, short=False)]
-        text = json.dumps([views.json, views.tree, explained, lines, [node.shown for node in views.look.nodes]])
-        shown = b"".join(base64.b64decode(buffer["data"]) for buffer in views.page["buffers"])
+        text = json.dumps([views.json, views.tree, explained, lines, [row.line for row in views.outline.rows]])
+        shown = b"".join(buffer.data for buffer in views.outline.buffers)
         digits = "".join(cell for line in [*views.hex, *views.raw_hex] for cell in line[10:57].split())
         for secret in secrets:
             some = secret[:6]

@@ -9,7 +9,7 @@ from kwire_cli.engine.values import ABSENT, Form, leaf_value
 from kwire_cli.view.explain.model import Event, Part, Piece, Remark, Skipped, Step
 from kwire_cli.view.explain.rules import RULES
 from kwire_cli.view.lines import Line, counted, meaning, without_control
-from kwire_cli.view.tree import value_segments
+from kwire_cli.view.rows import value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

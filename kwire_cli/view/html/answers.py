@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outline, Table
-from kwire_cli.view.html.outline import CLASSES
+from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.html.page import bars, histogram, icicle, report
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.terminal import EMPTY, cell_text, is_blank

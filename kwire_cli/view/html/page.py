@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kwire_cli.analysis.costs.advice import integers
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.view.html.outline import CLASSES
+from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted, escaped, plain
 from kwire_cli.view.tables import Cells, bar_share

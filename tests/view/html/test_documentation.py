@@ -5,7 +5,7 @@ import re
 from command_line import ROOT, process
 
 from kwire_cli.cli.pages import MOST
-from kwire_cli.view.html.outline import MOST_BYTES, MOST_NODES
+from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 from kwire_cli.view.html.page import MOST_TEXT, script
 
 PAGE = ROOT / "docs" / "html.md"

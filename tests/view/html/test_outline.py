@@ -8,7 +8,6 @@ from command_line import ROOT, kwire
 from pages import bytes_of, entries, page, rows_of
 
 import kwire_cli
-from kwire_cli.view.html.outline import MOST_BYTES, Outline, gaps
 
 FRAMES = sorted((ROOT / "samples" / "frames").glob("*.hex"))
 SEGMENTS = sorted((ROOT / "samples" / "segments").glob("*/*.log"))
@@ -125,29 +124,9 @@ def test_a_list_row_says_what_the_json_line_does():
         assert row.get("odd", 0) == len(line["anomalies"])
 
 
-def test_an_outline_has_room_for_so_many_rows_and_bytes_unless_all_is_asked_for():
-    for full in (False, True):
-        outline = Outline(full=full)
-        buffer = outline.buffer("b", bytes(MOST_BYTES + 10), 0, MOST_BYTES + 10)
-        for _ in range(20_005):
-            outline.node(0, "x", "int8", (buffer, 0, 0, 1), [])
-            outline.reach(buffer, 100)
-        found = outline.to_json([])
-        assert found.get("leftOut", 0) == (0 if full else 5)
-        assert len(bytes_of(found["buffers"][0])) == (MOST_BYTES + 10 if full else 100)
-        assert found["buffers"][0]["size"] == MOST_BYTES + 10
-
-
-def test_masked_bytes_are_not_in_the_page():
-    outline = Outline(full=False)
-    buffer = outline.buffer("b", b"abcdef", 1, 6)
-    outline.mask(buffer, 0, 3)
-    outline.mask(buffer, 5, 9)
-    shown = outline.to_json([])["buffers"][0]
-    assert bytes_of(shown) == b"\0\0de\0"
-    assert shown["masked"] == [[0, 2], [4, 5]]
-
-
-def test_gaps_are_what_no_part_has():
-    assert list(gaps(iter([(0, 4), (6, 9)]), 0, 12)) == [(4, 6), (9, 12)]
-    assert list(gaps(iter([(0, 12)]), 0, 12)) == []
+def test_the_messages_in_a_compressed_wrapper_are_a_buffer_of_their_own():
+    entry = entries(page("dump", "samples/segments/v1-kp-gzip-0"))[0]
+    assert [buffer["name"] for buffer in entry["buffers"]] == ["batch at 0", "decompressed records of the batch at 0"]
+    inner = [row for row in rows_of(entry) if row["buffer"] == 1]
+    assert sum(row["name"] == "crc" for row in inner) == 10
+    assert None not in leaves(entry, 1)

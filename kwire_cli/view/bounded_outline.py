@@ -1,0 +1,195 @@
+"""One frame or batch on a page or on a screen: the rows that there is room for, and the bytes that they point into."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.view.lines import counted
+from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
+from kwire_cli.view.rows import Buffer, Field, Look
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.rows import Row
+
+    Hidden = dict[str, frozenset[int]]
+
+MOST_NODES = 20_000
+"""Rows of one frame or batch unless all are asked for."""
+MOST_BYTES = 256 << 10
+"""Bytes of a buffer unless all are asked for."""
+MOST_WALKED = 8 << 20
+"""Bytes of a batch whose fields are looked for unless all are asked for."""
+MASK = "**"
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Bytes of the input, or what they were decompressed to: `data` are the first of `size`, the first one at offset
+    `at`.
+
+    `masked` are ranges of `data` that must not be seen, in order; it has zeros there.
+    """
+
+    name: str
+    at: int
+    size: int
+    data: bytes
+    masked: tuple[tuple[int, int], ...]
+
+    @property
+    def end(self) -> int:
+        """The offset at which the bytes in `data` end."""
+        return self.at + len(self.data)
+
+    def cells(self, start: int, end: int) -> list[str]:
+        """Two hex digits, or stars, for each of these bytes that is there."""
+        low, high = max(start - self.at, 0), min(end - self.at, len(self.data))
+        return [MASK if self.is_masked(i) else f"{self.data[i]:02x}" for i in range(low, high)]
+
+    def is_masked(self, index: int) -> bool:
+        """Return whether the byte at this index of the data must not be shown."""
+        at = bisect_right(self.masked, (index, len(self.data) + 1)) - 1
+        return at >= 0 and index < self.masked[at][1]
+
+
+class BoundedOutline:
+    """The rows that there is room for. `left_out` counts those for which there was none, or more of them.
+
+    Secret bytes are not in the `buffers`. Where rows are left out, a buffer ends with the last field of which all was
+    told, so that what follows cannot be a secret that nobody masked.
+    """
+
+    def __init__(
+        self, rows: Iterable[Row], buffer: Buffer | None, anomalies: Iterable[Anomaly] = (), *, full: bool = False
+    ) -> None:
+        self.full = full
+        self.anomalies = list(anomalies)
+        self.rows: list[Row] = []
+        self.left_out = 0
+        self._numbers: dict[Buffer, int] = {}
+        self._masked: list[list[tuple[int, int]]] = []
+        self._reached: list[int] = []
+        if buffer:
+            self._number(buffer)
+        self._collect(rows)
+
+    def _collect(self, rows: Iterable[Row]) -> None:
+        still_open: list[tuple[Row | None, Iterator[Row]]] = [(None, iter(rows))]
+        while still_open:
+            above, siblings = still_open[-1]
+            row = next(siblings, None)
+            if row is None:
+                still_open.pop()
+                if above is not None:
+                    self._reach(above)
+            elif self.full or len(self.rows) < MOST_NODES:
+                self.rows.append(row)
+                number = self._number(row.buffer)
+                if row.secret is not None:
+                    self._masked[number].append((row.secret, row.place[2]))
+                still_open.append((row, iter(row.below())))
+            else:
+                self.left_out += 1
+                if row.name.startswith("["):  # there may be many more, and of their fields nothing is known
+                    still_open.pop()
+
+    def _number(self, buffer: Buffer) -> int:
+        if buffer not in self._numbers:
+            self._numbers[buffer] = len(self._numbers)
+            self._masked.append([])
+            self._reached.append(buffer.start)
+        return self._numbers[buffer]
+
+    def _reach(self, row: Row) -> None:
+        """All up to the end of a field was told, and what is secret in it is masked."""
+        if isinstance(row, Field) and row.kind and not self.left_out:
+            number = self._numbers[row.buffer]
+            self._reached[number] = max(self._reached[number], row.place[2])
+
+    def number(self, row: Row) -> int:
+        """The number of the buffer that a row points into."""
+        return self._numbers[row.buffer]
+
+    @property
+    def buffers(self) -> list[Bytes]:
+        """The bytes that rows point into."""
+        return [self._bytes(buffer, number) for buffer, number in self._numbers.items()]
+
+    def _bytes(self, buffer: Buffer, number: int) -> Bytes:
+        start = buffer.start
+        stop = self._reached[number] if self.left_out else buffer.stop
+        data = bytearray(buffer.data[start : stop if self.full else min(stop, start + MOST_BYTES)])
+        masked: list[tuple[int, int]] = []
+        for low, high in sorted(self._masked[number]):
+            low, high = max(low - start, 0), min(high - start, len(data))  # noqa: PLW2901 - as the data has them
+            if low < high:
+                data[low:high] = bytes(high - low)
+                if masked and low <= masked[-1][1]:
+                    low, high = masked[-1][0], max(masked.pop()[1], high)  # noqa: PLW2901 - as above
+                masked.append((low, high))
+        return Bytes(buffer.name, start, buffer.stop - start, bytes(data), tuple(masked))
+
+
+def _look(catalog: Catalog, reading: RecordsAs | None, *, full: bool) -> Look:
+    return Look(catalog, reading, full=full, messages="within", most=None if full else MOST_WALKED)
+
+
+def of_frame(
+    catalog: Catalog,
+    frame: Frame,
+    hidden: Hidden,
+    reading: RecordsAs | None,
+    *,
+    full: bool,
+    asked: Frame | None = None,
+    own: Iterable[Anomaly] = (),
+) -> BoundedOutline:
+    """A frame, and its anomalies behind its `own`; `hidden` and `asked` as in `Frame.to_json`."""
+    buffer = frame_buffer(frame)
+    rows = frame_rows(_look(catalog, reading, full=full), frame, hidden, asked=asked, buffer=buffer)
+    return BoundedOutline(rows, buffer, [*own, *frame.shown(hidden).anomalies], full=full)
+
+
+def of_line(catalog: Catalog, line: Captured, hidden: Hidden, hide: Hide | None, *, full: bool) -> BoundedOutline:
+    """A line of a capture; of what is no frame only that it is odd, if so."""
+    own = [Anomaly(line.code, "", 0, MEANING.get(line.code, ""))] if line.code else []
+    if not line.frame:
+        return BoundedOutline((), None, own)
+    return of_frame(catalog, line.frame, hidden, line.reading(hide), full=full, asked=line.asked, own=own)
+
+
+def of_message(
+    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], reading: RecordsAs | None, *, full: bool
+) -> BoundedOutline:
+    """A body alone."""
+    part = body_part(_look(catalog, reading, full=full), "body", decoded, hidden)
+    return BoundedOutline(part.rows(), part.buffer, decoded.anomalies, full=full)
+
+
+def of_item(
+    catalog: Catalog, item: Batch | Gap, data: Any, reading: RecordsAs, topic: str | None, *, full: bool
+) -> BoundedOutline:
+    """A batch of a segment, or bytes that are none."""
+    look = _look(catalog, reading, full=full)
+    name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
+    buffer = Buffer(name, data, item.position, item.end)
+    if isinstance(item, Batch):
+        return BoundedOutline(batch_rows(look, item, buffer), buffer, item.anomalies, full=full)
+    row = item_row(look, item, buffer, topic, name="(no batch)", json_path=None)
+    odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
+    anomalies = item.batch.anomalies if item.batch else [] if item.code == PADDING else odd
+    return BoundedOutline([row], buffer, anomalies, full=full)

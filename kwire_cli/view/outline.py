@@ -1,0 +1,365 @@
+"""The outline: what was decoded, as rows. Trees, annotated hex, pages, the terminal interface and explanations show it.
+
+One recursion stands here and nowhere else: a message has fields, a field of records has batches, a batch has records, a
+record or a field may hold a message, and an Envelope holds a frame. Rows are made as they are asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.spans import walk
+from kwire_cli.engine.tree import build
+from kwire_cli.message.decoded import cut_records
+from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
+from kwire_cli.message.roles import holds_records, roles
+from kwire_cli.message.secrets import OUTSIDE
+from kwire_cli.records.batch import Batch, has_payloads, payload_of
+from kwire_cli.records.v2 import area_of
+from kwire_cli.structs.records import kip98, v2
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import SHOWN_TEXT, Line, counted
+from kwire_cli.view.rows import NOTHING, Buffer, Field, Look, Part, Row, Title
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.values import Body
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Area, Record
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.payload_model import Payload
+    from kwire_cli.view.rows import Within
+
+    Hidden = dict[str, frozenset[int]]
+
+OUT = "(not part of any field)"
+"""The name of rows of bytes that belong to no part of a frame."""
+_PACKED = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
+"""The packed records of a batch, by format. In the other formats they are a message set again."""
+
+# Messages and frames.
+
+
+def body_part(
+    look: Look, name: str, body: Body, hidden: frozenset[int] = NOTHING, buffer: Buffer | None = None, **more: Any
+) -> Part:
+    """A decoded size, header, body or payload; records in it are shown if there is a reading for them."""
+    buffer = buffer or Buffer(body.message, body.data, body.start, body.stop)
+    part = Part(look, name, body.message, body, body.exact, hidden, buffer, **more)
+    if look.reading and holds_records(body.entry):
+        part.roles, part.opens = roles(body.spec, body.entry).by_node, _batches
+        cut = cut_records(body.raw)
+        part.cut = None if cut is None or cut.span in hidden else cut
+    return part
+
+
+def _batches(row: Field) -> Iterator[Title]:
+    """The batches in a field of records, and the gaps between."""
+    above, look, depth = row.json_path, row.part.look, row.depth + 1
+    for number, item in enumerate(row.items()):
+        name = f"[{number}]"
+        yield item_row(look, item, row.buffer, row.topic, depth, name, above + name if above else None)
+
+
+def frame_buffer(frame: Frame) -> Buffer:
+    """The bytes of a frame."""
+    return Buffer(f"frame {frame.number}", frame.data, frame.start, frame.stop)
+
+
+def frame_rows(
+    look: Look, frame: Frame, hidden: Hidden, *, asked: Frame | None = None, buffer: Buffer | None = None
+) -> Iterator[Title]:
+    """The parts of a frame, the bytes that belong to none, and messages in fields behind them if these stand there.
+
+    `hidden` are the secret spans by part, `asked` is a response's request.
+    """
+    buffer = buffer or frame_buffer(frame)
+    messages = frame.inside(asked) if look.messages and frame.body and PAYLOADS not in hidden else []
+    within: Within = {}
+    if look.messages == "within" and frame.body and messages:
+        starts = {span.path: span.value for span in frame.body.spans}
+        for message in messages:
+            below = hidden_below(message.path, hidden)
+            if isinstance(message, Forwarded):
+                inner = message.frame
+                within[starts[message.path], inner.stop] = partial(_carried, inner, below)
+            else:
+                _place(message, within, starts, frame.data, 0, below.get("body", NOTHING))
+    at = frame.start
+    for name, body in frame.parts:
+        yield from _outside(buffer, at, body.start, hidden)
+        above = "" if name == "body" else f"{name}."
+        part = body_part(look, name, body, hidden.get(name, NOTHING), buffer, json_path=above, within=within)
+        version = f"{body.message} version {body.version}" if name != "size" else ""
+        yield _part_row(part, 0, "(body)" if name == "body" else name, version)
+        at = body.stop
+    yield from _outside(buffer, at, frame.stop, hidden)
+    if look.messages == "behind":
+        for message in messages:
+            yield message_row(look, message, hidden_below(message.path, hidden), 0)
+
+
+def _part_row(part: Part, depth: int, name: str, text: str) -> Title:
+    body = part.body
+    assert body is not None  # noqa: S101 - for the type checker: parts of frames have one
+    place = body.start, body.start, body.stop
+    rows = partial(part.rows, depth + 1)
+    return Title(
+        depth, name, "", part.buffer, place, [(text, "dim")], part, rows, json_path=(part.json_path or "")[:-1]
+    )
+
+
+def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden) -> Iterator[Title]:
+    if start < stop:
+        line: Line = [(counted(stop - start, "byte"), "warning")]
+        secret = start if OUTSIDE in hidden else None
+        yield Title(0, OUT, "gap", buffer, (start, start, stop), line, secret=secret)
+
+
+def message_row(look: Look, message: Payload | Forwarded, hidden: Hidden, depth: int, path: str = "") -> Title:
+    """A message in a field, behind what has that field; `hidden` are the secret spans by part."""
+    path = path or message.path
+    line: Line = [(message.type, "title"), ("" if message.version is None else f" version {message.version}", "dim")]
+    if isinstance(message, Forwarded):
+        frame = message.frame
+        buffer = Buffer(path, frame.data, frame.start, frame.stop)
+        rows = partial(_forwarded, look, frame, hidden, buffer, depth + 1)
+        return Title(depth, path, "", buffer, (frame.start, frame.start, frame.stop), line, message, rows)
+    buffer = Buffer(path, message.data, 0, message.size)
+    place = 0, message.start, message.size
+    secret = hidden.get("body", NOTHING)
+    if message.body:
+        part = body_part(replace(look, reading=None), path, message.body, secret, buffer, json_path=None)
+        part.payload = message
+        return Title(depth, path, "", buffer, place, line, part, partial(part.rows, depth + 1))
+    below = Title(depth + 1, "", "", buffer, place, _excerpt(look, message.json_data(hidden=secret)))
+    return Title(depth, path, "", buffer, place, line, message, lambda: (below,))
+
+
+def _excerpt(look: Look, document: Any) -> Line:
+    text = dumps(document, indent=False)
+    if look.full or len(text) <= SHOWN_TEXT:
+        return [(text, "text")]
+    return [(text[:SHOWN_TEXT], "text"), ("…", "dim")]
+
+
+def _forwarded(look: Look, frame: Frame, hidden: Hidden, buffer: Buffer, depth: int) -> Iterator[Title]:
+    """A request or response in a field, whose data are those around it."""
+    for name, body in frame.parts:
+        part = body_part(replace(look, reading=None), name, body, hidden.get(name, NOTHING), buffer, json_path=None)
+        yield _part_row(part, depth, f"({name})", f"{part.message} version {body.version}")
+
+
+def _carried(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
+    return _forwarded(row.part.look, frame, hidden, row.buffer, row.depth + 1)
+
+
+def _place(
+    payload: Payload, within: Within, starts: dict[str, int], data: Any, origin: int, hidden: frozenset[int]
+) -> None:
+    """Put a payload where its field's value stands.
+
+    `starts` says where the values of fields stand, counted from `origin` of `data`, and gets those within the payload.
+    """
+    at = starts.get(payload.path)
+    if at is None or bytes(data[at - origin : at - origin + payload.size]) != bytes(payload.data):
+        return  # of what was decompressed first there is no place
+    if payload.body:
+        starts |= {f"{payload.path}.{span.path}": at + span.value for span in payload.body.spans}
+    within[at, at + payload.size] = partial(_payload, payload, hidden)
+
+
+def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[Title]:
+    place, depth, look = row.place, row.depth + 1, row.part.look
+    version = "" if payload.version is None else f" version {payload.version}"
+    if body := payload.body:
+        where = {"shift": place[1], "json_path": None, "within": row.part.within, "whole": place[1:]}
+        part = body_part(replace(look, reading=None), payload.path, body, hidden, row.buffer, **where)
+        line = [(f"{body.message}{version}", "title"), (", guessed" if payload.guess else "", "warning")]
+        yield Title(depth, "(means)", "", row.buffer, place, line, payload, partial(part.rows, depth + 1))
+    else:
+        yield _text(f"({payload.type}{version})", payload.json_data(hidden=hidden), row)
+
+
+def _text(name: str, document: Any, row: Field) -> Title:
+    return Title(row.depth + 1, name, "", row.buffer, row.place, _excerpt(row.part.look, document))
+
+
+# Batches.
+
+
+def item_row(
+    look: Look,
+    item: Batch | Gap,
+    buffer: Buffer,
+    topic: str | None,
+    depth: int = 0,
+    name: str = "",
+    json_path: str | None = "",
+) -> Title:
+    """A batch, or bytes that are none with the batch in them whose end is missing; `topic` is a name or an id."""
+    place = item.position, item.position, item.end
+    above = f"{json_path}." if json_path else json_path
+    row = Title(depth, name, "", buffer, place, [], item, json_path=json_path or "")
+    if isinstance(item, Batch):
+        rows = partial(batch_rows, look, item, buffer, depth + 1, above)
+        return replace(row, line=[(batch_title(item), "dim")], rows=rows)
+    line: Line = [(f"{item.code}, {counted(item.size, 'byte')}", "warning")]
+    topic = look.reading.topic(topic) if topic and look.reading else topic
+    secret = item.position if look.hide is not None and look.hide.gap(topic) else None
+    row = replace(row, kind="gap", line=line, secret=secret)
+    return replace(row, rows=partial(batch_rows, look, item.batch, buffer, depth + 1, above)) if item.batch else row
+
+
+def batch_of(item: Batch | Gap) -> Batch | None:
+    """A batch itself; of a gap the batch in it whose end is missing."""
+    return item if isinstance(item, Batch) else item.batch
+
+
+def batch_title(batch: Batch) -> str:
+    """A batch in a few words."""
+    head = batch.head
+    what = (
+        "control batch"
+        if head.control
+        else "batch"
+        if not batch.layout.is_message
+        else "wrapper message"
+        if head.codec
+        else "message"
+    )
+    return f"{what}, {offsets(batch)}{f', {batch.compression}' if head.codec else ''}, {batch.layout.name}"
+
+
+def offsets(batch: Batch) -> str:
+    """The offsets of a batch."""
+    first, last = batch.head.base_offset, batch.head.last_offset
+    return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+def batch_rows(
+    look: Look, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
+) -> Iterator[Row]:
+    """The fields of a batch, and what stands behind them."""
+    part, behind = batch_parts(look, batch, buffer, depth, json_path)
+    yield from part.rows(depth)
+    yield from behind
+
+
+def batch_parts(
+    look: Look, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
+) -> tuple[Part, Iterator[Title]]:
+    """The bytes of a batch, in a buffer with the offsets of its source, and the rows behind its fields: what it packs,
+    and what its records mean if messages stand there.
+    """
+    secret = look.hide is not None and look.hide.batch(batch)
+    buffer = buffer or Buffer(f"batch at {batch.position}", batch.source.data, batch.position, batch.end)
+    stop = batch.end if look.most is None else min(batch.end, batch.position + look.most)
+    part = _declared(look, batch, buffer, batch.layout.decl, batch.position, stop, secret=secret)
+    part.json_path = json_path
+    if not batch.head.codec and _is_v2(batch):
+        part.within = _meanings(look, batch, None, secret=secret)
+    return part, _behind(look, batch, depth, secret=secret)
+
+
+def _is_v2(batch: Batch) -> bool:
+    return batch.layout.name == "v2" and batch.size >= batch.layout.head.size
+
+
+def _declared(look: Look, batch: Batch, buffer: Buffer, decl: Any, start: int, stop: int, *, secret: bool) -> Part:
+    """Bytes of a batch by a declaration of `structs.records`."""
+    entry = records_entry(decl)
+    spans = walk(entry, buffer.data, start, stop)
+    tree = build(entry, spans)
+    hidden = look.hide.spans(tree) if look.hide and secret else NOTHING
+    exact = spans.lost < 0 and spans.used == spans.stop
+    return Part(look, "batch", "RecordBatch", tree, exact, hidden, buffer, batch=batch)
+
+
+def _behind(look: Look, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
+    if look.deep and batch.head.codec:
+        packed = _PACKED.get(batch.layout.name)
+        if packed is None and not secret:
+            yield _wrapped(look, batch, depth)
+        elif packed is not None and batch.size >= batch.layout.head.size:
+            yield _packed(look, batch, packed, depth, secret=secret)
+    if look.messages == "behind" and has_payloads(batch):
+        for number, record in enumerate(batch.records()):
+            yield from _messages(look, batch, record, f"records[{number}].", depth)
+
+
+def _packed(look: Look, batch: Batch, decl: Any, depth: int, *, secret: bool) -> Title:
+    """The records that a batch's codec packed."""
+    area = area_of(batch, [])
+    buffer, row = _decompressed(batch, area, depth)
+    stop = buffer.stop if look.most is None else min(buffer.stop, look.most)
+    part = _declared(look, batch, buffer, decl, 0, stop, secret=secret)
+    part.name, part.json_path = "records", None
+    part.within = _meanings(look, batch, area, secret=secret) if _is_v2(batch) else {}
+    return replace(row, subject=part, rows=partial(part.rows, depth + 1))
+
+
+def _wrapped(look: Look, batch: Batch, depth: int) -> Title:
+    """The messages in a wrapper message. Compressed ones among them are not opened."""
+    from kwire_cli.records.legacy import inner_messages, unpacked  # noqa: PLC0415 - few batches are wrappers
+
+    area = unpacked(batch)
+    buffer, row = _decompressed(batch, area, depth)
+    inner = replace(look, deep=False)
+
+    def rows() -> Iterator[Title]:
+        for number, item in enumerate(inner_messages(batch, area)):
+            yield item_row(inner, item, buffer, batch.source.topic, depth + 1, f"[{number}]", None)
+
+    return replace(row, rows=rows)
+
+
+def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
+    size = len(area.data)
+    buffer = Buffer(f"decompressed records of the batch at {batch.position}", area.data, 0, size)
+    line: Line = [(f"{counted(size, 'byte')} by {batch.compression}", "dim")]
+    return buffer, Title(depth, "(decompressed)", "", buffer, (0, 0, size), line)
+
+
+def _meanings(look: Look, batch: Batch, area: Area | None, *, secret: bool) -> Within:
+    """What keys and values of Kafka's own records mean, by the offsets at which these stand, if messages stand within
+    fields. What a damaged batch with secrets says is not known to be what it seems to be.
+    """
+    within: Within = {}
+    if look.messages != "within" or not has_payloads(batch) or (secret and not batch.crc_valid):
+        return within
+    area = area or area_of(batch, [])
+    origin = 0 if area.compressed else area.origin
+    for record in batch.records():
+        payload = payload_of(batch, record)
+        if payload and payload.record:
+            hidden = look.hide.record(batch, payload.record) if look.hide else {}
+            starts = {"key": origin + record.key_at, "value": origin + record.value_at}
+            starts = {name: at for name, at in starts.items() if at >= origin}
+            for inner in payload.record.payloads:
+                _place(inner, within, starts, area.data, origin, hidden.get(inner.path, NOTHING))
+        elif payload and payload.control and record.key_at >= 0:
+            at = origin + record.key_at
+            within[at, at + len(record.key or b"")] = partial(_control, payload.control.to_json())
+    return within
+
+
+def _control(document: Any, row: Field) -> Iterator[Title]:
+    yield _text("(control)", document, row)
+
+
+def _messages(look: Look, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
+    """The messages in a record: its key and value, and what is in their fields."""
+    payloads = payload_of(batch, record)
+    whole = (payloads.control or payloads.record) if payloads else None
+    if payloads is None or whole is None:
+        return
+    hidden = look.hide.record(batch, payloads.record) if look.hide else {}
+    for payload in (whole.key, whole.value, *(payloads.record.inside if payloads.record else ())):
+        if payload and payload.body:
+            secret = {"body": hidden.get(payload.path, NOTHING)}
+            yield message_row(look, payload, secret, depth, above + payload.path)
