@@ -8,7 +8,10 @@ walks messages of many kinds.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 STRIDE = 5
 
@@ -162,6 +165,32 @@ class Choice:
 
 
 Node = Leaf | Struct | Array | Nullable | Tags | Series | Choice
+
+
+def below(node: Node) -> Iterator[Node]:
+    """Yield what a node consists of, in the order of the spans, as far as that is known."""
+    if isinstance(node, Struct):
+        yield from (*node.fields, *((node.tags,) if node.tags else ()))
+    elif isinstance(node, Array):
+        yield from (node.count, node.element)
+    elif isinstance(node, Nullable):
+        yield from (node.presence, node.struct)
+    elif isinstance(node, Tags):
+        yield from (node.count, node.unknown_header, node.unknown_data, *(field for field, _ in node.known.values()))
+    elif isinstance(node, Series):
+        yield from (*((node.size,) if node.size else ()), node.element)
+    elif isinstance(node, Choice):
+        yield from node.forms.values()
+
+
+def leaf_ids(node: Node) -> Iterator[int]:
+    """Yield the ids of the leaves of a node, headers of tagged fields with them."""
+    if isinstance(node, Leaf):
+        yield node.id
+    if isinstance(node, Tags):
+        yield from node.known
+    for child in below(node):
+        yield from leaf_ids(child)
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice_probes import at_default, default_bytes, last_node
+from kwire_cli.analysis.costs.advice_probes import at_default, default_bytes
 from kwire_cli.analysis.costs.forms import width_of, widths
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, leaf_ids
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.reading import OWN_WIDTH
 from kwire_cli.structs.numbers import UVARINT, unsigned_varint
@@ -243,9 +243,9 @@ class _Steps:
         if isinstance(node, Leaf):
             return self.leaf(node)
         if isinstance(node, Array):
-            return self.array(node) if self.planned(node) else _skip(last_node(node))
+            return self.array(node) if self.planned(node) else _skip(max(leaf_ids(node)))
         if isinstance(node, Nullable):
-            return self.nullable(node) if self.planned(node) else _skip(last_node(node))
+            return self.nullable(node) if self.planned(node) else _skip(max(leaf_ids(node)))
         assert isinstance(node, Struct)  # noqa: S101 - layouts of messages have no other nodes
         return self.struct(node)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.advice_values import Cell, Field, Seen, Texts
 from kwire_cli.analysis.costs.forms import width_of
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, leaf_ids
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.model import MAX, default_value, fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES
@@ -87,23 +87,6 @@ def probes_of(spec: MessageSpec, entry: Entry) -> dict[int, Probe]:
     return dict(_in_struct(spec, dict(fields_by_path(spec)), entry.root))
 
 
-def last_node(node: Node) -> int:
-    """The highest number of the nodes from here down."""
-    if isinstance(node, Leaf):
-        return node.id
-    if isinstance(node, Array):
-        return max(node.count.id, last_node(node.element))
-    if isinstance(node, Nullable):
-        return last_node(node.struct)
-    assert isinstance(node, Struct)  # noqa: S101 - layouts of messages have no other nodes
-    last = max((last_node(field) for field in node.fields), default=0)
-    if not node.tags:
-        return last
-    return max(
-        last, node.tags.unknown_data.id, *node.tags.known, *(last_node(field) for field, _ in node.tags.known.values())
-    )
-
-
 def _in_struct(spec: MessageSpec, fields: Mapping[str, FieldSpec], node: Struct) -> Iterator[tuple[int, Probe]]:
     for part in node.fields:
         yield from _in_field(spec, fields, part, flexible=node.tags is not None)
@@ -137,14 +120,17 @@ def _in_field(
             yield node.id, Probe(node.path, kind, OTHER, node.decl, default, node.id)
     elif isinstance(node, Array):
         if default is not None:
-            yield node.count.id, Probe(node.path, field.type, OTHER, node.count.decl, default, last_node(node))
+            yield node.count.id, Probe(node.path, field.type, OTHER, node.count.decl, default, max(leaf_ids(node)))
         if isinstance(node.element, Struct):
             yield from _in_struct(spec, fields, node.element)
         else:
             yield from _in_field(spec, fields, node.element, flexible=False)
     elif isinstance(node, Nullable):
         if default is not None:
-            yield node.presence.id, Probe(node.path, field.type, OTHER, node.presence.decl, default, last_node(node))
+            yield (
+                node.presence.id,
+                Probe(node.path, field.type, OTHER, node.presence.decl, default, max(leaf_ids(node))),
+            )
         yield from _in_struct(spec, fields, node.struct)
     elif isinstance(node, Struct):
         yield from _in_struct(spec, fields, node)

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.forms import Form, carried, written_form
 from kwire_cli.errors import KwireError, SpecError
-from kwire_cli.message.decoded import build
 from kwire_cli.spec.files import Report, Spot, json_files, read_text
 from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
 from kwire_cli.spec.rules import DEFAULT_BOOK, FATAL, examine
@@ -300,59 +300,27 @@ def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
     """Return the cost of a tagged field at its least non-default value, at a version that writes the field."""
     plain = replace(field, tag=None, tagged_versions=NONE)
     other = {field.json_name: _other_value(spec, field, version)}
-    value = _size(spec, [plain], other, version) - _SECTION
-    written = _size(spec, [field], other, version) - _SECTION
+    value = struct_size(spec, [plain], version, other) - _SECTION
+    written = struct_size(spec, [field], version, other) - _SECTION
     return Cost(written - value, value, struct_size(spec, [plain], version) - _SECTION)
 
 
-def struct_size(spec: MessageSpec, fields: Sequence[FieldSpec], version: int) -> int:
-    """The bytes of a struct of these fields at their defaults, its tag section included."""
-    return _size(spec, fields, _least_struct(spec, fields, version), version)
-
-
-def _size(spec: MessageSpec, fields: Sequence[FieldSpec], value: dict[str, Any], version: int) -> int:
-    return len(build(replace(spec, fields=tuple(fields)), value, version))
-
-
-def _least_struct(spec: MessageSpec, fields: Sequence[FieldSpec], version: int) -> dict[str, Any]:
-    return {
-        field.json_name: _least_value(spec, field, version)
-        for field in fields
-        if version in field.versions and not (field.tag is not None and version in field.tagged_versions)
-    }
-
-
-def _least_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
-    """The default of a field, and where that is a null that this version has not, what is empty."""
-    value = default_value(field)
-    if value is None and version not in field.nullable_versions:
-        return (
-            []
-            if field.is_array
-            else _least_struct(spec, spec.struct_fields(field), version)
-            if field.struct_name
-            else ""
-        )
-    return _least_struct(spec, spec.struct_fields(field), version) if value == {} else value
+def struct_size(
+    spec: MessageSpec, fields: Sequence[FieldSpec], version: int, values: dict[str, Any] | None = None
+) -> int:
+    """The bytes of a struct of these fields, at their defaults but for `values`, its tag section included."""
+    form = Form("a struct", replace(spec, fields=tuple(fields)), version)
+    return len(written_form(form, carried(form, values or {}).value))
 
 
 def _other_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
-    """A value of as few bytes as can be that is not the default."""
+    """A value of as few bytes as can be that is not the default; what structs lack is at its default."""
     default = default_value(field)
     if field.is_array:
-        element = (
-            _least_struct(spec, spec.struct_fields(field), version)
-            if field.struct_name
-            else _plain_value(field.element_type)
-        )
-        return [] if default is None else [element]
+        return [] if default is None else [{} if field.struct_name else _plain_value(field.element_type)]
     if field.struct_name:
-        subs = spec.struct_fields(field)
-        value = _least_struct(spec, subs, version)
-        first = next((sub for sub in subs if version in sub.versions), None)
-        return (
-            value if default is None or first is None else value | {first.json_name: _other_value(spec, first, version)}
-        )
+        first = next((sub for sub in spec.struct_fields(field) if version in sub.versions), None)
+        return {} if default is None or first is None else {first.json_name: _other_value(spec, first, version)}
     if field.type == "bool":
         return not default
     if field.type in INTEGER_RANGES:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.ledger import in_body
 from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.program import Leaf, Struct, below, leaf_ids
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.message.roles import NO_UUID
 from kwire_cli.records.formats import AUTO
@@ -92,38 +92,13 @@ def places(found: Roles) -> Places:
     return cached
 
 
-def _below(node: Node) -> Iterator[Node]:
-    if isinstance(node, Struct):
-        yield from (*node.fields, *((node.tags,) if node.tags else ()))
-    elif isinstance(node, Array):
-        yield from (node.count, node.element)
-    elif isinstance(node, Nullable):
-        yield from (node.presence, node.struct)
-    elif isinstance(node, Tags):
-        yield from (node.count, node.unknown_header, node.unknown_data, *(field for field, _ in node.known.values()))
-    elif isinstance(node, Series):
-        yield from (*((node.size,) if node.size else ()), node.element)
-    elif isinstance(node, Choice):
-        yield from node.forms.values()
-
-
-def _leaves(node: Node) -> Iterator[int]:
-    """The leaves of a node in the order of their spans, as far as that is known; headers of tagged fields with them."""
-    if isinstance(node, Leaf):
-        yield node.id
-    if isinstance(node, Tags):
-        yield from node.known
-    for child in _below(node):
-        yield from _leaves(child)
-
-
 def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
     if isinstance(node, Struct):
         names = frozenset(field.id for field in node.fields if isinstance(field, Leaf) and field.id in named)
         if names:
-            leaves = list(_leaves(node))
+            leaves = list(leaf_ids(node))
             yield leaves[0], _Element(frozenset(leaves), names)
-    for child in _below(node):
+    for child in below(node):
         yield from _elements(child, named)
 
 
