@@ -226,7 +226,7 @@ class Ledger:
         start = spans.end[first - 1] if first else spans.start
         columns = spans.node, spans.value, spans.end
         for node, value, end in zip(
-            *(column[first:last] for column in columns) if first or last else columns, strict=True
+            *(column[first:last] for column in columns) if first or last is not None else columns, strict=True
         ):
             row = sums.get(node)
             if row is None:
