@@ -310,6 +310,7 @@ def test_reports_have_room_on_a_phone_and_all_they_say(look_at, arguments):
     assert "[object" not in look.said("main")
     words = kwire(*arguments, "--format", "table" if arguments[0] != "diff" else "text").out.split()
     shown = look.said("main")
+    shown += shown.replace(",", "")  # numbers of facts have commas on a page
     assert all(word in shown for word in words if word[0] not in "█▏▎▍▌▋▊▉")
 
 
@@ -368,8 +369,8 @@ def test_tables_sort_by_what_is_clicked_and_keep_their_total(look_at):
 
     sizes = [int(text) for text in column(3)]
     assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
-    table.locator("th", has_text="bytes").get_by_role("button").click()
-    table.locator("th", has_text="bytes").get_by_role("button").click()
+    for _ in range(2):
+        table.locator("th").get_by_role("button", name="bytes", exact=True).click()
     assert [int(text) for text in column(3)] == [*sorted(sizes[:-1]), sizes[-1]]
     assert table.locator("th[aria-sort=ascending]").count() == 1
     table.locator("th", has_text="api").get_by_role("button").click()
