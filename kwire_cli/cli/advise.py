@@ -1,4 +1,4 @@
-"""The command `kwire advise`."""
+"""The command `kwire advise`: which encodings and tags would have paid, from the values in captures and logs."""
 
 from __future__ import annotations
 
@@ -6,36 +6,44 @@ import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from kwire_cli.cli.capture_inputs import CapturePoints, tell_of_logs
-from kwire_cli.cli.completion import complete_api, complete_file, complete_message
-from kwire_cli.cli.environment import Environment, Exit, Progress
-from kwire_cli.cli.inputs import inputs
-from kwire_cli.cli.old_options import (
-    PORT,
-    REPORT_FORMATS,
-    with_capture_points,
-    with_catalog,
-    with_csv,
-    with_output,
-    with_tls_keylog,
+from kwire_cli.analysis.costs.advice import SHOWN, drawn, priced
+from kwire_cli.analysis.costs.advice_plan import overlay_text
+from kwire_cli.analysis.costs.advice_probes import Observed
+from kwire_cli.analysis.costs.advice_values import (
+    Message,
+    in_batches,
+    in_exchanges,
+    in_frame,
+    in_lines,
+    named,
+    place_of,
 )
-from kwire_cli.cli.pages import Collected, files_among, page_of
+from kwire_cli.cli.capture_inputs import CapturePoints, capture_lines, chosen, read_log, tell_of_logs
+from kwire_cli.cli.completion import complete_api, complete_file, complete_message
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.environment import Environment, Progress
+from kwire_cli.cli.inputs import inputs
+from kwire_cli.cli.options import Captures, Definitions, Report, argument, either, flag, option, takes
 from kwire_cli.cli.segments import segment_files
 from kwire_cli.errors import InputError
+from kwire_cli.message.frames import Hints
+from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
+from kwire_cli.source.text.reading import frames_in
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
-    from kwire_cli.analysis.costs.advice_values import Message, Seen
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -57,7 +65,7 @@ class Messages:
     environment: Environment
     catalog: Catalog
     arguments: tuple[str, ...]
-    options: dict[str, Any]
+    options: Options
     times: int = 0
     _piped: list[Any] = field(default_factory=list)
     _names: dict[str, str] = field(default_factory=dict)
@@ -90,10 +98,8 @@ class Messages:
 
     def each(self) -> Iterator[Message]:
         """Every message that is wanted. InputError where an input cannot be read."""
-        from kwire_cli.analysis.costs.advice_values import named
-
         self.times += 1
-        wanted = named(self.catalog, self.options["messages"], self.options["apis"])
+        wanted = named(self.catalog, self.options.messages, self.options.apis)
         try:
             for message in self._all():
                 if wanted is None or message.name in wanted:
@@ -105,17 +111,11 @@ class Messages:
 
     def _all(self) -> Iterator[Message]:
         """Everything as it was given, request logs last."""
-        from kwire_cli.analysis.costs.advice_values import in_batches, in_frame, place_of
-        from kwire_cli.message.frames import Hints
-        from kwire_cli.source.text.reading import frames_in
-
-        apis, logs, captured = self.options["apis"], list[str](), False
-        hints = Hints(
-            self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options["version"], self.options["kind"]
-        )
+        apis, logs, captured = self.options.apis, list[str](), False
+        hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options.version, self.options.kind)
         says = Kind.FRAMES if hints.version is not None or hints.kind else None
         numbers = count()
-        points = CapturePoints(self.environment, self.arguments, self.options, tell=self.times == 1)
+        points = CapturePoints(self.environment, self.arguments, vars(self.options), tell=self.times == 1)
         for content in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
             if content.kind is Kind.REQUEST_LOG:
                 logs.append(content.source)
@@ -140,32 +140,26 @@ class Messages:
             yield from self._log(log, place_of(next(numbers)))
 
     def _batches(self, view: Any, label: str, topic: str | None) -> Iterator[Any]:
-        from kwire_cli.records.reading import items, source_of
 
-        for item in items(source_of(view, topic=self.options["as_topic"] or topic, catalog=self.catalog)):
+        for item in items(source_of(view, topic=self.options.as_topic or topic, catalog=self.catalog)):
             self.progress.tell(self._names.get(label, label), item.position, len(view))
             yield item
 
     def _capture(self, source: Any, path: Any, place: int) -> Iterator[Message]:
-        from kwire_cli.analysis.costs.advice_values import in_lines
-        from kwire_cli.cli.capture_inputs import capture_lines, chosen
 
-        name, port = self._names.get(path), self.options["port"]
-        keys = self.options["tls_keylog"]
+        name, port = self._names.get(path), self.options.port
+        keys = self.options.tls_keylog
         lines = capture_lines(
             self.environment, self.catalog, source, name=name, port=port, notices=self.times == 1, key_logs=keys
         )
         yield from in_lines(
-            chosen(lines, self.catalog, self.options | {"limit": None, "frames": None, "stream": ()}), [place]
+            chosen(lines, self.catalog, vars(self.options) | {"limit": None, "frames": None, "stream": ()}), [place]
         )
 
     def _log(self, path: str, place: int) -> Iterator[Message]:
-        from kwire_cli.analysis.costs.advice_values import Message, in_exchanges
-        from kwire_cli.cli.capture_inputs import read_log
-        from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
 
         label = self._names.get(path, path)
-        if self.options["filter"]:
+        if self.options.filter:
             raise click.UsageError(f"--filter is for packet captures, and {label} is a broker's request log")
         first = self.times == 1
         exchanges = (
@@ -187,91 +181,81 @@ def _is_pipe(argument: str) -> bool:
     return exists(argument) and path_of(argument).is_fifo()
 
 
-# `kwire advise`: which encodings and tags would have paid, from the values in captures and logs.
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Captures, Definitions):
+    """Options of `kwire advise`."""
 
-TOP = 10
-"""Rows of each table for eyes, unless --top says otherwise."""
+    PIPED: ClassVar[str] = "table"
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    messages: tuple[str, ...] = option(
+        "--message",
+        "-m",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Count only these messages; repeatable.",
+    )
+    apis: tuple[str, ...] = option(
+        "--api",
+        multiple=True,
+        metavar="NAME|KEY",
+        shell_complete=complete_api,
+        help="Count only requests and responses of these apis; repeatable.",
+    )
+    version: int | None = option(
+        "--version",
+        "-n",
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        help="Name the version of a response outside a capture (with --api).",
+    )
+    kind: str | None = either(
+        option("--request", flag_value="request", help="Read frames outside a capture as requests."),
+        option("--response", flag_value="response", help="Read frames outside a capture as responses."),
+    )
+    filter: str | None = option(
+        "--filter",
+        metavar="TEXT",
+        help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.",
+    )
+    as_topic: str | None = option(
+        "--as-topic", metavar="NAME", help="Name the topic of segments.  [default: taken from the folder's name]"
+    )
+    min_saving: int = option(
+        "--min-saving",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="BYTES",
+        help="Put only changes that save at least this many bytes into the overlay.",
+    )
+    half: bool = flag("--half", help="Derive the overlay from the first half of the messages; test it on all.")
+    top: int | None = option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Show at most this many rows of each table.  [default: {SHOWN} for a person, all for a program]",
+    )
+    histograms: int = option(
+        "--histograms",
+        type=click.IntRange(min=0),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Draw histograms of this many integer fields.",
+    )
+    write_overlay: str | None = option(
+        "--write-overlay",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Write the changes that pay as an overlay for --overlay.",
+    )
 
 
 @click.command(name="advise")
-@click.argument("source", nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-@click.option(
-    "--message",
-    "-m",
-    "messages",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_message,
-    help="Count only these messages; repeatable.",
-)
-@click.option(
-    "--api",
-    "apis",
-    multiple=True,
-    metavar="NAME|KEY",
-    shell_complete=complete_api,
-    help="Count only requests and responses of these apis; repeatable.",
-)
-@click.option(
-    "--version",
-    "-n",
-    type=click.IntRange(0, 32767),
-    metavar="N",
-    help="Name the version of a response outside a capture (with --api).",
-)
-@click.option("--request", "kind", flag_value="request", help="Read frames outside a capture as requests.")
-@click.option("--response", "kind", flag_value="response", help="Read frames outside a capture as responses.")
-@click.option(
-    "--filter",
-    metavar="TEXT",
-    help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.",
-)
-@click.option("--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]")
-@with_tls_keylog
-@with_capture_points
-@click.option("--as-topic", metavar="NAME", help="Name the topic of segments.  [default: taken from the folder's name]")
-@click.option(
-    "--min-saving",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="BYTES",
-    help="Put only changes that save at least this many bytes into the overlay.",
-)
-@click.option("--half", is_flag=True, help="Derive the overlay from the first half of the messages; test it on all.")
-@click.option(
-    "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help=f"Show at most this many rows of each table.  [default: {TOP}; in json all]",
-)
-@click.option(
-    "--histograms",
-    type=click.IntRange(min=0),
-    default=3,
-    show_default=True,
-    metavar="N",
-    help="Draw histograms of this many integer fields.",
-)
-@click.option(
-    "--write-overlay",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write the changes that pay as an overlay for --overlay.",
-)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(REPORT_FORMATS),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_catalog
-@with_output
-@with_csv
-def command(environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, **options: Any) -> Exit:
+@takes(Options)
+def command(environment: Environment, options: Options) -> None:
     """Suggest encodings and tags that would pay, from the values in captures and logs.
 
     INPUT is captures, frames in any form, segments, folders of a log directory (records of Kafka's internal
@@ -279,61 +263,35 @@ def command(environment: Environment, catalog: Catalog, source: tuple[str, ...],
     KAFKA-9927, and each field as a tagged field (KIP-482). The changes that pay become an overlay; `kwire
     overhead --overlay` confirms what it saves.
     """
-    from kwire_cli.analysis.costs.advice import priced
-    from kwire_cli.analysis.costs.advice_probes import Observed
-
-    if not source and environment.stdin.isatty():
+    if not options.source and environment.stdin.isatty():
         raise InputError(
             "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
             "standard input"
         )
-    with closing(Messages(environment, catalog, source, options)) as messages:
+    catalog = options.catalog
+    with closing(Messages(environment, catalog, options.source, options)) as messages:
         observed = Observed(catalog)
         for message in messages.each():
             observed.add(message)
-
-        def show(environment: Environment, fmt: str) -> None:
-            show_advice(
-                environment,
-                catalog,
-                observed.seen(),
-                lambda plans: priced(catalog, plans, messages.each()),
-                fmt,
-                options,
+        seen = observed.seen()
+        if not seen.messages:
+            raise InputError(
+                "this holds no message that is certain: for a response outside a capture give --api and --version; "
+                "--message, --api and --filter choose among the others"
             )
-
-        if fmt == "html":
-            page_of(environment, "advise", files_among(source), lambda env: show(env, "table"))
-        else:
-            show(environment, fmt)
-    return Exit.DONE
-
-
-def show_advice(
-    environment: Environment,
-    catalog: Catalog,
-    seen: Seen,
-    price: Callable[[Plans], Prices],
-    fmt: str,
-    options: dict[str, Any],
-) -> None:
-    """Draw the advice and print it; `price` looks at all messages again. InputError where there are none."""
-    from kwire_cli.analysis.costs.advice import drawn
-
-    if not seen.messages:
-        raise InputError(
-            "this holds no message that is certain: for a response outside a capture give --api and --version; "
-            "--message, --api and --filter choose among the others"
-        )
-    advice = drawn(catalog, seen, price, least=options["min_saving"], half=options["half"])
-    if options["write_overlay"]:
-        _write(environment, Path(options["write_overlay"]), advice)
-    _show(environment, advice, fmt, options)
+        price = partial(_price, messages)
+        advice = drawn(catalog, seen, price, least=options.min_saving, half=options.half)
+    if options.write_overlay:
+        write(environment, Path(options.write_overlay), advice)
+    emit(environment, advice.answer(options.top, options.histograms), options)
 
 
-def _write(environment: Environment, file: Path, advice: Advice) -> None:
-    from kwire_cli.analysis.costs.advice_plan import overlay_text
+def _price(messages: Messages, plans: Plans) -> Prices:
+    return priced(messages.catalog, plans, messages.each())
 
+
+def write(environment: Environment, file: Path, advice: Advice) -> None:
+    """Write the overlay of advice to a file. Raises InputError if that is impossible."""
     try:
         file.write_text(overlay_text(advice.overlay), encoding="utf-8")
     except OSError as error:
@@ -341,28 +299,3 @@ def _write(environment: Environment, file: Path, advice: Advice) -> None:
     environment.note(
         f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes"
     )
-
-
-def _show(environment: Environment, advice: Advice, fmt: str, options: dict[str, Any]) -> None:
-    if fmt == "table":
-        from kwire_cli.view.advice import advice_lines
-
-        top, drawn = TOP if options["top"] is None else options["top"], options["histograms"]
-        if isinstance(environment, Collected):
-            from kwire_cli.view.html.page import advice_charts
-
-            environment.charts += advice_charts(advice, drawn)
-            drawn = 0
-        environment.write_lines(advice_lines(advice, top=top, histograms=drawn))
-        return
-    from kwire_cli.view.advice import csv_rows, json_rows
-    from kwire_cli.view.json import dumps
-
-    if fmt == "json":
-        environment.write(dumps(advice.to_json(options["top"]), indent=True))
-    elif fmt == "jsonl":
-        for row in json_rows(advice.to_json(options["top"])):
-            environment.write(dumps(row, indent=False))
-    else:
-        for cells in csv_rows(advice, options["top"]):
-            environment.write_csv(cells)

@@ -104,7 +104,7 @@ def _of_traffic(
 
     Return an empty list if one of the definitions has no usable meaning.
     """
-    from kwire_cli.analysis.costs.advice import traffic_findings
+    from kwire_cli.analysis.costs.traffic_advice import traffic_findings
     from kwire_cli.cli.capture_inputs import capture_lines
     from kwire_cli.errors import SpecError
     from kwire_cli.spec.catalog import catalog

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
 
+from kwire_cli.analysis.costs.advice import SHOWN
 from kwire_cli.answer import together
-from kwire_cli.cli.advise import TOP
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message, complete_release
@@ -125,8 +126,9 @@ def _advise(asked: Asked) -> int:
 
     The messages come from captures, request logs, and segments of Kafka's own topics.
     """
+    from kwire_cli.analysis.costs.advice import drawn
     from kwire_cli.analysis.costs.advice_values import named
-    from kwire_cli.cli.advise import APART, show_advice
+    from kwire_cli.cli.advise import APART, write
     from kwire_cli.pipeline.reports import Messages, Wanted
 
     options = asked.options
@@ -144,8 +146,10 @@ def _advise(asked: Asked) -> int:
         raise InputError("this holds no message that is certain, or none that --message and --api choose")
     summary = asked.summary
     summary.files, summary.size, summary.rows = messages.files, messages.size, seen.messages
-    show_advice(asked.environment, catalog, seen, messages.priced, asked.fmt, options)
-    return Exit.DONE
+    advice = drawn(catalog, seen, messages.priced, least=options["min_saving"], half=options["half"])
+    if options["write_overlay"]:
+        write(asked.environment, Path(options["write_overlay"]), advice)
+    return _emit(asked, advice.answer(options["top"], options["histograms"]))
 
 
 def _clients(asked: Asked) -> int:
@@ -317,7 +321,7 @@ _OPTIONS: tuple[tuple[str, tuple[str, ...], Any], ...] = (
             "--top",
             type=click.IntRange(min=1),
             metavar="N",
-            help=f"Show at most this many rows of each table (overhead, advise).  [default: {MOST_ROWS}, {TOP}; in "
+            help=f"Show at most this many rows of each table (overhead, advise).  [default: {MOST_ROWS}, {SHOWN}; in "
             f"json all]",
         ),
     ),

@@ -13,8 +13,8 @@ import pytest
 from command_line import ROOT, Terminal, hold_page, kwire, shell
 from log_lines import line
 
-from kwire_cli.analysis.costs.advice import TRAFFIC_ADVICE
 from kwire_cli.analysis.costs.forms import widths
+from kwire_cli.analysis.costs.traffic_advice import TRAFFIC_ADVICE
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 from kwire_cli.spec.overlay import FIELD_KEYS
@@ -26,6 +26,9 @@ OTHERS = [*sorted(SHARED.glob("captures/*/*.pcap*")), *sorted(SHARED.glob("own/c
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
 PAGES = [ROOT / "docs" / "overlays.md", ROOT / "docs" / "advise.md"]
+
+
+FIELD_ROWS = ("encoding", "elementEncoding", "tag", "taggedVersions")
 
 
 def confirmed(path, folder):
@@ -40,6 +43,15 @@ def confirmed(path, folder):
     return json.loads(advice.out), json.loads(counted.out)
 
 
+def overlay_rows(file):
+    """The fields of an overlay as the table of advice has them."""
+    return [
+        {"message": message, "path": path, **dict.fromkeys(FIELD_ROWS)} | keys
+        for message, layer in json.loads(file.read_text())["messages"].items()
+        for path, keys in layer["fields"].items()
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path", [*CAPTURES, *(pytest.param(path, marks=pytest.mark.shared) for path in OTHERS)], ids=str
@@ -48,26 +60,27 @@ def test_overhead_confirms_the_prediction_to_the_byte(path, tmp_path):
     found = confirmed(path, tmp_path)
     if found:
         advice, counted = found
-        assert counted["inputBytes"] - counted["bytes"] == advice["saving"]
-        assert counted["overlay"]["change"] == -advice["saving"]
-        assert json.loads((tmp_path / "mine.json").read_text()) == advice["overlay"]
-        assert sum(row["change"] for row in counted["overlay"]["tables"][0]["rows"]) == -advice["saving"]
+        facts, saving = counted["facts"], advice["facts"]["saving"]
+        assert facts["inputBytes"] - facts["bytes"] == saving
+        assert facts["rewrittenChange"] == -saving
+        assert overlay_rows(tmp_path / "mine.json") == advice["tables"]["overlay"]
+        assert sum(row["change"] for row in counted["tables"]["changesByApi"]) == -saving
 
 
 @pytest.mark.parametrize("path", [*LOGS, pytest.param(SHARED / "own" / "segments", marks=pytest.mark.shared)], ids=str)
 def test_overhead_confirms_what_messages_in_records_save(path, tmp_path):
     advice, counted = confirmed(path, tmp_path)
-    overlay = counted["overlay"]
-    assert overlay["messagesBefore"] - overlay["messagesAfter"] == advice["saving"] > 0
-    assert counted["inputBytes"] == counted["bytes"]
+    facts = counted["facts"]
+    assert facts["rewrittenBytesBefore"] - facts["rewrittenBytesAfter"] == advice["facts"]["saving"] > 0
+    assert facts["inputBytes"] == facts["bytes"]
 
 
 def test_request_logs_are_advised_on():
     alone = kwire("advise", "--format", "json", LOG)
     assert (alone.code, alone.err) == (0, "")
-    advice = json.loads(alone.out)
-    assert advice["messages"] == 78
-    assert advice["otherHalf"]["drawnFrom"] + advice["otherHalf"]["messages"] == 78
+    facts = json.loads(alone.out)["facts"]
+    assert facts["messages"] == 78
+    assert facts["drawnFrom"] + facts["otherMessages"] == 78
     assert kwire("advise", "--format", "json", stdin=gzip.compress(LOG.read_bytes())).out == alone.out
     capture = SAMPLES / "captures" / "ipv6.pcap"
     of_capture = kwire("advise", "--format", "json", capture)
@@ -76,7 +89,7 @@ def test_request_logs_are_advised_on():
         assert done.out == of_capture.out  # which may show the same exchanges
         assert done.err.count(str(LOG)) == 1
     fetches = json.loads(kwire("advise", "--format", "json", "--message", "FetchResponse", LOG).out)
-    assert {row["message"] for row in fetches["integers"]} == {"FetchResponse"}
+    assert {row["message"] for row in fetches["tables"]["integers"]} == {"FetchResponse"}
     done = kwire("advise", "--filter", "api == Fetch", LOG)
     assert (done.code, "--filter is for packet captures" in done.err) == (2, True)
 
@@ -88,7 +101,8 @@ def test_what_of_a_request_log_can_not_be_written_is_said(tmp_path):
         + b"Completed request:{\n"
     )
     done = kwire("advise", "--format", "json", log)
-    assert (done.code, json.loads(done.out)["messages"], json.loads(done.out)["bytes"]) == (0, 2, 14)
+    facts = json.loads(done.out)["facts"]
+    assert (done.code, facts["messages"], facts["bytes"]) == (0, 2, 14)
     damaged, left_out = done.err.splitlines()
     assert damaged.startswith(f"kwire: {log}:3: DAMAGED_LINE")
     assert left_out.startswith(f"kwire: {log}:1: HeartbeatRequest 4: groupId: ")
@@ -96,11 +110,11 @@ def test_what_of_a_request_log_can_not_be_written_is_said(tmp_path):
 
 
 def test_the_other_half_is_advised_by_the_first():
-    split = json.loads(kwire("advise", "--format", "json", SAMPLES / "captures" / "midstream.pcap").out)["otherHalf"]
-    assert split["drawnFrom"] + split["messages"] == 230
-    assert abs(split["drawnFrom"] - split["messages"]) <= 8
-    assert 0 < split["saving"] < split["bytes"]
-    assert 0 < split["negativeShareThere"] < 0.5
+    facts = json.loads(kwire("advise", "--format", "json", SAMPLES / "captures" / "midstream.pcap").out)["facts"]
+    assert facts["drawnFrom"] + facts["otherMessages"] == 230
+    assert abs(facts["drawnFrom"] - facts["otherMessages"]) <= 8
+    assert 0 < facts["otherSaving"] < facts["otherBytes"]
+    assert 0 < facts["negativeShareThere"] < 0.5
 
 
 def test_what_comes_through_a_pipe_is_read_twice_too():
@@ -123,27 +137,24 @@ def test_what_is_wrong_in_a_pipe_is_said_of_standard_input():
 def test_an_overlay_from_the_first_half(tmp_path):
     path, overlay = SAMPLES / "captures" / "midstream.pcap", tmp_path / "half.json"
     whole, half = (
-        json.loads(kwire("advise", "--format", "json", *said, path).out)
+        json.loads(kwire("advise", "--format", "json", *said, path).out)["facts"]
         for said in ((), ("--half", "--write-overlay", overlay))
     )
-    assert half["overlay"]["about"].startswith(
-        f"Drawn by kwire advise from the first {half['otherHalf']['drawnFrom']} of 230 messages"
-    )
-    assert half["otherHalf"] == whole["otherHalf"]
+    about = json.loads(overlay.read_text())["about"]
+    assert about.startswith(f"Drawn by kwire advise from the first {half['drawnFrom']} of 230 messages")
+    for name in ("drawnFrom", "otherMessages", "otherBytes", "otherSaving"):
+        assert half[name] == whole[name]
     assert 0 < half["saving"] <= whole["saving"]
-    assert (
-        json.loads(kwire("overhead", "--format", "json", "--overlay", overlay, path).out)["overlay"]["change"]
-        == -half["saving"]
-    )
+    counted = json.loads(kwire("overhead", "--format", "json", "--overlay", overlay, path).out)
+    assert counted["facts"]["rewrittenChange"] == -half["saving"]
 
 
 def test_small_savings_are_left_out():
     path = SAMPLES / "captures" / "ipv6.pcap"
-    fields = [
-        json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["overlay"]["messages"]
+    counts = [
+        len(json.loads(kwire("advise", "--format", "json", "--min-saving", least, path).out)["tables"]["overlay"])
         for least in (1, 200)
     ]
-    counts = [sum(len(layer["fields"]) for layer in each.values()) for each in fields]
     assert counts[0] > counts[1] > 0
 
 
@@ -198,20 +209,18 @@ def test_what_stays_as_it_is_is_counted_by_its_reason():
             "0267000000000261",
         ).out
     )
-    assert newer["overlay"]["asWritten"] == {"of a version that is not known": 1}
-    assert cut["overlay"]["asWritten"] == {"with anomalies": 1}
-    assert all(each["inputBytes"] == each["bytes"] == 8 and each["overlay"]["change"] == 0 for each in (newer, cut))
+    assert newer["facts"]["asWritten"] == {"of a version that is not known": 1}
+    assert cut["facts"]["asWritten"] == {"with anomalies": 1}
+    for facts in (newer["facts"], cut["facts"]):
+        assert (facts["inputBytes"], facts["bytes"], facts["rewrittenChange"]) == (8, 8, 0)
 
 
-def test_csv_has_what_rows_are_as_written():
-    path = SAMPLES / "captures" / "ipv6.pcap"
-    out = kwire("overhead", "--format", "csv", "--by", "field", "--overlay", "metadata-tagged", path).out
-    rows = [*csv.DictReader(io.StringIO(out))]
-    document = json.loads(
-        kwire("overhead", "--format", "json", "--by", "field", "--overlay", "metadata-tagged", path).out
-    )
-    assert sum(int(row["bytes"]) for row in rows) == document["bytes"]
-    assert sum(int(row["writtenBytes"]) for row in rows) == document["inputBytes"]
+def test_changes_have_what_rows_are_as_written():
+    command = ("overhead", "--by", "field", "--overlay", "metadata-tagged", SAMPLES / "captures" / "ipv6.pcap")
+    rows = [*csv.DictReader(io.StringIO(kwire(*command, "--format", "csv", "--table", "changesByField").out))]
+    facts = json.loads(kwire(*command, "--format", "json").out)["facts"]
+    assert sum(int(row["change"]) for row in rows) == facts["bytes"] - facts["inputBytes"] < 0
+    assert all(int(row["bytes"]) - int(row["writtenBytes"]) == int(row["change"]) for row in rows)
     gone = next(row for row in rows if row["field"] == "MetadataResponse.throttleTimeMs")
     assert (gone["bytes"], gone["change"]) == ("0", f"-{gone['writtenBytes']}")
 
@@ -226,9 +235,10 @@ def test_input_that_is_in_the_form_of_the_overlay():
     done = json.loads(
         kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", "--overlaid-input", *said, laid).out
     )
-    assert done["inputBytes"] == done["bytes"] == what_if["bytes"]
-    assert done["tables"] == what_if["tables"]
-    assert "overlay" not in done
+    assert done["facts"]["inputBytes"] == done["facts"]["bytes"] == what_if["facts"]["bytes"]
+    assert done["tables"]["byField"] == what_if["tables"]["byField"]
+    assert "changesByField" in what_if["tables"]
+    assert "changesByField" not in done["tables"]
 
 
 def test_traffic_in_lint_says_where_definitions_could_be_other():
@@ -260,3 +270,25 @@ def test_the_pages_name_everything():
             [row for row in widths("int32", name) if row[2] == size] for name in ("packed32", "upacked32")
         )
         assert f"| {size} | {packed[0][0]} to {packed[-1][1]} | {upacked[0][0]} to {upacked[-1][1]} |" in advise
+
+
+def test_top_cuts_tables_in_every_format():
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    whole, some = (json.loads(kwire("advise", "--format", "json", *top, path).out) for top in ((), ("--top", "2")))
+    for name in ("integers", "defaults", "strings", "overlay"):
+        assert some["tables"][name] == whole["tables"][name][:2]
+    assert some["facts"] == whole["facts"]
+    shown = kwire("advise", path).out
+    assert f"… and {len(whole['tables']['integers']) - 10} more" in shown
+
+
+def test_widths_of_a_field_count_all_of_its_values():
+    path = SAMPLES / "captures" / "ipv6.pcap"
+    tables = json.loads(kwire("advise", "--format", "json", "--histograms", "5", path).out)["tables"]
+    for row in tables["integers"][:5]:
+        for encoding in ("packed", "upacked"):
+            widths_of = [
+                one for one in tables["widths"] if (one["message"], one["path"]) == (row["message"], row["path"])
+            ]
+            assert sum(one["count"] for one in widths_of if one["encoding"] == encoding) == row["count"]
+            assert sum(one["count"] * one["bytes"] for one in widths_of if one["encoding"] == encoding) == row[encoding]

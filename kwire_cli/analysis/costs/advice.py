@@ -1,8 +1,8 @@
-"""The report of advice, and its findings for lint."""
+"""Advice: which encodings and tags would have paid, drawn from messages and priced on them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice_plan import (
@@ -16,24 +16,17 @@ from kwire_cli.analysis.costs.advice_plan import (
     overlay_document,
     tag_saving,
 )
-from kwire_cli.analysis.costs.advice_probes import Observed
-from kwire_cli.analysis.costs.advice_values import in_lines
 from kwire_cli.analysis.costs.forms import widths
-from kwire_cli.errors import KwireError
-from kwire_cli.spec.files import Finding, Report, read_text
-from kwire_cli.spec.jsontext import parse
-from kwire_cli.spec.reading import OWN_WIDTH, read_definition
+from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table, counted
+from kwire_cli.spec.reading import OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.advice_plan import Plan
     from kwire_cli.analysis.costs.advice_values import Cell, Field, Fields, Key, Message, Seen, Texts
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.answer import Block, Row
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.files import Spot
-    from kwire_cli.spec.model import MessageSpec
-    from kwire_cli.spec.reading import Definition, Item
 
 
 # The advice as plain data: what each integer costs under each encoding, what could be tagged or need not be,
@@ -70,21 +63,6 @@ class Integers:
     saving: int
     signed: tuple[Bin, ...]
     unsigned: tuple[Bin, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """As a JSON document has it."""
-        out: dict[str, Any] = {"message": self.message, "path": self.path, "type": self.type, "count": self.count}
-        out |= {
-            "negativeShare": round(self.negative, 6),
-            "bytes": self.bytes,
-            **self.under,
-            "best": self.best,
-            "saving": self.saving,
-        }
-        return out | {
-            "signed": [asdict(row) for row in self.signed],
-            "unsigned": [asdict(row) for row in self.unsigned],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,34 +216,9 @@ class Advice:
     saved: int
     split: Split | None
 
-    def to_json(self, top: int | None = None) -> dict[str, Any]:
-        """One document: the tables (`top` rows of each), the overlay, and what it saves."""
-        observations, split = self.seen, self.split
-        out: dict[str, Any] = {
-            "messages": observations.messages,
-            "bytes": observations.size,
-            "asTheyAre": observations.irregular,
-        }
-        out["integers"] = [row.to_json() for row in integers(self.fields)[:top]]
-        out["defaults"] = [_row(row, {"defaults": "defaultShare"}) for row in taggable(self.fields)[:top]]
-        out["tagged"] = [_row(row, {"present": "presentShare"}) for row in tagged(self.fields)[:top]]
-        out["strings"] = [asdict(row) for row in strings(observations.texts)[:top]]
-        out |= {"overlay": self.overlay, "saving": self.saved}
-        names = {
-            "drawn_from": "drawnFrom",
-            "saved": "saving",
-            "negative_before": "negativeShareThere",
-            "negative_after": "negativeShareHere",
-        }
-        out["otherHalf"] = _row(split, names) if split else None
-        return out
-
-
-def _row(row: Any, names: dict[str, str]) -> dict[str, Any]:
-    return {
-        names.get(key, key): round(value, 6) if isinstance(value, float) else value
-        for key, value in asdict(row).items()
-    }
+    def answer(self, top: int | None = None, histograms: int = 3) -> Answer:
+        """Return the advice: what pays, `top` rows of each table, and the widths of so many integer fields."""
+        return Answer("What encodings and tags would save", [*_blocks(self, top, histograms)])
 
 
 # Advice drawn from what was seen of messages, and priced on all of them: in one process, or in parts that are
@@ -336,86 +289,143 @@ def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, lea
     return Advice(seen, fields, plan, overlay_document(catalog, plan, about), prices.saved, split)
 
 
-# What traffic says about definitions as findings of rules, for `kwire lint --traffic`.
+# The answer: integers with what encodings save, the widths of their values, tags, strings, and what pays.
 
-TRAFFIC_ADVICE: dict[str, str] = {
-    "TRAFFIC_MOSTLY_DEFAULT": "A mandatory field is at its default in 90 % of its values or more, and as a "
-    "tagged one it "
-    "would "
-    "have saved bytes.",
-    "TRAFFIC_INT_WOULD_SHRINK": "An integer would have taken fewer bytes as a varint of KAFKA-9927.",
-    "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
-    "would "
-    "where it "
-    "is left out.",
-}
-"""docs/advise.md has this list."""
+SHOWN = 10
+"""Rows of each table that a person is shown, unless --top says otherwise."""
+MOST_BARS = 20
+_FIELD = (Column("message"), Column("path", "text", "field"))
+_INTEGERS = (
+    *_FIELD,
+    Column("type", keep=7),
+    Column("count", "count", "values", keep=6),
+    Column("negativeShare", "share", "negative", keep=8),
+    Column("bytes", "bytes"),
+    *(Column(name, "bytes", keep=5) for name in OWN_WIDTH),
+    Column("best"),
+    Column("saving", "bytes", "saves"),
+)
+_WIDTHS = (
+    *_FIELD,
+    Column("type", wide=True),
+    Column("encoding"),
+    Column("low", "id", "from"),
+    Column("high", "id", "to"),
+    Column("bytes", "bytes"),
+    Column("count", "count", "values"),
+    Column("bar", "bar", " ", keep=1),
+)
+_DEFAULTS = (
+    *_FIELD,
+    Column("type", keep=2),
+    Column("count", "count", "values", keep=1),
+    Column("defaultShare", "share", "at default"),
+    Column("saving", "bytes", "saves"),
+)
+_TAGGED = (
+    *_FIELD,
+    Column("type", keep=2),
+    Column("count", "count", "structures", keep=1),
+    Column("presentShare", "share", "present"),
+    Column("saving", "bytes", "saves"),
+)
+_STRINGS = (
+    *_FIELD,
+    Column("count", "count", "strings", keep=1),
+    Column("different", "count"),
+    Column("bytes", "bytes", keep=2),
+    Column("repeated", "bytes", "bytes of repetitions"),
+)
+_OVERLAY = (*_FIELD, *(Column(name) for name in ("encoding", "elementEncoding", "tag", "taggedVersions")))
 
 
-def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Finding]:
-    """Advice from the lines of captures: the files of the definitions with the places of the fields, and what would
-    have been saved.
-    """
-    observed = Observed(catalog)
-    for message in in_lines(lines):
-        observed.add(message)
-    fields = observed.seen().fields()
-    said: dict[str, list[tuple[str, str, str]]] = {}
-    for flag in taggable(fields):
-        text = f"at its default in {100 * flag.defaults:.1f} % of {_some(flag.count, 'value')}"
-        text += f"; as a tagged field it would have saved {_some(flag.saving, 'byte')}"
-        said.setdefault(flag.message, []).append((flag.path, "TRAFFIC_MOSTLY_DEFAULT", text))
-    for row in integers(fields):
-        name, size = min(((name, row.under[name]) for name in ("packed", "upacked")), key=lambda each: each[1])
-        if size < row.bytes:
-            text = (
-                f"{_some(row.count, 'value')}, {100 * row.negative:.1f} % negative: {_some(row.bytes, 'byte')}, "
-                f"and {size} as {name}{row.type[3:]}"
-            )
-            said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
-    for each in tagged(fields):
-        text = f"there in {100 * each.present:.1f} % of {_some(each.count, 'structure')}"
-        text += f"; without a tag it would have saved {_some(each.saving, 'byte')}"
-        said.setdefault(each.message, []).append((each.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
-    findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
-    return sorted(
-        findings, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule)
+def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]:
+    def table(name: str, columns: Sequence[Column], rows: list[Row], title: str) -> Table:
+        note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
+        return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
+
+    rows = integers(advice.fields)
+    yield _facts(advice)
+    if advice.split:
+        yield _other_half(advice.split)
+    yield from _charts(rows, histograms)
+    yield table("integers", _INTEGERS, [_cells(row) for row in rows], "integers (bytes now, and in each encoding)")
+    yield Table("widths", _WIDTHS, [*_width_rows(rows[:histograms])], "values of integers by the bytes that they take")
+    mandatory, tags = taggable(advice.fields), tagged(advice.fields)
+    title = "nearly always at their default: as tagged fields they would save"
+    yield table("defaults", _DEFAULTS, [_row(row) for row in mandatory], title)
+    title = "nearly always there: as fields without a tag they would save"
+    yield table("tagged", _TAGGED, [_row(row) for row in tags], title)
+    yield table("strings", _STRINGS, [_row(row) for row in strings(advice.seen.texts)], "strings that repeat")
+    yield table("overlay", _OVERLAY, [*_overlay_rows(advice.overlay)], "what pays: these fields in another form")
+
+
+def _facts(advice: Advice) -> Facts:
+    seen = advice.seen
+    facts = [
+        Fact("messages", seen.messages, "count"),
+        Fact("bytes", seen.size, "bytes", "bytes without headers and size prefixes"),
+        Fact("changedFields", len(advice.plan), "count", "fields that pay in another form"),
+        Fact("saving", advice.saved, "bytes", "saved by what pays"),
+        Fact("savingShare", _share(advice.saved, seen.size), "share", "of all bytes"),
+    ]
+    if seen.irregular:
+        title = "messages that could not be read whole or had anomalies, and stay as they are"
+        facts.append(Fact("asTheyAre", seen.irregular, "count", title))
+    return Facts(facts)
+
+
+def _other_half(split: Split) -> Facts:
+    return Facts(
+        [
+            Fact("drawnFrom", split.drawn_from, "count", "drawn from the first messages alone"),
+            Fact("otherMessages", split.messages, "count", "tried on the other messages"),
+            Fact("otherBytes", split.bytes, "bytes", "their bytes"),
+            Fact("otherSaving", split.saved, "bytes", "saved of these"),
+            Fact("otherSavingShare", _share(split.saved, split.bytes), "share", "of their bytes"),
+            Fact("negativeShareThere", round(split.negative_before, 6), "share", "negative integers in the first"),
+            Fact("negativeShareHere", round(split.negative_after, 6), "share", "negative integers in the others"),
+        ]
     )
 
 
-def _some(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 6) if whole else 0.0
 
 
-def _placed(spec: MessageSpec, said: Sequence[tuple[str, str, str]]) -> Iterator[Finding]:
-    """The findings of one definition, where it stands in its file if that can be read."""
-    definition = _definition(spec)
-    spots = dict(_spots(definition, definition.items, "")) if definition else {}
-    for path, rule, text in said:
-        if definition and path in spots:
-            definition.report.add(rule, text, spots[path])
-            yield definition.report.findings.pop()._replace(severity="advice")
-        else:
-            yield Finding(rule, "advice", text, spec.file, path=f"{spec.name}.{path}")
+def _cells(row: Integers) -> Row:
+    under = [row.under[name] for name in OWN_WIDTH]
+    negative = round(row.negative, 6)
+    return row.message, row.path, row.type, row.count, negative, row.bytes, *under, row.best, row.saving
 
 
-def _definition(spec: MessageSpec) -> Definition | None:
-    if not spec.file:
-        return None
-    try:
-        text = parse(read_text(spec.file), file=spec.file, comments=True, trailing=True)
-    except KwireError:
-        return None
-    return read_definition(text.value, Report(spec.file, text))
+def _row(row: Taggable | Tagged | Strings) -> Row:
+    return tuple(round(value, 6) if isinstance(value, float) else value for value in astuple(row))
 
 
-def _spots(definition: Definition, items: Sequence[Item], above: str) -> Iterator[tuple[str, Spot]]:
-    """The places of all fields by the paths that `spec.changing` gives them; those of a common struct stand where that
-    is described.
-    """
-    common = {struct.spec.name: struct.items for struct in definition.structs}
-    for item in items:
-        path = above + item.spec.json_name
-        yield path, item.spot
-        inside = item.items or common.get(item.spec.struct_name or "", ())
-        yield from _spots(definition, inside, f"{path}[]." if item.spec.is_array else f"{path}.")
+def _width_rows(rows: Sequence[Integers]) -> Iterator[Row]:
+    for row in rows:
+        for encoding, bins in (("packed", row.signed), ("upacked", row.unsigned)):
+            for one in bins:
+                yield row.message, row.path, row.type, encoding, one.low, one.high, one.bytes, one.count, one.count
+
+
+def _overlay_rows(overlay: Mapping[str, Any]) -> Iterator[Row]:
+    for message, layer in overlay["messages"].items():
+        for path, keys in layer["fields"].items():
+            yield message, path, *(keys.get(column.name) for column in _OVERLAY[len(_FIELD) :])
+
+
+def _charts(rows: Sequence[Integers], histograms: int) -> Iterator[Chart]:
+    paying = [(f"{row.message} {row.path}: {row.best}", row.saving) for row in rows[:MOST_BARS] if row.saving > 0]
+    if paying:
+        yield Chart("bars", "What integers would save in their best form", paying)
+    for row in rows[:histograms]:
+        field = f"{row.message} {row.path}, {row.type}"
+        note = "how many bytes its values take, and of which values"
+        yield Chart("histogram", f"{field}: bytes packed (zig-zag)", _bars(row.signed), "values", note=note)
+        yield Chart("histogram", f"{field}: bytes upacked (unsigned)", _bars(row.unsigned), "values")
+
+
+def _bars(bins: Sequence[Bin]) -> list[tuple[str, int]]:
+    return [(f"{counted(one.bytes, 'byte')}, {one.low} .. {one.high}", one.count) for one in bins]

@@ -11,18 +11,16 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
-from kwire_cli.analysis.costs.advice import integers
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import counted, escaped, plain
+from kwire_cli.view.lines import escaped, plain
 from kwire_cli.view.tables import Cells, bar_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from kwire_cli.analysis.costs.advice import Advice, Bin
     from kwire_cli.view.lines import Line
 
     Block = dict[str, Any]
@@ -295,47 +293,3 @@ def _texts(lines: Sequence[Line]) -> list[Block]:
         return []
     rows = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
     return [{"type": "lines", "lines": rows}]
-
-
-# Advice as charts: what pays, field by field, and how wide the values of integers are.
-
-MOST_ADVICE_BARS = 20
-
-
-def advice_charts(advice: Advice, histograms: int) -> list[Block]:
-    """The charts of advice, with histograms of so many fields."""
-    observations = advice.seen
-    share = f"{100 * advice.saved / observations.size:.1f} %" if observations.size else ""
-    out = [
-        facts(
-            [
-                ("bytes", observations.size),
-                ("messages", observations.messages),
-                ("saved by what pays", advice.saved),
-                ("of all", share),
-            ]
-        )
-    ]
-    rows = integers(advice.fields)
-    if paying := [
-        (f"{row.message} {row.path}: {row.best}", float(row.saving))
-        for row in rows[:MOST_ADVICE_BARS]
-        if row.saving > 0
-    ]:
-        out.append(bars("What integers would save in their best form", paying))
-    for row in rows[:histograms]:
-        of = f"{row.message} {row.path}, {row.type}"
-        out.append(
-            histogram(
-                f"{of}: bytes packed (zig-zag)",
-                "values",
-                _widths(row.signed),
-                note="how many bytes its values take, and of which values",
-            )
-        )
-        out.append(histogram(f"{of}: bytes upacked (unsigned)", "values", _widths(row.unsigned)))
-    return out
-
-
-def _widths(bins: tuple[Bin, ...]) -> list[tuple[str, int]]:
-    return [(f"{counted(bucket.bytes, 'byte')}, {bucket.low} .. {bucket.high}", bucket.count) for bucket in bins]

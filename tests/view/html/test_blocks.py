@@ -12,7 +12,6 @@ from kwire_cli.view.tables import bar, bar_share, grid_lines
 
 CAPTURE = "samples/captures/kafka-python-4.4.0.pcapng"
 REPORTS = [
-    ("advise", CAPTURE, "--histograms", "0"),
     ("compare", CAPTURE, "--by-field"),
     ("compare", "samples/segments/orders-zstd-0"),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
@@ -54,7 +53,7 @@ def test_a_page_says_what_a_terminal_shows(arguments):
     assert [*said(blocks)] == [word for word in shown if bar_share(word) is None]
 
 
-ANSWERS = [("overhead", CAPTURE), ("overhead", "samples/segments/orders-zstd-0", "--batching")]
+ANSWERS = [("overhead", CAPTURE), ("overhead", "samples/segments/orders-zstd-0", "--batching"), ("advise", CAPTURE)]
 
 
 @pytest.mark.parametrize("arguments", ANSWERS, ids=" ".join)
@@ -91,13 +90,17 @@ def test_the_icicle_and_the_bars_of_overhead_add_up_to_all_bytes():
 
 def test_histograms_of_advice_count_every_value():
     blocks = page("advise", CAPTURE, "--histograms", "2").data["page"]["blocks"]
-    rows = json.loads(kwire("advise", CAPTURE, "--format", "json").out)["integers"][:2]
+    tables = json.loads(kwire("advise", CAPTURE, "--histograms", "2", "--format", "json").out)["tables"]
     histograms = [block for block in blocks if block["type"] == "histogram"]
     assert len(histograms) == 4
-    for row, (packed, upacked) in zip(rows, (histograms[:2], histograms[2:]), strict=True):
-        assert packed["title"].startswith(f"{row['message']} {row['path']}")
-        assert [item["value"] for item in packed["items"]] == [each["count"] for each in row["signed"]]
-        assert [item["value"] for item in upacked["items"]] == [each["count"] for each in row["unsigned"]]
+    for row, pair in zip(tables["integers"], (histograms[:2], histograms[2:]), strict=False):
+        for encoding, block in zip(("packed", "upacked"), pair, strict=True):
+            assert block["title"].startswith(f"{row['message']} {row['path']}")
+            assert [item["value"] for item in block["items"]] == [
+                width["count"]
+                for width in tables["widths"]
+                if (width["message"], width["path"], width["encoding"]) == (row["message"], row["path"], encoding)
+            ]
 
 
 def test_charts_of_statistics_count_every_response():
