@@ -40,6 +40,7 @@ def unrolled(commands):
     return [loop[2].replace("$N", number) for number in loop[1].split()] if loop else commands.split("; ")
 
 
+@pytest.mark.slow  # more than 20 commands, some over many sizes
 def test_the_commands_that_papers_give_run():
     repeats = {claim.repeat for name in ("kip98", "kip82") for claim in paper(name, kwire.catalog()).claims}
     commands = [

@@ -176,6 +176,7 @@ def test_addresses():
     assert address("a", memoryview(b"abc")).json_data() == "YWJj"
 
 
+@pytest.mark.slow  # all real captures
 @pytest.mark.shared
 def test_real_members():
     """Every member of a group in the real captures is decoded to the last byte, and nothing is odd."""

@@ -78,6 +78,7 @@ def test_the_field_of_a_request():
     assert (found.path, found.json_data()["size"]) == ("metrics", len(MESSAGE))
 
 
+@pytest.mark.slow  # all real captures
 @pytest.mark.shared
 def test_real_metrics():
     pytest.importorskip(METRICS)

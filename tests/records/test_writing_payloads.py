@@ -165,6 +165,7 @@ def test_members_of_a_group():
         assert bytes((0, version)) + bytes.fromhex("00000001 0001 61") in value
 
 
+@pytest.mark.slow  # all real segments
 @pytest.mark.shared
 def test_real_records_are_encoded_back():
     compared = {}

@@ -105,6 +105,7 @@ def test_golden_bodies(row):
     check_body(row)
 
 
+@pytest.mark.slow  # all golden bodies; the sample has its own test
 @pytest.mark.shared
 def test_all_golden_bodies():
     for row in shared():
@@ -141,6 +142,7 @@ def test_segments(path):
     check_segment(path)
 
 
+@pytest.mark.slow  # all real segments
 @pytest.mark.shared
 def test_all_real_segments():
     found = segments(SHARED / "real")

@@ -96,6 +96,7 @@ def test_the_extremes_are_extremes():
     assert (min(tried), max(tried)) == (15, 28)
 
 
+@pytest.mark.slow  # writes two sets of 16,384 messages
 def test_the_largest_under_the_limit_fits_and_is_counted_alike():
     overhead, size = kip98.largest_written()
     assert size < LIMIT
@@ -113,6 +114,7 @@ def test_what_a_checksum_leaves_out():
     ]
 
 
+@pytest.mark.slow  # measures the whole paper
 def test_the_shipped_format_stands_beside_it():
     overheads, sizes = paper("kip98", kwire.catalog()).tables
     assert [row[:4] for row in overheads.rows] == [

@@ -45,6 +45,7 @@ def test_samples(name, size):
     check(segments()[name], size)
 
 
+@pytest.mark.slow  # all real segments
 @pytest.mark.shared
 def test_real_segments():
     paths = sorted([*(SHARED / "real").rglob("*.log"), *(SHARED / "real").rglob("*.checkpoint")])

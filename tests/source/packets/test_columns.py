@@ -103,6 +103,7 @@ def test_samples(path):
     check(path)
 
 
+@pytest.mark.slow  # all real captures
 @pytest.mark.shared
 def test_real_captures():
     assert OWN

@@ -95,6 +95,7 @@ def test_samples(path):
     assert together([path], 1 << 20, payloads=True) == expected
 
 
+@pytest.mark.slow  # all real captures of our own
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "name", ["client-franz-go", "client-librdkafka", "java44-produce-consume", "sweep39-controller", "not-kafka"]
