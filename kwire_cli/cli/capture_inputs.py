@@ -15,10 +15,11 @@ from kwire_cli.errors import InputError
 from kwire_cli.stores import path_of, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.options import Choosing
     from kwire_cli.filter import Filter, Rows
     from kwire_cli.source.captures import Capture, PointFiles
     from kwire_cli.source.growing import Following
@@ -265,6 +266,39 @@ def read_log(
         environment.note(f"kwire: {label}:{first.line}: {first.code}: {first.detail}{more}")
     if not log.exchanges:
         raise InputError("holds no readable logged request", file=label)
+
+
+class Choice:
+    """Which lines of captures are wanted: those that --frames, --stream and --filter choose, and so many of them.
+
+    `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
+    """
+
+    def __init__(
+        self, options: Choosing, catalog: Catalog, limit: int | None = None, *, show_secrets: bool = False
+    ) -> None:
+        self.first, self.last = _frame_range(options.frames)
+        self.limit, self.seen = limit, 0
+        self.chooses = bool(options.filter or options.frames or options.stream)
+        self._streams = frozenset(options.stream)
+        self._matches = _filter(catalog, {"filter": options.filter, "show_secrets": show_secrets})
+
+    def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
+        """Yield the lines that are wanted, up to the last one that can be: the next one may never come."""
+        left, last = self.limit, self.last
+        if left == 0:
+            return
+        if not self.chooses and left is None:
+            yield from lines
+            return
+        for line in lines:
+            self.seen += 1
+            number = line.number
+            if number >= self.first and (not self._streams or line.stream in self._streams) and self._matches(line):
+                yield line
+                left = None if left is None else left - 1
+            if left == 0 or (last is not None and number >= last):
+                return
 
 
 def chosen(lines: Iterator[Captured], catalog: Catalog, options: dict[str, Any]) -> Iterator[Captured]:

@@ -5,25 +5,129 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kwire_cli.cli.environment import Progress
+from kwire_cli.cli.options import (
+    Captures,
+    Decompression,
+    Frames,
+    Framing,
+    Headers,
+    Messages,
+    RecordSets,
+    Verbose,
+    refuse,
+)
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
+from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.options import Definitions, Printing
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.source.reading import Follow, Opened
     from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
+
+
+# How the inputs of a command are opened, by its options.
+
+
+class Terminal(Caller):
+    """A command as the caller of `open_inputs`: remarks and progress go to standard error."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.stdin = environment.stdin
+        self.idle = environment.flush  # type: ignore[method-assign]  # called for each piece of a pipe
+        self._environment, self._progress = environment, Progress(environment)
+
+    def note(self, text: str) -> None:
+        """Write a remark."""
+        self._progress.done()
+        self._environment.note(f"kwire: {text}")
+
+    def progress(self, label: str, at: int, size: int) -> None:
+        """Show how much was read."""
+        self._progress.tell(label, at, size)
+
+    def done(self) -> None:
+        """Remove what was shown."""
+        self._progress.done()
+
+
+def reading_of(
+    options: Definitions, *, input_kind: Kind | None = None, follow: Follow | None = None, every: bool = False
+) -> Reading:
+    """Return how inputs are to be read. This is the one place where options become a `Reading`.
+
+    Raises UsageError for --message without --version.
+    """
+    how = Reading(catalog=options.catalog, input_kind=input_kind, follow=follow, every=every)
+    if isinstance(options, Framing):
+        how = replace(how, form=options.form, kind=options.kind, framed=options.framed)
+    if isinstance(options, Frames):
+        how = replace(how, api=options.api)
+    if isinstance(options, Messages):
+        if options.message and options.version is None:
+            raise click.UsageError(
+                f"--message needs --version: {options.catalog.entry(options.message).valid_versions}"
+            )
+        how = replace(how, message=options.message, version=options.version)
+    if isinstance(options, Headers):
+        how = replace(how, header=options.header)
+    if isinstance(options, Captures):
+        how = replace(how, port=options.port, key_logs=options.tls_keylog, naming=options.naming)
+    if isinstance(options, RecordSets):
+        how = replace(how, record_format=options.record_format, topic=options.as_topic)
+    if isinstance(options, Decompression):
+        how = replace(how, limits=options.limits)
+    if isinstance(options, Verbose):
+        how = replace(how, verbose=options.verbose)
+    return how
+
+
+class Fit(NamedTuple):
+    """The kinds of inputs that an option is for, and the words for them."""
+
+    kinds: frozenset[Kind]
+    what: str
+
+
+CAPTURES = Fit(frozenset({Kind.CAPTURE}), "packet captures")
+FRAMES = Fit(frozenset({Kind.FRAMES}), "requests and responses without a capture around them")
+MESSAGES = Fit(frozenset({Kind.FRAMES, Kind.BODY}), "messages without a capture around them")
+BODIES = Fit(frozenset({Kind.BODY}), "bare bodies")
+BATCHES = Fit(frozenset({Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}), "record batches")
+
+FITS: dict[str, Fit] = {
+    **dict.fromkeys(("filter", "frames", "stream"), CAPTURES),
+    **dict.fromkeys(("port", "tls_keylog", "capture_point", "merge_points"), CAPTURES),
+    **dict.fromkeys(("api", "kind", "framed", "header"), FRAMES),
+    "version": MESSAGES,
+    "message": BODIES,
+    **dict.fromkeys(("record_format", "as_topic"), BATCHES),
+    "topics": Fit(BATCHES.kinds, "folders of a log directory"),
+}
+"""The inputs that options are for. An option that stands here is refused with any other input."""
+
+
+def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FITS) -> None:
+    """Raise UsageError for the first option that was given and is not for an input of this kind."""
+    for name, fit in fits.items():
+        if opened.kind not in fit.kinds:
+            refuse(options, (name,), f"is for {fit.what}, and {opened.label} is {opened.kind.what}")
 
 
 # Inputs of a command line: files, standard input, or the bytes themselves as arguments.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.packets.points import Naming
+    from kwire_cli.source.files import Naming
 
     Command = Callable[..., Any]
 
@@ -267,7 +267,7 @@ def with_capture_points(command: Command) -> Command:
 
 def naming_of(options: dict[str, Any]) -> Naming:
     """Return how these options group files into capture points."""
-    from kwire_cli.source.packets.points import Naming
+    from kwire_cli.source.files import Naming
 
     if options["capture_point"] and options["merge_points"]:
         raise click.UsageError("--merge-points makes all files one capture point; omit --capture-point")

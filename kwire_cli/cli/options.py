@@ -1,7 +1,8 @@
 """Options as typed values: the options of a command are a frozen dataclass, which click fills.
 
 A field of such a class is declared by `option`, `flag` or `argument`. Groups of options that several commands share are
-base classes: a command that takes them inherits from them, and whatever needs them asks for the base class.
+base classes: a command that takes them inherits from them, and whatever needs them asks for the base class. They are
+neither compared nor printed, and start-up counts: hence `eq=False, repr=False`.
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
@@ -22,10 +23,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import click
 
-from kwire_cli.cli.completion import complete_api, complete_file, complete_overlay
+from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.numbers import size_of
-from kwire_cli.records.codecs import Limits
-from kwire_cli.source.packets.points import Naming
+from kwire_cli.records.formats import CHOICES
+from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS
 from kwire_cli.spec.catalog import Catalog, catalog
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.records.codecs import Limits
 
 REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet")
 HEX_ROWS = 4
@@ -71,7 +73,7 @@ def either(*options: Field[Any]) -> Any:
     return field(default=options[0].default, metadata={_DECLARED: declared})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Printing:
     """How results are printed. All options of commands are Printing."""
 
@@ -147,7 +149,7 @@ def refuse(options: Printing, names: tuple[str, ...], why: str) -> None:
 # Groups of options that commands share.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Definitions(Printing):
     """Message definitions to read with: --specs and --kafka."""
 
@@ -168,7 +170,7 @@ class Definitions(Printing):
         return catalog(self.specs, self.kafka)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class OverlaidDefinitions(Definitions):
     """Message definitions, with overlays laid over them: the bytes have that form."""
 
@@ -186,7 +188,7 @@ class OverlaidDefinitions(Definitions):
         return catalog(self.specs, self.kafka, self.overlays)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WhatIf(Definitions):
     """Message definitions, and overlays to count the same values under."""
 
@@ -218,7 +220,7 @@ class WhatIf(Definitions):
         return self._laid if self.overlays and not self.overlaid_input else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Framing(Printing):
     """How bytes outside of captures are read: --request, --response, --input and --framed."""
 
@@ -234,7 +236,7 @@ class Framing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Frames(Framing):
     """How frames are read: --api beside those of Framing."""
 
@@ -246,7 +248,71 @@ class Frames(Framing):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Messages(Frames):
+    """How frames and bodies are read: --message and --version beside those of Frames."""
+
+    message: str | None = option(
+        "--message",
+        "-m",
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Read the input as a bare body of this message (with --version).",
+    )
+    version: int | None = option(
+        "--version",
+        "-n",
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        shell_complete=complete_version,
+        help="Set the version of the message or api.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Headers(Printing):
+    """How request headers are read: --header."""
+
+    header: str = option(
+        "--header",
+        type=click.Choice(["kafka", "kip482"]),
+        default="kafka",
+        show_default=True,
+        help="Read request headers as shipped, or as the KIP-482 draft has them.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RecordSets(Printing):
+    """How record batches are read: --record-format and --as-topic."""
+
+    record_format: str | None = option(
+        "--record-format",
+        type=click.Choice(CHOICES),
+        help="Read the input as record batches of this format; auto goes by the magic byte.",
+    )
+    as_topic: str | None = option(
+        "--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Secrets(Printing):
+    """Whether secrets are shown: --show-secrets."""
+
+    show_secrets: bool = flag(
+        "--show-secrets", help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Verbose(Printing):
+    """Whether the command tells how inputs were recognised: --verbose."""
+
+    verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Captures(Printing):
     """How packet captures are read: --port, --tls-keylog, --capture-point and --merge-points."""
 
@@ -275,7 +341,7 @@ class Captures(Printing):
         return Naming(self.capture_point, merged=self.merge_points)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
     """Which frames of a capture are wanted: --filter, --frames and --stream."""
 
@@ -294,7 +360,7 @@ class Choosing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Decompression(Printing):
     """How much is decompressed: --max-decompressed."""
 
@@ -307,11 +373,13 @@ class Decompression(Printing):
     @property
     def limits(self) -> Limits:
         """The limits of decompression."""
+        from kwire_cli.records.codecs import Limits  # start-up counts
+
         text = self.max_decompressed
         return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Csv(Printing):
     """How csv is written: --raw-csv."""
 
@@ -323,7 +391,7 @@ class Csv(Printing):
         environment.raw_csv = self.raw_csv
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report(Csv):
     """In which format an Answer is written, and where: --format, --table and -o.
 

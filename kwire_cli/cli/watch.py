@@ -201,14 +201,15 @@ class _Shown:
 
     def end(self) -> None:
         """Show the totals."""
-        from kwire_cli.cli.captures import show_counts
+        from kwire_cli.cli.emit import emit
+        from kwire_cli.cli.options import Report
 
         self._total.merge(self._recent)
         self.close()
         if self._document:
             self._write(self._total, "total", time.monotonic() - self._begun)
         else:
-            show_counts(self._environment, self._total, "table")
+            emit(self._environment, self._total.answer(), Report(fmt="table"))
         self._environment.flush()
         if not self._total.kinds:
             self._environment.note(

@@ -32,13 +32,14 @@ from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_f
 from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, FileFault, Tally, gathered, made_by
 from kwire_cli.source.captures import Replay
+from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import names_in, traffic
 from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import PART_SIZE, PartReader
-from kwire_cli.source.packets.points import Naming, apart_notes, sketch
+from kwire_cli.source.packets.points import apart_notes, sketch
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled

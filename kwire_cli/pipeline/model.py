@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.errors import InputError, without_queries
 from kwire_cli.records.codecs import Limits
-from kwire_cli.source.files import named
+from kwire_cli.source.files import Naming, named
 from kwire_cli.source.kinds import Kind as InputKind, begins_as
 from kwire_cli.source.logs.files import files_in, segments_of
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.packets.files import NAME, captures_of
-from kwire_cli.source.packets.points import Naming
 from kwire_cli.spec.catalog import Catalog, catalog
 from kwire_cli.stores import absolute, in_parallel, location, path_of
 from kwire_cli.stores.opening import tree

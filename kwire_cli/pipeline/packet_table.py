@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.line_columns import bounds, microseconds, wanted
 from kwire_cli.pipeline.model import CAPTURES, by_kind
+from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.descriptors import outlined
 from kwire_cli.source.packets.model import NO_TIME, endpoints
 from kwire_cli.source.packets.parts import Part, PartReader
-from kwire_cli.source.packets.points import Naming, Timed, points_of
+from kwire_cli.source.packets.points import Timed, points_of
 from kwire_cli.source.packets.segment_columns import payloads, segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import is_url, location

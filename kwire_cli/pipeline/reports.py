@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.fold import Fold, Traffic
     from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.packets.points import Naming
+    from kwire_cli.source.files import Naming
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 

@@ -66,13 +66,17 @@ class PointFiles:
 class PointPackets:
     """The packets of a capture point, numbered over all of its files; iterate once over `batches`.
 
-    `name` is the point's, `origin` says in which file a packet is. `passed` counts the bytes of files that were read.
+    `name` is the point's, `origin` says in which file a packet is.
     """
 
     def __init__(self, files: PointFiles) -> None:
         self.files, self.origin, self.name = files, files.origin, files.point.name
-        self.passed = 0
         self._readers: list[Packets] = []
+
+    @property
+    def passed(self) -> int:
+        """The bytes of all files that were read so far."""
+        return sum(reader.passed for reader in self._readers)
 
     @property
     def notices(self) -> list[Notice]:
@@ -117,7 +121,6 @@ class PointPackets:
             for batch in packet_batches:
                 before += len(batch)
                 yield [tuple.__new__(Packet, (first + packet[0], *packet[1:])) for packet in batch] if first else batch
-            self.passed += size
 
     def _merged(self, origin: Merged) -> Iterator[list[Packet]]:
         """The packets of several chains by the latest time so far of each."""
@@ -230,8 +233,8 @@ class Capture:
 
     @property
     def passed(self) -> int:
-        """Bytes of the files of a capture point that were read to their end."""
-        return self.packets.passed if isinstance(self.packets, PointPackets) else 0
+        """The bytes of the file, or of the files of a capture point, that were read so far."""
+        return self.packets.passed
 
     @property
     def summary(self) -> dict[str, int]:

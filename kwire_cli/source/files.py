@@ -1,18 +1,20 @@
-"""Files as inputs: names and globs, bytes packed by gzip or zstd, and what comes out of pipes."""
+"""Files as inputs: names and globs, the capture points of files, packed bytes, and pipes."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 import stat
 import zlib
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores import Stored, path_of
+from kwire_cli.stores import Stored, location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.stores import Place
 
@@ -36,6 +38,75 @@ def _matching(place: Place, text: str) -> list[str]:
     if isinstance(place, Stored):
         return place.glob()
     return sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - a glob need not begin with a folder
+
+
+# Capture points: how files are grouped by their paths.
+
+_FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
+_BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
+_FORMS = "it takes {parent}, {parent.parent}, {name}, {stem}, or a regular expression such as broker-\\d+"
+MERGED = "merged"
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The rule that gives a file its capture point; the file's folder by default.
+
+    `template` is a text with fields of the path (`{parent}`), or a regular expression. `merged` makes all files one
+    point.
+    """
+
+    template: str | None = None
+    merged: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
+        if unknown:
+            raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")
+        if self.template is not None and not _FIELD.search(self.template):
+            try:
+                re.compile(self.template)
+            except re.error as error:
+                raise InputError(
+                    f"--capture-point {self.template!r}: not a regular expression ({error}); {_FORMS}"
+                ) from None
+
+    def name(self, path: str) -> str:
+        """Return the name of a file's capture point.
+
+        Raises:
+            InputError: The regular expression does not match the path.
+
+        """
+        if self.merged:
+            return MERGED
+        if self.template is None:
+            return location(path_of(path).parent)
+        whole = location(path_of(path).absolute())
+        if _FIELD.search(self.template):
+            return _FIELD.sub(lambda match: _field(whole, match[1]), self.template)
+        path_match = re.search(self.template, whole)
+        if path_match is None:
+            raise InputError(f"--capture-point {self.template!r} does not match this path; {_FORMS}", file=path)
+        return "/".join(group or "" for group in path_match.groups()) if path_match.groups() else path_match[0]
+
+    def key(self, path: str) -> str:
+        """Return a text that is the same for all files of a capture point, however their folder is written."""
+        if self.merged or self.template is not None:
+            return self.name(path)
+        return os.path.normpath(folder) if "://" not in (folder := str(path_of(path).absolute().parent)) else folder
+
+
+def _field(path: str, name: str) -> str:
+    """A field of a path: the name of the file, without its suffix, or of a folder above it."""
+    place = path_of(path)
+    if name == "name":
+        return place.name
+    if name == "stem":
+        return place.name.partition(".")[0] or place.name
+    for _ in name.split("."):
+        place = place.parent
+    return place.name
 
 
 # Files as they lie on disk or come through a pipe: plain, or packed by gzip or zstd, told by their first
@@ -65,6 +136,8 @@ class Pieces:
         self.name = source_name(source)
         self.packing: str | None = None
         self.fault: str | None = None
+        self.passed = 0
+        """The bytes that were read so far, as they lie in the file."""
         self._source = source
 
     def __iter__(self) -> Iterator[bytes]:
@@ -82,7 +155,7 @@ class Pieces:
                 self.fault = f"it became shorter while it was read: it had {had} bytes and ends at byte {left} now"
 
     def _pieces(self, file: Any) -> Iterator[bytes]:
-        pieces = _raw(file, self.name)
+        pieces = self._raw(file)
         first = b""
         for piece in pieces:
             first += piece
@@ -98,6 +171,15 @@ class Pieces:
             if first:
                 yield first
             yield from pieces
+
+    def _raw(self, file: Any) -> Iterator[bytes]:
+        read = getattr(file, "read1", None) or file.read
+        try:
+            while data := read(PIECE):
+                self.passed += len(data)
+                yield data
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=self.name) from None
 
     def _gzip(self, data: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(wbits=31)
@@ -167,15 +249,6 @@ class _Readable:
         data = self._rest or next(self._pieces, b"")
         self._rest = data[size:]
         return data[:size]
-
-
-def _raw(file: Any, name: str | None) -> Iterator[bytes]:
-    read = getattr(file, "read1", None) or file.read
-    try:
-        while data := read(PIECE):
-            yield data
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=name) from None
 
 
 def source_name(source: Any) -> str | None:
@@ -263,3 +336,34 @@ def _ahead(file: Any, size: int) -> bytes:
     start = file.read(size)
     file.seek(position)
     return start if isinstance(start, bytes) else b""
+
+
+class Live:
+    """A pipe: a read gives what has come so far, and before it waits for more, `idle` is called."""
+
+    def __init__(self, file: IO[bytes], idle: Callable[[], None]) -> None:
+        self._file, self._idle = file, idle
+        self._some: Callable[[int], bytes] = getattr(file, "read1", file.read)
+        self._peeked = b""
+
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes, which are read again later: fewer than `size` only if the pipe ends."""
+        while len(self._peeked) < size and (more := self._some(size - len(self._peeked))):
+            self._peeked += more
+        return self._peeked
+
+    def read1(self, size: int) -> bytes:
+        """Return at most `size` bytes, and none at the end."""
+        if self._peeked:
+            data, self._peeked = self._peeked[:size], self._peeked[size:]
+            return data
+        self._idle()
+        return self._some(size)
+
+    def read(self, size: int = -1) -> bytes:
+        """Return all the rest, or so many bytes of it."""
+        if 0 <= size <= len(self._peeked):
+            return self.read1(size)
+        rest = self._file.read() if size < 0 else self._file.read(size - len(self._peeked))
+        data, self._peeked = self._peeked + rest, b""
+        return data

@@ -15,7 +15,7 @@ from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.message.reading import split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
-from kwire_cli.source.files import GZIP, ZSTD, _first, spooled
+from kwire_cli.source.files import GZIP, ZSTD, _first, spooled, unpacked_start
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import Input, begins_as_text, check_size, read_content, read_input, recognised_binary
 from kwire_cli.stores import mapped, path_of
@@ -214,6 +214,8 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     from kwire_cli.source.request_log.lines import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
 
     size = LOOK_AHEAD if packed and hasattr(source, "peek") else OPENING  # a live capture must not wait
+    while size < OPENING and len(first := _first(source, size)) == size and unpacked_start(first) is None:
+        size <<= 1  # but for bytes that unpack to nothing without more of them
     if start[:1] != b"\n" and is_request_log(_first(source, size)):
         return Kind.REQUEST_LOG
     return Kind.CAPTURE if packed else None

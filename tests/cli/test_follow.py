@@ -221,9 +221,9 @@ def test_rows_of_a_pipe_wait_for_no_others():
 
 
 def test_rows_that_wait_are_printed_where_reading_fails(monkeypatch):
-    from kwire_cli.source.kafka import traffic
+    from kwire_cli.source import capture_inputs
 
-    real, file = traffic.traffic, "samples/captures/kafka-python-4.4.0.pcapng"
+    real, file = capture_inputs.traffic, "samples/captures/kafka-python-4.4.0.pcapng"
 
     def failing(*arguments, **options):
         for number, line in enumerate(real(*arguments, **options)):
@@ -233,7 +233,7 @@ def test_rows_that_wait_are_printed_where_reading_fails(monkeypatch):
 
     monkeypatch.chdir(ROOT)
     whole = kwire("decode", "-f", "table", "--fields", "frame,kind", "--limit", "5", file).out
-    monkeypatch.setattr(traffic, "traffic", failing)
+    monkeypatch.setattr(capture_inputs, "traffic", failing)
     done = kwire("decode", "-f", "table", "--fields", "frame,kind", file)
     assert (done.code, done.out) == (2, whole)
     assert "the disk is gone" in done.err

@@ -11,8 +11,10 @@ from hypothesis import given, strategies as st
 from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, value_of
 
 import kwire_cli
-from kwire_cli.cli.decode import FORMATS
+from kwire_cli.cli.message_views import VIEWS
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+
+FORMATS = [name for name, view in VIEWS.items() if view.FRAMES]
 
 
 def views(*arguments, **options):

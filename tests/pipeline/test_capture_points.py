@@ -13,8 +13,8 @@ pytest.importorskip("pyarrow")
 
 from command_line import kwire
 
+from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.points import Naming
 from kwire_cli.source.packets.segments import Segments
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]

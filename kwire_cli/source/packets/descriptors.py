@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Notice, Segment, turned
 from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, PartReader, outline
-from kwire_cli.source.packets.points import Naming, Timed, capture_points
+from kwire_cli.source.packets.points import Timed, capture_points
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import let_go, location, mapped

@@ -170,6 +170,11 @@ class Packets:
         return self._reader.format
 
     @property
+    def passed(self) -> int:
+        """The bytes of the file that were read so far."""
+        return self._pieces.passed
+
+    @property
     def remarks(self) -> list[str]:
         """The remarks that apply to all packets."""
         return self._reader.remarks

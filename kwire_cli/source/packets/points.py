@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import chain as joined
@@ -20,6 +18,8 @@ from kwire_cli.structs.network import RST, SYN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from kwire_cli.source.files import Naming
 
 
 # Sketches of capture files: which bytes of which connections a file holds, in a few numbers for each
@@ -197,7 +197,6 @@ def _twice(one: Stretch, other: Stretch) -> int:
 # time are merged. Files of a folder that overlap and hold the same connections twice can't be one capture
 # (see `sketches`): each chain of rotated files is then a capture point of its own.
 
-MERGED = "merged"
 """The name of the point that `--merge-points` puts all others together to."""
 
 
@@ -205,8 +204,6 @@ APART = "files that overlap in time hold the same connections, so each is a capt
 OVERLAP = 1_000_000_000
 """Nanoseconds by which a file may begin before the one ahead of it ends, or a tenth of what that lasts: rotations need
 not keep the order."""
-_FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
-_BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
 
 
 class Timed(NamedTuple):
@@ -233,70 +230,6 @@ class Point:
     def files(self) -> tuple[str, ...]:
         """The paths of all files, chain by chain."""
         return tuple(file.path for file in joined.from_iterable(self.chains))
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """The rule that gives a file its capture point; the file's folder by default.
-
-    `template` is a text with fields of the path (`{parent}`), or a regular expression. `merged` makes all files one
-    point.
-    """
-
-    template: str | None = None
-    merged: bool = False
-
-    def __post_init__(self) -> None:
-        unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
-        if unknown:
-            raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")
-        if self.template is not None and not _FIELD.search(self.template):
-            try:
-                re.compile(self.template)
-            except re.error as error:
-                raise InputError(
-                    f"--capture-point {self.template!r}: not a regular expression ({error}); {_FORMS}"
-                ) from None
-
-    def name(self, path: str) -> str:
-        """Return the name of a file's capture point.
-
-        Raises:
-            InputError: The regular expression does not match the path.
-
-        """
-        if self.merged:
-            return MERGED
-        if self.template is None:
-            return location(path_of(path).parent)
-        whole = location(path_of(path).absolute())
-        if _FIELD.search(self.template):
-            return _FIELD.sub(lambda match: _field(whole, match[1]), self.template)
-        path_match = re.search(self.template, whole)
-        if path_match is None:
-            raise InputError(f"--capture-point {self.template!r} does not match this path; {_FORMS}", file=path)
-        return "/".join(group or "" for group in path_match.groups()) if path_match.groups() else path_match[0]
-
-    def key(self, path: str) -> str:
-        """Return a text that is the same for all files of a capture point, however their folder is written."""
-        if self.merged or self.template is not None:
-            return self.name(path)
-        return os.path.normpath(folder) if "://" not in (folder := str(path_of(path).absolute().parent)) else folder
-
-
-_FORMS = "it takes {parent}, {parent.parent}, {name}, {stem}, or a regular expression such as broker-\\d+"
-
-
-def _field(path: str, name: str) -> str:
-    """A field of a path: the name of the file, without its suffix, or of a folder above it."""
-    place = path_of(path)
-    if name == "name":
-        return place.name
-    if name == "stem":
-        return place.name.partition(".")[0] or place.name
-    for _ in name.split("."):
-        place = place.parent
-    return place.name
 
 
 def capture_points(

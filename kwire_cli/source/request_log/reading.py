@@ -118,6 +118,11 @@ class RequestLog:
         self.name = self._pieces.name
         self.exchanges = self.faults = self.others = 0
 
+    @property
+    def passed(self) -> int:
+        """The bytes of the file that were read so far."""
+        return self._pieces.passed
+
     def __iter__(self) -> Iterator[Exchange | LineFault]:
         number = start = 0
         for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):

@@ -10,8 +10,9 @@ import pytest
 from damage import packet_of
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.points import Naming, apart_notes, points_of
+from kwire_cli.source.packets.points import apart_notes, points_of
 from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "captures"

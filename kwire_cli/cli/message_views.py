@@ -1,0 +1,394 @@
+"""Formats of messages: lines of captures, frames and bodies. `VIEWS` has a view for each format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kwire_cli.cli.options import HEX_ROWS
+from kwire_cli.errors import InputError
+from kwire_cli.message.frames import Frame
+from kwire_cli.message.redaction import Redaction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.view.html.page import Page
+
+    Hidden = dict[str, frozenset[int]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MessageSettings:
+    """How messages are shown.
+
+    `records` is the form of records in JSON. `fields` are the columns of a table; none for the usual ones. `labelled`
+    says that lines of captures name their file.
+    """
+
+    catalog: Catalog
+    show_secrets: bool = False
+    records: str = "decoded"
+    lossless: bool = False
+    full: bool = False
+    pairs: bool = False
+    fields: tuple[str, ...] = ()
+    labelled: bool = False
+
+
+class View:
+    """A format: shows messages one by one. One view serves all inputs.
+
+    What a view needs is imported when the view is made: `kwire decode HEX` is to start at once.
+    """
+
+    HEADS: ClassVar[bool] = False
+    """Whether a line with its name stands above an input that is one of several."""
+    FRAMES: ClassVar[bool] = True
+    """Whether frames and bodies without a capture around them are shown too."""
+    ON_PAGE: ClassVar[bool] = False
+    """Whether messages are entries of a page, which the view is given."""
+
+    @property
+    def raw_records(self) -> bool:
+        """Whether records are shown as bytes."""
+        return False
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        self.environment, self.settings, self.page = environment, settings, page
+        self.catalog = settings.catalog
+        self.redaction = Redaction(self.catalog, show_secrets=settings.show_secrets, raw_records=self.raw_records)
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture; `whole` says that all of it is there."""
+
+    def show(self, subject: Frame | Decoded) -> None:
+        """Show a frame or a body."""
+        if isinstance(subject, Frame):
+            self.frame(subject)
+        else:
+            self.body(subject)
+
+    def frame(self, frame: Frame) -> None:
+        """Show a frame without a capture around it."""
+        raise NotImplementedError
+
+    def body(self, body: Decoded) -> None:
+        """Show a body."""
+        raise NotImplementedError
+
+    def line(self, line: Captured) -> None:
+        """Show a line of a capture."""
+        raise NotImplementedError
+
+    def pair(self, request: Captured | None, response: Captured) -> None:
+        """Show a response behind its request, if the capture has that."""
+        if request:
+            self.line(request)
+        self.line(response)
+
+    def end_capture(self) -> None:
+        """End a capture."""
+
+
+class Tree(View):
+    """The tree of fields."""
+
+    HEADS = True
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        self._between = False
+        self._frame, self._body, self._line = self._functions()
+
+    def _functions(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        """Return the functions that give the lines of a frame, a body and a line of a capture."""
+        from kwire_cli.view.hex import capture_tree_lines
+        from kwire_cli.view.tree import frame_lines, message_lines
+
+        full = self.settings.full
+        return (
+            partial(frame_lines, full=full),
+            partial(message_lines, full=full),
+            partial(capture_tree_lines, full=full),
+        )
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture, whole or not."""
+        self._between = False
+
+    def frame(self, frame: Frame) -> None:
+        """Show a frame."""
+        redaction = self.redaction
+        self.environment.write_lines(
+            self._frame(self.catalog, frame, redaction.frame(frame), reading=redaction.reading())
+        )
+
+    def body(self, body: Decoded) -> None:
+        """Show a body."""
+        redaction = self.redaction
+        self.environment.write_lines(self._body(self.catalog, body, redaction.body(body), reading=redaction.reading()))
+
+    def line(self, line: Captured) -> None:
+        """Show a line of a capture, below an empty line if it is not the first."""
+        if self._between:
+            self.environment.write("")
+        self._between = True
+        redaction = self.redaction
+        self.environment.write_lines(self._line(self.catalog, line, redaction.line(line), hide=redaction.record))
+
+
+class Hex(Tree):
+    """The bytes, field by field."""
+
+    def _functions(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+        from kwire_cli.view.hex import capture_hex_lines, frame_lines, message_lines
+
+        rows = None if self.settings.full else HEX_ROWS
+        return partial(frame_lines, rows=rows), partial(message_lines, rows=rows), partial(capture_hex_lines, rows=rows)
+
+
+class Json(View):
+    """JSON over several lines."""
+
+    INDENT: ClassVar[bool] = True
+
+    @property
+    def raw_records(self) -> bool:
+        """Whether records are base64."""
+        return self.settings.records == "base64"
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view import json
+
+        self._json = json
+        self._form: dict[str, Any] = {"records": settings.records, "lossless": settings.lossless}
+
+    def frame(self, frame: Frame) -> None:
+        """Write a frame."""
+        hidden = self._refused(self.redaction.frame(frame), "the message")
+        self._write(frame.to_json(**self._form, hidden=hidden, reading=self.redaction.reading()))
+
+    def body(self, body: Decoded) -> None:
+        """Write a body."""
+        hidden = self._refused(self.redaction.body(body), "the message")
+        reading = self.redaction.reading()
+        self._write(self._json.message_document(body, **self._form, hidden=hidden, reading=reading))
+
+    def line(self, line: Captured) -> None:
+        """Write a line of a capture."""
+        self._write(self._document(line))
+
+    def pair(self, request: Captured | None, response: Captured) -> None:
+        """Write a request and its response as one object."""
+        self._write(self._pair(request, response))
+
+    def _pair(self, request: Captured | None, response: Captured) -> dict[str, Any]:
+        return {"request": self._document(request) if request else None, "response": self._document(response)}
+
+    def _document(self, line: Captured) -> dict[str, Any]:
+        hidden = self._refused(self.redaction.line(line), f"frame {line.number}")
+        return line.to_json(**self._form, hidden=hidden, hide=self.redaction.record)
+
+    def _refused(self, hidden: Any, what: str) -> Any:
+        """Return what is hidden. InputError if something is, and every byte is to be kept."""
+        if hidden and self.settings.lossless:
+            raise InputError(
+                f"{what} holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets"
+            )
+        return hidden
+
+    def _write(self, document: dict[str, Any]) -> None:
+        self.environment.write(self._json.dumps(document, indent=self.INDENT))
+
+
+class JsonLines(Json):
+    """JSON, a message a line."""
+
+    INDENT = False
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        self._items: Any = None
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture, whole or not."""
+        if self.settings.records == "decoded" and self._items is None:
+            from kwire_cli.view.batch_json import field_text
+
+            self._items = field_text(self.redaction.reading())
+
+    def line(self, line: Captured) -> None:
+        """Write a line of a capture, without a document in between if nothing in the line is secret."""
+        if not self.settings.lossless and self.redaction.none_in(line):
+            text = self._json.line_dumps(line, self.settings.records, self.redaction.record, self._items)
+            self.environment.write_text(text)
+        else:
+            self.environment.write_text(self._json.many_dumps(self._document(line)))
+
+    def pair(self, request: Captured | None, response: Captured) -> None:
+        """Write a request and its response as one object."""
+        self.environment.write_text(self._json.many_dumps(self._pair(request, response)))
+
+
+class Columns(View):
+    """Rows of columns: those of --fields, or else those of the table."""
+
+    FRAMES = False
+
+    @property
+    def raw_records(self) -> bool:
+        """Whether a column may have records."""
+        return bool(self.settings.fields)
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.source.kafka.columns import LineRow
+        from kwire_cli.view import tables
+
+        self._tables, self._row = tables, LineRow
+        self.columns: tuple[str, ...] = settings.fields or tables.TABLE
+
+    def values(self, line: Captured) -> list[Any]:
+        """Return the value of each column."""
+        row = self._row(line, self.redaction)
+        return [row.value(name) for name in self.columns]
+
+
+class Table(Columns):
+    """A table. Its columns are as wide as usual; those of --fields as the first rows of a whole capture need."""
+
+    HEADS = True
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture. The first rows of --fields wait for the others if all of the capture is there."""
+        self._held: list[list[str]] | None = None
+        self._widths: list[int] = []
+        self._plain: Callable[[Captured], str] | None = None
+        if whole and self.settings.fields:
+            self._held = []
+        else:
+            self._head([])
+
+    def _head(self, first: list[list[str]]) -> None:
+        tables, columns = self._tables, self.columns
+        self._held, self._widths = None, tables.widths_of(columns, first)
+        self._plain = None if self.environment.in_colour else tables.plain_rows(columns, self._widths)
+        rows = (tables.fitted(row, columns, self._widths) for row in first)
+        self.environment.write_lines([tables.heading(columns, self._widths), *rows])
+
+    def line(self, line: Captured) -> None:
+        """Show a line of a capture."""
+        if self._plain:
+            self.environment.write(self._plain(line))
+            return
+        cells = self._tables.cells(self._row(line, self.redaction), self.columns)
+        if self._held is None:
+            self.environment.write_lines([self._tables.fitted(cells, self.columns, self._widths)])
+            return
+        self._held.append(cells)
+        if len(self._held) == self._tables.HELD:
+            self._head(self._held)
+
+    def end_capture(self) -> None:
+        """Show the rows that wait."""
+        if self._held is not None:
+            self._head(self._held)
+
+
+class Csv(Columns):
+    """Rows of csv, below one heading for all inputs."""
+
+    @property
+    def raw_records(self) -> bool:
+        """Whether a column may have records: one for each field of a message has."""
+        return True
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        if settings.labelled and not settings.fields:
+            self.columns = ("capture", "file", *self.columns)
+        self._headed = False
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture, whole or not."""
+        if not self._headed:
+            self.environment.write_csv([self._tables.CSV_HEADINGS.get(name, name) for name in self.columns])
+        self._headed = True
+
+    def line(self, line: Captured) -> None:
+        """Write a line of a capture."""
+        self.environment.write_csv(self.values(line))
+
+
+class FieldsJson(Columns):
+    """The columns as JSON over several lines."""
+
+    INDENT: ClassVar[bool] = True
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view.json import dumps
+
+        self._dumps = partial(dumps, indent=self.INDENT)
+
+    def line(self, line: Captured) -> None:
+        """Write a line of a capture."""
+        self.environment.write(self._dumps(dict(zip(self.columns, self.values(line), strict=True))))
+
+
+class FieldsJsonLines(FieldsJson):
+    """The columns as JSON, a message a line."""
+
+    INDENT = False
+
+
+class Entries(View):
+    """Entries of a page of HTML."""
+
+    ON_PAGE = True
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view import bounded_outline
+        from kwire_cli.view.html import frames
+
+        assert page is not None  # noqa: S101 - a format with entries is given a page
+        self._frames, self._outlines, self._page = frames, bounded_outline, page
+
+    def frame(self, frame: Frame) -> None:
+        """Add a frame."""
+        hidden, reading = self.redaction.frame(frame), self.redaction.reading()
+        outline = self._outlines.of_frame(self.catalog, frame, hidden, reading, full=self.settings.full)
+        self._page.add(self._frames.frame_row(frame.shown(hidden)), self._frames.entry(outline))
+
+    def body(self, body: Decoded) -> None:
+        """Add a body."""
+        hidden, reading = self.redaction.body(body), self.redaction.reading()
+        outline = self._outlines.of_message(self.catalog, body, hidden, reading, full=self.settings.full)
+        self._page.add(self._frames.message_row(body, len(self._page) + 1), self._frames.entry(outline))
+
+    def line(self, line: Captured) -> None:
+        """Add a line of a capture."""
+        hidden, hide = self.redaction.line(line), self.redaction.record
+        outline = self._outlines.of_line(self.catalog, line, hidden, hide, full=self.settings.full)
+        self._page.add(self._frames.line_row(line), self._frames.entry(outline))
+
+
+VIEWS: dict[str, type[View]] = {
+    "tree": Tree,
+    "hex": Hex,
+    "json": Json,
+    "jsonl": JsonLines,
+    "html": Entries,
+    "table": Table,
+    "csv": Csv,
+}
+FIELD_VIEWS: dict[str, type[View]] = {"table": Table, "json": FieldsJson, "jsonl": FieldsJsonLines, "csv": Csv}
+"""The formats of --fields."""

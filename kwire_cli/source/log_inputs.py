@@ -1,0 +1,125 @@
+"""Record batches as inputs: batches alone, segments and snapshots, other files of log directories, and folders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwire_cli.records.reading import read_items, recognised_source
+from kwire_cli.source.files import spooled
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.logs.contents import READABLE
+from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
+from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
+from kwire_cli.source.reading import Opened
+from kwire_cli.stores import mapped, path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.records.batch import Batch, Source
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.reading import Caller, Reading
+    from kwire_cli.stores import Place
+
+EACH = 64
+"""Batches after which the caller is told how much was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file of a log directory, or batches without a file: these are `given`, and `called` something.
+
+    `topic` is the topic that the folder of the file names, if any.
+    """
+
+    path: Place | None
+    name: FileName
+    topic: str | None
+    given: memoryview | None = None
+    called: str = ""
+
+    @property
+    def partition(self) -> int | None:
+        """The partition that the folder of the file names, if any."""
+        folder = None if self.path is None else partition_of(self.path)
+        return folder.partition if folder else None
+
+    @property
+    def label(self) -> str:
+        """The name to show for the file."""
+        return self.called if self.path is None else path_text(self.path)
+
+    @property
+    def has_batches(self) -> bool:
+        """Return whether the file holds record batches by its name, or may hold them as its name is none of Kafka's."""
+        return self.name.kind in BATCH_KINDS or self.name.kind is LogKind.OTHER
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes of the file, mapped; those of a pipe, on disk if they are many."""
+        if self.given is not None or self.path is None:
+            return self.given or memoryview(b"")
+        if self.path.is_file():
+            return mapped(self.path)
+        with self.path.open("rb") as pipe:
+            return spooled(pipe)
+
+    def source(self, how: Reading) -> Source:
+        """Return the record set that the file is: its bytes, their format and their topic."""
+        return recognised_source(
+            self.view,
+            given=how.topic,
+            folder=self.topic,
+            form=how.record_format or "auto",
+            catalog=how.catalog,
+            limits=how.limits,
+        )
+
+    def items(self, how: Reading, caller: Caller) -> Iterator[Batch | Gap]:
+        """Yield the batches of the file, and the gaps between them."""
+        source = self.source(how)
+        for number, item in enumerate(read_items(source)):
+            if not number % EACH:
+                caller.progress(self.label, item.position, len(source.data))
+            yield item
+
+
+class LogInput(Opened):
+    """Record batches: a file or a folder of a log directory, a pipe, or a text that holds batches in any form."""
+
+    def files(self) -> Iterator[LogFile]:
+        """Yield the files: in a folder partition by partition. InputError if a folder has no file to read."""
+        found = self.recognised
+        if found.kind is Kind.FOLDER and found.path is not None:
+            yield from self._in_folder(found.path)
+        elif found.path is not None:
+            yield _file(found.path, file_name(found.path.name))
+        else:
+            for view in found.views:
+                yield LogFile(None, FileName(LogKind.OTHER), None, view, self.label)
+
+    def _in_folder(self, path: Place) -> Iterator[LogFile]:
+        every = self.how.every
+        files = [*files_in(path, BATCH_KINDS | READABLE if every else BATCH_KINDS)]
+        if not files and every:
+            raise nothing_in(path, "file of a log directory")
+        if not files:
+            raise nothing_in(path, "segment and no snapshot", "--all takes the other files too")
+        for file in files:
+            yield _file(file.path, file.name)
+
+    def subjects(self) -> Iterator[Batch | Gap | LogFile]:
+        """Yield the batches of each file and the gaps between them, or a file itself if it has no batches."""
+        try:
+            for file in self.files():
+                if file.has_batches:
+                    yield from file.items(self.how, self.caller)
+                else:
+                    yield file
+        finally:
+            self.caller.done()
+
+
+def _file(path: Place, name: FileName) -> LogFile:
+    return LogFile(path, name, topic_at(path))

@@ -1,0 +1,280 @@
+"""Opening inputs: the one place that decides what an argument, a file, a folder, a pipe, a URL or a text is.
+
+    how = Reading(catalog=catalog, port=9092)
+    for opened in open_inputs(["broker.pcap", "00000000000000000000.log"], how):
+        opened.kind                     # Kind.CAPTURE, then Kind.BATCHES
+        for subject in opened.subjects():
+            ...                         # Captured, then Batch and Gap
+
+The kinds of opened inputs, and their subjects:
+
+    FramesInput      Frame                                              requests and responses as bytes or text
+    BodiesInput      Decoded                                            bodies of one message
+    CaptureInput     Captured                                           a capture, or the files of a capture point
+    RequestLogInput  Exchange, LineFault                                a broker's request log
+    LogInput         Batch, Gap, LogFile (a file without batches)       batches, a segment, a folder
+
+`open_inputs` takes the arguments of a command line, `open_input` one path, open file, or bytes. Remarks, faults and
+progress go to the `Caller`, who also has the standard input.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.decoded import decode
+from kwire_cli.source.files import Live
+from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
+from kwire_cli.source.reading import Caller, Opened, Reading
+from kwire_cli.source.text.reading import frames_in
+from kwire_cli.stores import exists, path_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.capture_inputs import CapturePoints
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.source.request_log.exchange import Exchange
+    from kwire_cli.source.request_log.reading import LineFault
+
+Subject: TypeAlias = "Captured | Frame | Decoded | Batch | Gap | LogFile | Exchange | LineFault"
+"""What an opened input gives: a line of a capture, a frame, a body, a batch or the bytes between two, a file of a log
+directory without batches, a logged request with its response, a line of a request log that cannot be read."""
+READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY, Kind.FOLDER})
+"""The kinds of inputs that can be opened."""
+STANDARD_INPUT = "standard input"
+BYTES = "the bytes themselves, such as 0000002b0012..."
+"""An argument that is no file, in the error for a command line without inputs."""
+MOST_NAMES, LONGEST_NAME = 3, 255
+"""Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
+_PATHS = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
+
+
+class FramesInput(Opened):
+    """Requests and responses: bytes, or a text in any form."""
+
+    def subjects(self) -> Iterator[Frame]:
+        """Yield the frames. InputError for an api that the definitions do not have."""
+        how = self.how
+        return frames_in(how.catalog, self.recognised.frames, how.hints, framed=how.framed)
+
+
+class BodiesInput(Opened):
+    """Bodies of one message, without headers: bytes, or a text in any form."""
+
+    def subjects(self) -> Iterator[Decoded]:
+        """Yield the bodies. InputError for a message or version that the definitions do not have."""
+        how = self.how
+        for chunk in self.recognised.frames.chunks:
+            yield decode(how.catalog, chunk.data, how.message or "", how.version or 0)
+
+
+def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collection[Kind], source: Any) -> Opened:
+    """Return the opened input. What reads captures and logs is imported only for these: start-up counts."""
+    kind = recognised.kind
+    if kind not in takes:
+        raise InputError(f"this is {kind.what}; {kind.try_instead}", file=recognised.name)
+    if kind is Kind.BODY:
+        return BodiesInput(recognised, how, caller)
+    if kind is Kind.FRAMES:
+        return FramesInput(recognised, how, caller)
+    if kind in {Kind.CAPTURE, Kind.REQUEST_LOG}:
+        from kwire_cli.source.capture_inputs import CaptureInput, RequestLogInput  # noqa: PLC0415 - as said above
+
+        if kind is Kind.REQUEST_LOG:
+            return RequestLogInput(recognised, how, caller)
+        return CaptureInput(recognised, how, caller, source)
+    from kwire_cli.source.log_inputs import LogInput  # noqa: PLC0415 - as said above
+
+    return LogInput(recognised, how, caller)
+
+
+def open_input(
+    given: Any,
+    how: Reading,
+    caller: Caller | None = None,
+    *,
+    takes: Collection[Kind] = READABLE,
+    name: str | None = None,
+) -> Opened:
+    """Open one input: the path or URL of a file or folder, an open file, or bytes. `name` is what to call the input.
+
+    Raises:
+        InputError: The input cannot be read, or is of a kind that is not among `takes`.
+
+    """
+    recognised = recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
+    return _opened(recognised, how, caller or Caller(), takes, None)
+
+
+class Inputs:
+    """The inputs that arguments name, opened one after the other; they can be iterated again if none is a pipe.
+
+    `several` says that there is more than one input; the files of one capture point are one. `labelled` says that the
+    lines of captures name their files.
+    """
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        how: Reading,
+        caller: Caller,
+        takes: Collection[Kind],
+        names: Mapping[str, str],
+        *,
+        pieces: bool,
+    ) -> None:
+        self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
+        self._pieces = pieces
+        self._points = self._capture_points()
+        self.several = len(arguments) - (self._points.together if self._points else 0) > 1
+        self.labelled = self._points is not None and self._points.labelled
+
+    def _capture_points(self) -> CapturePoints | None:
+        """Return the capture points among the inputs, if there may be several captures."""
+        how, arguments = self._how, dict.fromkeys(self._arguments)
+        named = how.naming.template is not None or how.naming.merged
+        if not how.groups_captures or (len(arguments) < 2 and not named):
+            return None
+        from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - as in _opened
+
+        return CapturePoints([*arguments], how, self._caller)
+
+    def __iter__(self) -> Iterator[Opened]:
+        if self._points:
+            self._points.begin()
+        for recognised in self._recognised():
+            source = None
+            if recognised.kind is Kind.CAPTURE and self._points:
+                source = self._points.take(recognised)
+                if source is None:
+                    continue
+            yield _opened(recognised, self._how, self._caller, self._takes, source)
+
+    def _recognised(self) -> Iterator[Recognised]:
+        how, arguments, caller = self._how, self._arguments, self._caller
+        if "" in arguments and how.says is not Kind.BODY:  # as a path it is the folder that one is in
+            raise InputError("an argument is empty: it is neither a file nor bytes")
+        for source in sources(arguments, caller, BYTES):
+            name = None
+            if isinstance(source, str):
+                name = STANDARD_INPUT if source == "-" else self._names.get(source, source)
+            given = source if isinstance(source, bytes) else self._given(source)
+            with _not_files(arguments if name is None and how.form == "auto" else ()):
+                parts = self._parts(given, name)
+            if len(parts) > 1:
+                caller.note(f"{parts[0].label}: {kinds_by_line(parts)}, shown in this order")
+            for part in parts:
+                if how.verbose and part.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
+                    caller.note(f"{part.label}: {part.detail}")
+                for note in part.text.notes if part.text else ():
+                    caller.note(f"{part.label}: {note}")
+            yield from parts
+
+    def _given(self, source: str) -> Any:
+        """Return what to read for a name: an open pipe, or the name itself."""
+        file: Any = self._caller.stdin if source == "-" else source
+        if self._how.says is Kind.CAPTURE or not (source == "-" or path_of(source).is_fifo()):
+            return file
+        return Live(file if source == "-" else path_of(source).open("rb", buffering=0), self._caller.idle)
+
+    def _parts(self, given: Any, name: str | None) -> tuple[Recognised, ...]:
+        how = self._how
+        if self._pieces:
+            return recognise_pieces(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
+        return (recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog),)
+
+
+def open_inputs(
+    arguments: Sequence[str],
+    how: Reading,
+    caller: Caller | None = None,
+    *,
+    takes: Collection[Kind] = READABLE,
+    names: Mapping[str, str] | None = None,
+    pieces: bool = False,
+) -> Inputs:
+    """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
+
+    Arguments that are neither files nor folders are joined and read as text. Without arguments the input is standard
+    input, unless that is a terminal.
+
+    Args:
+        arguments: The arguments.
+        how: What the caller knows of the inputs.
+        caller: Who reads. By default there is no standard input, and nobody is told anything.
+        takes: The kinds that the caller has a use for.
+        names: What to call files in place of their paths.
+        pieces: Whether a text that holds batches and frames is one input for each.
+
+    Returns:
+        The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
+
+    """
+    return Inputs(arguments, how, caller or Caller(), takes, names or {}, pieces=pieces)
+
+
+# The arguments of a command line: names of files, or the input itself.
+
+
+def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str | bytes]:
+    """Yield the names of files and folders, `-`, or the arguments themselves as bytes.
+
+    Raises:
+        InputError: There is no input, or no file of a name; `what` is an example of an argument that is no file.
+
+    """
+    if not arguments and caller.stdin is not None and not caller.stdin.isatty():
+        arguments = ("-",)
+    if not arguments:
+        raise InputError(f"no input: give files, - for standard input, or {what}")
+    if not any(argument == "-" or exists(argument) for argument in arguments):
+        _refuse_paths(arguments[0])
+        yield " ".join(arguments).encode("utf-8", "surrogateescape")
+        return
+    for argument in arguments:
+        if argument != "-" and not exists(argument):
+            raise InputError("there is no such file", file=argument)
+        yield argument
+
+
+@contextmanager
+def _not_files(arguments: Sequence[str]) -> Iterator[None]:
+    """Wrap the reading of arguments that are not files.
+
+    If the arguments look like names, an InputError also says that there are no such files.
+    """
+    try:
+        yield
+    except InputError as error:
+        if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
+            raise
+        what = "file of this name" if len(arguments) == 1 else "files of these names"
+        missing = f"there {'is' if len(arguments) == 1 else 'are'} no {what}"
+        raise InputError(
+            f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column
+        ) from None
+
+
+def _may_be_name(argument: str) -> bool:
+    return (
+        0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
+    )
+
+
+def _refuse_paths(argument: str) -> None:
+    """Raise InputError for an argument that looks like a path and is no base64 either."""
+    if "/" not in argument and not argument.endswith(_PATHS):
+        return
+    text = argument.rstrip("=")
+    if not text.lstrip().startswith(("{", "[")) and (
+        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1
+    ):
+        raise InputError("there is no such file", file=argument)

@@ -1,0 +1,142 @@
+"""How inputs are to be read, who reads them, and what an opened input is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.message.frames import Hints
+from kwire_cli.source.files import Naming
+from kwire_cli.source.kinds import Kind, Recognised
+from kwire_cli.stores import path_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.source.packets import tcp
+    from kwire_cli.spec.catalog import Catalog
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Follow:
+    """How a capture is followed as it grows: until `stop` says so, with `keep` called with all of its bytes."""
+
+    stop: Callable[[], bool]
+    limits: tcp.Limits | None = None
+    keep: Callable[[bytes], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reading:
+    """How inputs are to be read: the definitions, and what the caller knows of the inputs.
+
+    Attributes:
+        catalog: The message definitions.
+        input_kind: The kind of the inputs, if the caller knows it.
+        form: The form of a text, one of `source.text.reading.FORMS`.
+        message: The message that a body is of; with it, inputs are bodies.
+        version: The version of a body, or of a frame that does not say so itself.
+        api: The api of such a frame, by name or key.
+        kind: `request` or `response`, if a frame does not say so itself.
+        header: The form of request headers, `kafka` or `kip482`.
+        framed: Whether a size prefix stands before each frame; None if the bytes are to show it.
+        port: The broker's port in captures; None if the bytes are to show it.
+        key_logs: The key logs with which TLS is decrypted.
+        naming: How capture files are grouped into capture points.
+        follow: How a capture is followed; None to read what is there.
+        record_format: The format of record batches, `auto` to go by their magic bytes; with it, inputs are batches.
+        topic: The topic of records; None if their folder or the records show it.
+        limits: The limits of decompression; None for the default limits.
+        every: Whether a folder gives all files of a log directory, also those without batches.
+        verbose: Whether the caller is told how inputs were recognised.
+
+    """
+
+    catalog: Catalog
+    input_kind: Kind | None = None
+    form: str = "auto"
+    message: str | None = None
+    version: int | None = None
+    api: str | int | None = None
+    kind: str | None = None
+    header: str = "kafka"
+    framed: bool | None = None
+    port: int | None = None
+    key_logs: tuple[str, ...] = ()
+    naming: Naming = field(default_factory=Naming)
+    follow: Follow | None = None
+    record_format: str | None = None
+    topic: str | None = None
+    limits: Limits | None = None
+    every: bool = False
+    verbose: bool = False
+
+    @property
+    def says(self) -> Kind | None:
+        """The kind that the caller gives inputs, by saying it or by what it says of them."""
+        if self.input_kind is not None:
+            return self.input_kind
+        if self.follow:
+            return Kind.CAPTURE
+        if self.message:
+            return Kind.BODY
+        if self.record_format:
+            return Kind.BATCHES
+        known = (self.api, self.kind, self.version, self.framed)
+        return Kind.FRAMES if any(value is not None for value in known) or self.header != "kafka" else None
+
+    @property
+    def hints(self) -> Hints:
+        """What is known of frames. InputError if the api is unknown."""
+        api = None if self.api is None else self.catalog.api(self.api)
+        return Hints(api, self.version, self.kind, self.header)
+
+    @property
+    def groups_captures(self) -> bool:
+        """Return whether capture files are grouped into capture points."""
+        return self.form == "auto" and not self.message and not self.follow
+
+
+class Caller:
+    """The program that reads inputs: its standard input, and what it is told meanwhile. This one is told nothing."""
+
+    stdin: IO[bytes] | None = None
+
+    def note(self, text: str) -> None:
+        """Take a remark on an input."""
+
+    def progress(self, label: str, at: int, size: int) -> None:
+        """Take how many of the bytes of an input were read."""
+
+    def done(self) -> None:
+        """Take that an input was read to its end."""
+
+    def idle(self) -> None:
+        """Take that a pipe has no more bytes now."""
+
+
+class Opened:
+    """An input that was opened: what it is, and its subjects. Subclasses are the kinds of inputs."""
+
+    def __init__(self, recognised: Recognised, how: Reading, caller: Caller) -> None:
+        self.recognised, self.how, self.caller = recognised, how, caller
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the input."""
+        return self.recognised.kind
+
+    @property
+    def name(self) -> str | None:
+        """The name of the file, `standard input`, or None for an argument that is the bytes itself."""
+        return None if self.recognised.name is None else path_text(self.recognised.name)
+
+    @property
+    def label(self) -> str:
+        """The name to show for the input."""
+        return self.name or "the argument"
+
+    def subjects(self) -> Iterator[Any]:
+        """Yield what is in the input, once: `source.opening.Subject`. InputError if the input cannot be read."""
+        raise NotImplementedError
