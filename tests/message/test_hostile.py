@@ -12,6 +12,7 @@ from examples import examples
 from golden_rows import sample
 from hypothesis import given, strategies as st
 from valid_values import values
+from wire import Wire
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
@@ -253,6 +254,18 @@ FITTING = st.sampled_from(
 def test_any_document_encodes_or_is_refused(document):
     with suppress(kwire.KwireError):
         assert isinstance(encode_document(CATALOG, document), bytes)
+
+
+@pytest.mark.parametrize("key", ["kind", "apiVersion", "apiKey", "header", "body"])
+def test_what_a_document_lacks_is_named(key):
+    frame = Wire.request("Heartbeat", 4, 1, "me", groupId="g", memberId="m")
+    (whole,) = (found.to_json() for found in read_all(CATALOG, frame, Hints()))
+    del whole["api"]
+    assert encode_document(CATALOG, whole)[-len(frame) :] == frame
+    for document in (whole | {key: None}, {name: value for name, value in whole.items() if name != key}):
+        with pytest.raises(kwire.EncodeError) as error:
+            encode_document(CATALOG, document)
+        assert error.value.path == key
 
 
 @pytest.mark.parametrize("deep", [900, 100_000])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from examples import examples
-from hypothesis import Phase, given, strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -167,7 +167,7 @@ def test_frames_of_a_shuffled_and_retransmitting_capture_are_the_same(segments):
     assert Counter(content(line) for line in lines_of(segments)) == WHOLE
 
 
-@examples(12, phases=QUICK)
+@settings(max_examples=12, phases=QUICK)  # as many in `make test`: fewer do not reach all lines
 @given(rewritten(losses=True))
 def test_frames_that_remain_whole_are_decoded_the_same(segments):
     lines = lines_of(segments)
