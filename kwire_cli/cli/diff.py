@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import Cost, costs, forms_to_compare
 from kwire_cli.cli.completion import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import show_messages, with_message_options
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import read_values
 from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
+from kwire_cli.cli.options import Report
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part
@@ -228,7 +231,12 @@ def command(
     themselves), or two copies of a partition (folders, log directories, segments), for which the first
     difference is shown.
     """
-    if fmt == "html":
+    if len(things) == 2 and values is None and _are_partitions(catalog, *things, options):
+        comparisons = compared(*map(path_of, things))
+        emit(environment, copies_answer(comparisons), Report(fmt={"text": "table"}.get(fmt, fmt)))
+        verdicts = {comparison.verdict for _, comparison in comparisons}
+        different = "diverges" in verdicts or ("legal" in verdicts and not options["ignore_legal"])
+    elif fmt == "html":
         from kwire_cli.cli.pages import files_among, page_of
 
         names = things if len(things) == 3 else files_among(things)
@@ -261,10 +269,6 @@ def _differs(
         return show_definitions(environment, catalog, a, b, fmt, values)
     if values is not None:
         raise click.UsageError("--values is for definitions, or versions of a message")
-    if b is not None and _are_partitions(a, b, options):
-        from kwire_cli.cli.partitions import show_partitions
-
-        return show_partitions(environment, path_of(a), path_of(b), fmt, ignore_legal=options["ignore_legal"])
     return show_messages(environment, catalog, a, b, options | {"fmt": fmt})
 
 
@@ -293,13 +297,16 @@ def _are_definitions(a: str, b: str) -> bool:
     return all(held)
 
 
-def _are_partitions(a: str, b: str, options: dict[str, Any]) -> bool:
+def _are_partitions(catalog: Catalog, a: str, b: str, options: dict[str, Any]) -> bool:
     """Return whether `a` or `b` is a folder or begins with a record batch. The other one may be damaged there.
 
-    Return False if an option says that they are messages.
+    Return False if both are definitions, or if an option says that they are messages.
     """
     from kwire_cli.cli.segments import holds_batches
     from kwire_cli.stores import exists
+
+    if _is_version(catalog, a, b) or _are_definitions(a, b):
+        return False
 
     said = options["version"] or any(
         options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.records.batch import PADDING, Batch
 
@@ -65,19 +65,6 @@ class Side:
     crc: int | None = None
     crc_valid: bool | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """The same in the keys of a batch."""
-        return {
-            "file": self.file,
-            "position": self.position,
-            "size": self.size,
-            "baseOffset": self.base_offset,
-            "lastOffset": self.last_offset,
-            "partitionLeaderEpoch": self.epoch,
-            "crc": self.crc,
-            "crcValid": self.crc_valid,
-        }
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -97,11 +84,6 @@ class Difference:
         """Return whether Kafka itself causes differences of this kind."""
         return self.kind in LEGAL
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"kind","legal","offset","a","b","detail"}`."""
-        sides = {name: side.to_json() if side else None for name, side in (("a", self.a), ("b", self.b))}
-        return {"kind": self.kind, "legal": self.legal, "offset": self.offset, **sides, "detail": self.detail}
-
 
 @dataclass
 class Copy:
@@ -111,10 +93,6 @@ class Copy:
     size: int = 0
     first: int | None = None
     last: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"batches","size","firstOffset","lastOffset"}`."""
-        return {"batches": self.batches, "size": self.size, "firstOffset": self.first, "lastOffset": self.last}
 
 
 @dataclass
@@ -148,18 +126,6 @@ class Comparison:
             self.differences.append(difference)
         if self.divergence is None and not difference.legal:
             self.divergence = difference
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"verdict","a","b","equalBatches","counts","first","differences"}`."""
-        return {
-            "verdict": self.verdict,
-            "a": self.a.to_json(),
-            "b": self.b.to_json(),
-            "equalBatches": self.equal,
-            "counts": dict(self.counts),
-            "first": self.first.to_json() if self.first else None,
-            "differences": [difference.to_json() for difference in self.differences],
-        }
 
 
 # The records of two copies of the same offsets, side by side: what is the same, what differs and what one of

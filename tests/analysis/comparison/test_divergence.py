@@ -5,7 +5,10 @@ from hypothesis import given, strategies as st
 from record_sets import batch, record, segments, wrapper
 
 import kwire_cli as kwire
+from kwire_cli.analysis.comparison.copies import Pair, copies_answer
 from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL, MOST, Item, compare
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.terminal import answer_text
 
 
 def items(data, file="0.log"):
@@ -174,21 +177,33 @@ def test_only_the_first_differences_are_kept():
     assert (len(found.differences), found.counts) == (MOST, {"RECORDS": 300})
 
 
-def test_json_says_it_all():
-    shown = kinds(b"".join(LOG), b"".join(LOG[:1])).to_json()
-    assert shown["verdict"] == "legal"
-    assert shown["a"] == {"batches": 4, "size": sum(map(len, LOG)), "firstOffset": 0, "lastOffset": 4}
-    assert set(shown["first"]["a"]) == {
-        "file",
-        "position",
-        "size",
-        "baseOffset",
-        "lastOffset",
-        "partitionLeaderEpoch",
-        "crc",
-        "crcValid",
+def test_the_answer_says_it_all():
+    comparison = kinds(b"".join(LOG), b"".join(LOG[:1]))
+    tables = answer_document(copies_answer([(Pair("a", "b", [], []), comparison)]))["tables"]
+    assert tables["copies"][0] == {
+        "copy": "a",
+        "path": "a",
+        "firstOffset": 0,
+        "lastOffset": 4,
+        "batches": 4,
+        "bytes": sum(map(len, LOG)),
     }
-    assert {difference["kind"] for difference in shown["differences"]} <= LEGAL
+    [partition] = tables["partitions"]
+    assert (partition["verdict"], partition["equalBatches"], partition["firstKind"]) == ("legal", 1, "LONGER")
+    [difference] = tables["differences"]
+    side = comparison.first.a
+    assert (difference["aPosition"], difference["aSize"], difference["aCrc"]) == (side.position, side.size, side.crc)
+    assert (difference["aCrcValid"], difference["bFile"], difference["legal"]) == (True, None, True)
+    assert {difference["kind"]} <= LEGAL
+
+
+def test_a_divergence_behind_the_first_differences_is_listed_too():
+    whole, gaps = [put(i) for i in range(300)], [put(i) for i in range(0, 300, 2)]  # compacted, up to the last one
+    later = kinds(b"".join([*whole, put(300)]), b"".join([*gaps, put(300, b"x")]))
+    assert later.divergence not in later.differences
+    tables = answer_document(copies_answer([(Pair("a", "b", [], []), later)]))["tables"]
+    assert len(tables["differences"]) == MOST + 1
+    assert tables["differences"][-1]["kind"] == tables["partitions"][0]["firstKind"] == later.divergence.kind
 
 
 @pytest.mark.fuzz
@@ -202,5 +217,5 @@ def test_any_bytes_can_be_compared(data):
     found = compare(
         items(whole), items(bytes(other[:start] + other[stop:]) if data.draw(st.booleans()) else bytes(other))
     )
-    found.to_json()
+    assert answer_text(copies_answer([(Pair("a", "b", [], []), found)]))
     assert found.equal <= min(found.a.batches, found.b.batches)

@@ -18,7 +18,6 @@ REPORTS = [
     pytest.param(("compare", "--paper", "kip98"), marks=pytest.mark.slow),  # measures the paper twice
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, "--frames", "4,20"),
-    ("diff", "samples/segments/orders-zstd-0", "samples/segments/txn-out-0"),
 ]
 
 
