@@ -191,16 +191,16 @@ def message(
 
 def _only(events: Iterator[Event], at: int) -> Iterator[Event]:
     """The step that has this byte, with the part that it is in. InputError where none has."""
-    from kwire_cli.view.explain.model import Part, Step
+    from kwire_cli.view.explain.model import Heading, Step
 
-    part: Part | None = None
+    heading: Heading | None = None
     matched = False
     for event in events:
-        if isinstance(event, Part):
-            part = event
-        elif isinstance(event, Step) and event.start <= at < event.end and not (event.part and event.part.own):
-            if part is event.part and part is not None:
-                yield part
+        if isinstance(event, Heading):
+            heading = event
+        elif isinstance(event, Step) and event.start <= at < event.end and not (event.part and event.part.buffer.own):
+            if heading is not None and heading.part is event.part:
+                yield heading
             matched = True
             yield event
     if not matched:

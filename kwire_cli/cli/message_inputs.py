@@ -318,7 +318,7 @@ def _bodies(
     redaction: Redaction, found: Input, options: dict[str, Any], look: Look, number: int | None
 ) -> Iterator[Subject]:
     from kwire_cli.cli.inputs import bodies_of
-    from kwire_cli.view.explain.messages import body_part, explain_body
+    from kwire_cli.view.explain.messages import explain_body
     from kwire_cli.view.tree import message_title
 
     if options["api"] or options["kind"] or options["framed"] is not None:
@@ -337,7 +337,7 @@ def _bodies(
             yield Subject(
                 message_title(body),
                 document,
-                explain_body(body_part("body", body, redaction.body(body)), body, look),
+                explain_body(body, look, hidden=redaction.body(body)),
                 readable,
             )
 

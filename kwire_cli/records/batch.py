@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.spans import Spans
     from kwire_cli.engine.tree import Tree
     from kwire_cli.records.layouts import Layout
+    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -289,6 +290,13 @@ class Payloads:
         """The anomalies of the payload. Offsets count from the start of the key or value."""
         payload = self.control or self.record
         return payload.anomalies if payload else []
+
+    @property
+    def messages(self) -> list[Payload]:
+        """The messages in the record: its key and value, and those in their fields."""
+        whole = self.control or self.record
+        parts = (whole.key, whole.value, *(self.record.inside if self.record else ())) if whole else ()
+        return [payload for payload in parts if payload and payload.body]
 
     def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
         """`{"control": …}` or `{"decoded": …}`."""

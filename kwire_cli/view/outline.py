@@ -27,6 +27,8 @@ from kwire_cli.view.rows import NOTHING, Buffer, Field, Look, Part, Row, Title
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.tree import Tree
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Area, Record
@@ -38,10 +40,16 @@ if TYPE_CHECKING:
 
 OUT = "(not part of any field)"
 """The name of rows of bytes that belong to no part of a frame."""
-_PACKED = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
+PACKED_RECORDS = {"v2": v2.RECORDS, "kip98-draft": kip98.MESSAGES}
 """The packed records of a batch, by format. In the other formats they are a message set again."""
 
 # Messages and frames.
+
+
+def declared(entry: Entry, data: Any, start: int, stop: int) -> tuple[Tree, bool]:
+    """The bytes [start, stop) by a declaration, and whether it took all of them."""
+    spans = walk(entry, data, start, stop)
+    return build(entry, spans), spans.lost < 0 and spans.used == spans.stop
 
 
 def body_part(
@@ -71,11 +79,19 @@ def frame_buffer(frame: Frame) -> Buffer:
 
 
 def frame_rows(
-    look: Look, frame: Frame, hidden: Hidden, *, asked: Frame | None = None, buffer: Buffer | None = None
+    look: Look,
+    frame: Frame,
+    hidden: Hidden,
+    *,
+    asked: Frame | None = None,
+    buffer: Buffer | None = None,
+    depth: int = 0,
+    carried: bool = False,
 ) -> Iterator[Title]:
     """The parts of a frame, the bytes that belong to none, and messages in fields behind them if these stand there.
 
-    `hidden` are the secret spans by part, `asked` is a response's request.
+    `hidden` are the secret spans by part, `asked` is a response's request. A frame that is `carried` by another one has
+    its place among the bytes of that frame.
     """
     buffer = buffer or frame_buffer(frame)
     messages = frame.inside(asked) if look.messages and frame.body and PAYLOADS not in hidden else []
@@ -85,39 +101,35 @@ def frame_rows(
         for message in messages:
             below = hidden_below(message.path, hidden)
             if isinstance(message, Forwarded):
-                inner = message.frame
-                within[starts[message.path], inner.stop] = partial(_carried, inner, below)
+                within[starts[message.path], message.frame.stop] = partial(_carried, message.frame, below)
             else:
                 _place(message, within, starts, frame.data, 0, below.get("body", NOTHING))
     at = frame.start
     for name, body in frame.parts:
-        yield from _outside(buffer, at, body.start, hidden)
-        above = "" if name == "body" else f"{name}."
+        yield from _outside(buffer, at, body.start, hidden, depth)
+        above = None if carried else "" if name == "body" else f"{name}."
         part = body_part(look, name, body, hidden.get(name, NOTHING), buffer, json_path=above, within=within)
-        version = f"{body.message} version {body.version}" if name != "size" else ""
-        yield _part_row(part, 0, "(body)" if name == "body" else name, version)
+        line: Line = [(f"{body.message} version {body.version}" if name != "size" else "", "dim")]
+        place, rows = (body.start, body.start, body.stop), partial(part.rows, depth + 1)
+        title = f"({name})" if carried or name == "body" else name
+        yield Title(depth, title, "", buffer, place, line, part, rows, json_path=(above or "")[:-1])
         at = body.stop
-    yield from _outside(buffer, at, frame.stop, hidden)
+    yield from _outside(buffer, at, frame.stop, hidden, depth)
     if look.messages == "behind":
         for message in messages:
-            yield message_row(look, message, hidden_below(message.path, hidden), 0)
+            yield message_row(look, message, hidden_below(message.path, hidden), depth)
 
 
-def _part_row(part: Part, depth: int, name: str, text: str) -> Title:
-    body = part.body
-    assert body is not None  # noqa: S101 - for the type checker: parts of frames have one
-    place = body.start, body.start, body.stop
-    rows = partial(part.rows, depth + 1)
-    return Title(
-        depth, name, "", part.buffer, place, [(text, "dim")], part, rows, json_path=(part.json_path or "")[:-1]
-    )
-
-
-def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden) -> Iterator[Title]:
+def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden, depth: int) -> Iterator[Title]:
     if start < stop:
         line: Line = [(counted(stop - start, "byte"), "warning")]
         secret = start if OUTSIDE in hidden else None
-        yield Title(0, OUT, "gap", buffer, (start, start, stop), line, secret=secret)
+        yield Title(depth, OUT, "gap", buffer, (start, start, stop), line, secret=secret)
+
+
+def _carried(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
+    """A request or response in a field, whose data are those around it."""
+    return frame_rows(row.part.look, frame, hidden, buffer=row.buffer, depth=row.depth + 1, carried=True)
 
 
 def message_row(look: Look, message: Payload | Forwarded, hidden: Hidden, depth: int, path: str = "") -> Title:
@@ -127,9 +139,9 @@ def message_row(look: Look, message: Payload | Forwarded, hidden: Hidden, depth:
     if isinstance(message, Forwarded):
         frame = message.frame
         buffer = Buffer(path, frame.data, frame.start, frame.stop)
-        rows = partial(_forwarded, look, frame, hidden, buffer, depth + 1)
+        rows = partial(frame_rows, look, frame, hidden, buffer=buffer, depth=depth + 1, carried=True)
         return Title(depth, path, "", buffer, (frame.start, frame.start, frame.stop), line, message, rows)
-    buffer = Buffer(path, message.data, 0, message.size)
+    buffer = Buffer(path, message.data, 0, message.size, own=True)
     place = 0, message.start, message.size
     secret = hidden.get("body", NOTHING)
     if message.body:
@@ -145,17 +157,6 @@ def _excerpt(look: Look, document: Any) -> Line:
     if look.full or len(text) <= SHOWN_TEXT:
         return [(text, "text")]
     return [(text[:SHOWN_TEXT], "text"), ("…", "dim")]
-
-
-def _forwarded(look: Look, frame: Frame, hidden: Hidden, buffer: Buffer, depth: int) -> Iterator[Title]:
-    """A request or response in a field, whose data are those around it."""
-    for name, body in frame.parts:
-        part = body_part(replace(look, reading=None), name, body, hidden.get(name, NOTHING), buffer, json_path=None)
-        yield _part_row(part, depth, f"({name})", f"{part.message} version {body.version}")
-
-
-def _carried(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
-    return _forwarded(row.part.look, frame, hidden, row.buffer, row.depth + 1)
 
 
 def _place(
@@ -272,17 +273,14 @@ def _is_v2(batch: Batch) -> bool:
 
 def _declared(look: Look, batch: Batch, buffer: Buffer, decl: Any, start: int, stop: int, *, secret: bool) -> Part:
     """Bytes of a batch by a declaration of `structs.records`."""
-    entry = records_entry(decl)
-    spans = walk(entry, buffer.data, start, stop)
-    tree = build(entry, spans)
+    tree, exact = declared(records_entry(decl), buffer.data, start, stop)
     hidden = look.hide.spans(tree) if look.hide and secret else NOTHING
-    exact = spans.lost < 0 and spans.used == spans.stop
     return Part(look, "batch", "RecordBatch", tree, exact, hidden, buffer, batch=batch)
 
 
 def _behind(look: Look, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
     if look.deep and batch.head.codec:
-        packed = _PACKED.get(batch.layout.name)
+        packed = PACKED_RECORDS.get(batch.layout.name)
         if packed is None and not secret:
             yield _wrapped(look, batch, depth)
         elif packed is not None and batch.size >= batch.layout.head.size:
@@ -320,7 +318,7 @@ def _wrapped(look: Look, batch: Batch, depth: int) -> Title:
 
 def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
     size = len(area.data)
-    buffer = Buffer(f"decompressed records of the batch at {batch.position}", area.data, 0, size)
+    buffer = Buffer(f"decompressed records of the batch at {batch.position}", area.data, 0, size, own=True)
     line: Line = [(f"{counted(size, 'byte')} by {batch.compression}", "dim")]
     return buffer, Title(depth, "(decompressed)", "", buffer, (0, 0, size), line)
 
@@ -353,13 +351,9 @@ def _control(document: Any, row: Field) -> Iterator[Title]:
 
 
 def _messages(look: Look, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
-    """The messages in a record: its key and value, and what is in their fields."""
     payloads = payload_of(batch, record)
-    whole = (payloads.control or payloads.record) if payloads else None
-    if payloads is None or whole is None:
-        return
-    hidden = look.hide.record(batch, payloads.record) if look.hide else {}
-    for payload in (whole.key, whole.value, *(payloads.record.inside if payloads.record else ())):
-        if payload and payload.body:
+    if payloads:
+        hidden = look.hide.record(batch, payloads.record) if look.hide else {}
+        for payload in payloads.messages:
             secret = {"body": hidden.get(payload.path, NOTHING)}
             yield message_row(look, payload, secret, depth, above + payload.path)

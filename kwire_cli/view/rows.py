@@ -49,7 +49,7 @@ class Look:
     the message or batch that has the fields, or nowhere. Of a batch the first `most` bytes are read.
     """
 
-    catalog: Catalog
+    catalog: Catalog | None
     reading: RecordsAs | None = None
     full: bool = False
     messages: Literal["", "within", "behind"] = ""
@@ -64,12 +64,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """The bytes [start, stop) of `data` that rows point into: of the input, or what they were decompressed to."""
+    """The bytes [start, stop) of `data` that rows point into: of the input, or its `own` where offsets do not count in
+    the input, as they were decompressed or are the value of a field.
+    """
 
     name: str
     data: Any
     start: int
     stop: int
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -336,7 +339,9 @@ class Part:
         return [("null", "null")] if null else []
 
 
-def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form: Form, *, full: bool = False) -> Line:
+def value_segments(
+    item: Item, tree: Tree, catalog: Catalog | None, message: str, form: Form, *, full: bool = False
+) -> Line:
     """The value of a leaf for eyes: text in quotes, bytes in hex and as text, numbers with their meaning. `full` shows
     long ones whole.
     """
@@ -350,7 +355,7 @@ def value_segments(item: Item, tree: Tree, catalog: Catalog, message: str, form:
         return [("null", "null")]
     if kind in _BYTES:
         return byte_segments(bytes(tree.spans.data[tree.spans.value[item.span] : item.end]), full=full)
-    description = meaning(catalog, message, leaf, value)
+    description = meaning(catalog, message, leaf, value) if catalog else None
     meant = (f" {description}" if description else "", "meaning")
     if kind == "string":
         cut = f"… {len(value) - SHOWN_TEXT} more characters" if len(value) > SHOWN_TEXT and not full else ""

@@ -189,28 +189,48 @@ def test_a_large_response_shows_the_records_in_front_of_the_cut():
             check(data, hints, size, ends)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
-def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
-    batch = SCRAM[0]
+def secrets_of(batch):
     found = [
         record["decoded"]["value"]
         for record in records_in(batch.to_json())
         if "SCRAM" in record["decoded"]["value"].get("type", "")
     ]
-    secrets = [base64.b64decode(each["data"][name]) for each in found for name in ("salt", "storedKey", "serverKey")]
+    return [base64.b64decode(each["data"][name]) for each in found for name in ("salt", "storedKey", "serverKey")]
+
+
+def check_nothing_secret(views, secrets, size):
+    explained = [*explanation_objects(CATALOG, views.events, set())]
+    lines = [plain(line) for line in explanation_lines(CATALOG, views.events, short=False)]
+    text = json.dumps([views.json, views.tree, explained, lines, [row.line for row in views.outline.rows]])
+    shown = b"".join(buffer.data for buffer in views.outline.buffers)
+    digits = "".join(cell for line in [*views.hex, *views.raw_hex] for cell in line[10:57].split())
+    for secret in secrets:
+        some = secret[:6]
+        assert not any(form in text for form in (base64.b64encode(some).decode(), some.hex(), some.hex(" "))), size
+        assert some not in shown, size
+        assert some.hex() not in digits, size
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
+def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
+    batch = SCRAM[0]
+    secrets = secrets_of(batch)
     assert all(secrets)
     packed = METADATA[batch.position : batch.position + batch.size]
     data, hints = fetched(version, (topic, packed)), Hints(CATALOG.api("Fetch"), version, "response")
     for size in range(60, len(data), step):
-        views = Views(data, hints, size)
-        explained = [*explanation_objects(CATALOG, views.events, set())]
-        lines = [plain(line) for line in explanation_lines(CATALOG, views.events, short=False)]
-        text = json.dumps([views.json, views.tree, explained, lines, [row.line for row in views.outline.rows]])
-        shown = b"".join(buffer.data for buffer in views.outline.buffers)
-        digits = "".join(cell for line in [*views.hex, *views.raw_hex] for cell in line[10:57].split())
-        for secret in secrets:
-            some = secret[:6]
-            assert not any(form in text for form in (base64.b64encode(some).decode(), some.hex(), some.hex(" "))), size
-            assert some not in shown, size
-            assert some.hex() not in digits, size
+        check_nothing_secret(Views(data, hints, size), secrets, size)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4"])
+def test_no_secret_is_shown_of_compressed_records(codec):
+    batch = SCRAM[0]
+    source = METADATA[batch.position : batch.position + batch.size]
+    (plain_batch,) = kwire_cli.read_records(source, topic="t", show_secrets=True)
+    packed = kwire_cli.write_records([plain_batch.to_json() | {"compression": codec}])
+    data, hints = fetched(12, ("__cluster_metadata", packed)), Hints(CATALOG.api("Fetch"), 12, "response")
+    views = Views(data, hints, len(data))
+    assert "(decompressed)" in [row.name for row in views.outline.rows]
+    assert "USER_SCRAM_CREDENTIAL_RECORD" in json.dumps(views.json)
+    check_nothing_secret(views, secrets_of(batch), len(data))

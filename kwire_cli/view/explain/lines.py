@@ -6,10 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import ABSENT, Form, leaf_value
-from kwire_cli.view.explain.model import Event, Part, Piece, Remark, Skipped, Step
+from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step, layout_of
 from kwire_cli.view.explain.rules import RULES
-from kwire_cli.view.lines import Line, counted, meaning, without_control
-from kwire_cli.view.rows import value_segments
+from kwire_cli.view.lines import Line, counted, meaning, plain, without_control
+from kwire_cli.view.rows import NOUNS, value_segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,9 +58,9 @@ def explanation_lines(
 
 
 def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -> Iterator[Line]:
-    if isinstance(event, Part):
+    if isinstance(event, Heading):
         yield []
-        yield [(f"{event.name}: ", "dim"), (event.title, "title")]
+        yield [(f"{event.part.name}: ", "dim"), (event.title, "title")]
     elif isinstance(event, Remark):
         if event.anomaly:
             yield [("! ", "warning"), (event.anomaly.code, "warning"), (f" {event.anomaly.detail}", "dim")]
@@ -85,12 +85,10 @@ def _skipped(catalog: Catalog, event: Skipped) -> Line:
     span = event.first if event.count == 1 else f"{event.first} to {event.last}"
     line: Line = [(f"{event.start:08x}  ", "dim"), (f"… {event.count:,} more {what}: ", "dim"), (span, "name")]
     if event.items and event.part:
-        form = Form(hidden=event.part.hidden)
+        part = event.part
         for i, item in enumerate(event.items):
-            line += [
-                (", " if i else " = ", "dim"),
-                *value_segments(item, event.part.tree, catalog, event.part.message, form),
-            ]
+            value = value_segments(item, part.tree, catalog, part.message, part.form)
+            line += [(", " if i else " = ", "dim"), *value]
         if event.count > len(event.items):
             line.append((", …", "dim"))
     return [*line, (f"  ({counted(event.end - event.start, 'byte')})", "dim")]
@@ -115,20 +113,18 @@ def cells(step: Step, start: int, end: int) -> str:
 
 def _value(catalog: Catalog, step: Step) -> Line:
     """Return the text of a span: its value, or for counts and the like what they count."""
-    item, part = step.item, step.part
-    if item is None or part is None or step.type == "gap":
+    row = step.row
+    if row is None or step.type == "gap":
         return []
-    kind = item.leaf.kind
-    if item.span not in part.hidden:
-        if kind in {"count", "tag-count", "presence"}:
-            number = leaf_value(item, part.tree)
-            noun = {"count": "elements", "tag-count": "tagged fields", "presence": "presence"}[kind]
-            return [(f" {noun} = ", "dim"), ("null" if kind == "count" and number < 0 else str(number), "number")]
-        if kind == "tag-header":
+    if row.secret is None:
+        if row.kind in NOUNS:
+            return [(f" {NOUNS[row.kind]} = ", "dim"), (plain(row.line), "number")]
+        if row.kind == "tag-header":
             return [(" tag and size", "dim")]
-        if kind == "records" and item.whole and step.end - part.tree.spans.value[item.span]:
-            return [(" = ", "dim"), (counted(step.end - part.tree.spans.value[item.span], "byte"), "number")]
-    return [(" = ", "dim"), *value_segments(item, part.tree, catalog, part.message, Form(hidden=part.hidden))]
+        if row.kind == "records" and (size := step.end - row.place[1]):
+            return [(" = ", "dim"), (counted(size, "byte"), "number")]
+    part = row.part
+    return [(" = ", "dim"), *value_segments(row.item, part.tree, catalog, part.message, part.form)]
 
 
 def _short(catalog: Catalog, step: Step) -> Iterator[Line]:
@@ -149,7 +145,7 @@ def _odd(step: Step) -> Iterator[Line]:
 
 def _long(catalog: Catalog, step: Step, shown: Shown) -> Iterator[Line]:
     yield [*_head(catalog, step), (f"  {step.type}", "dim")]
-    if step.note and shown.first(shown.notes, f"{step.part.layout if step.part else ''} {step.path}"):
+    if step.note and shown.first(shown.notes, f"{layout_of(step.part) if step.part else ''} {step.path}"):
         yield from wrapped("", step.note)
     for piece in step.pieces:
         yield from _piece(step, piece, shown)
@@ -205,9 +201,10 @@ def explanation_objects(catalog: Catalog, events: Iterable[Event], rules: set[st
                         rule = RULES[key]
                         yield {"rule": key, "name": rule.name, "text": rule.text, "source": rule.source}
             yield _step(catalog, event)
-        elif isinstance(event, Part):
-            places = {"start": event.tree.root.start, "level": event.level, "ownOffsets": event.own}
-            yield {"part": event.name, "title": event.title, "layout": event.layout, **places}
+        elif isinstance(event, Heading):
+            part = event.part
+            places = {"start": part.tree.root.start, "level": event.level, "ownOffsets": part.buffer.own}
+            yield {"part": part.name, "title": event.title, "layout": event.layout, **places}
         elif isinstance(event, Skipped):
             yield {
                 "skipped": event.count,
@@ -226,8 +223,8 @@ def _remark(event: Remark) -> dict[str, Any]:
 
 def _step(catalog: Catalog, step: Step) -> dict[str, Any]:
     out: dict[str, Any] = {"path": step.path, "type": step.type, "start": step.start, "end": step.end}
-    item, part = step.item, step.part
-    if item is not None and part is not None:
+    if step.row is not None:
+        item, part = step.row.item, step.row.part
         value = leaf_value(item, part.tree, Form(hidden=part.hidden, records="size"))
         if value is not ABSENT:
             out["value"] = value

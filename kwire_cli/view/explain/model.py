@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.formats import RECORD_FORMATS
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.engine.tree import Item, Tree
+    from kwire_cli.engine.tree import Item
     from kwire_cli.structs.records.parts import Bits
+    from kwire_cli.view.rows import Field, Part
 
 
 # What is special about fields of record formats: sizes, attribute bits, checksums. All of it is read from
@@ -170,55 +172,46 @@ NOTES: dict[str, dict[str, str]] = {
 """By layout (a header's message, a record format) and path without indexes."""
 
 
-# What an explanation consists of: parts with their layouts, and in each the steps that cover its bytes once
-# and in order.
+# What an explanation consists of: headings of parts, and below each the steps that cover its bytes once and in order.
 
 
-@dataclass(frozen=True)
-class Part:
-    """Bytes with a layout of their own: a frame's size, header or body, a batch, what a field or packed records hold.
-
-    Args:
-        name: What it is to what is around it: size, header, body, batch, records, or the path of a field.
-        title: What it is by itself: `RequestHeader version 2`.
-        layout: Under which name its fields have notes: that of a header's message, or of a record format.
-        message: The message that names of values belong to.
-        tree: The bytes, grouped by the declaration.
-        odd: What is odd about it, each with the offset of the byte at which to say so.
-        exact: Whether the layout took all bytes.
-        hidden: The spans that hold secrets.
-        specials: The special fields of a record format.
-        bases: What differences in the fields of records count from, by the name of the field that says it.
-        level: How deep it lies in other parts.
-        prefix: What stands before the paths of its fields.
-        own: Whether its offsets count from its own first byte, as they do where it was decompressed or lies in a
-            field's value.
-
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The beginning of a part of an outline: what it is by itself (`RequestHeader version 2`), and how deep it lies in
+    other parts.
     """
 
-    name: str
+    part: Part
     title: str
-    layout: str
-    message: str
-    tree: Tree
-    odd: tuple[tuple[int, Anomaly], ...] = ()
-    exact: bool = True
-    hidden: frozenset[int] = frozenset()
-    specials: Mapping[str, Special] = field(default_factory=dict)
-    bases: Mapping[str, int] = field(default_factory=dict)
     level: int = 0
-    prefix: str = ""
-    own: bool = False
+
+    @property
+    def layout(self) -> str:
+        """The name under which the fields of the part have notes."""
+        return layout_of(self.part)
+
+
+def layout_of(part: Part) -> str:
+    """Return the name under which the fields of a part have notes: a header's message, or a record format."""
+    return "FrameSize" if part.name == "size" else part.batch.layout.name if part.batch else part.message
+
+
+class Facts(NamedTuple):
+    """What is known of a part besides its fields.
+
+    `odd` is what is odd about it, each with the offset of the byte at which to say so. `specials` are the special
+    fields of a record format. `bases` are what differences in records count from, by the name of the field that says
+    it.
+    """
+
+    odd: tuple[tuple[int, Anomaly], ...] = ()
+    specials: Mapping[str, Special] = MappingProxyType({})
+    bases: Mapping[str, int] = MappingProxyType({})
 
     @staticmethod
     def where_they_are(anomalies: Iterable[Anomaly]) -> tuple[tuple[int, Anomaly], ...]:
         """Anomalies to be said at their own offsets."""
         return tuple((anomaly.offset, anomaly) for anomaly in anomalies)
-
-    @property
-    def data(self) -> Any:
-        """The bytes in which the offsets of the part's spans count."""
-        return self.tree.spans.data
 
 
 class Piece(NamedTuple):
@@ -240,7 +233,7 @@ class Piece(NamedTuple):
 class Step:
     """The bytes [start, end), which are one span: a field, a count, a tag, a gap.
 
-    `part` and `item` are None where bytes are no part of a layout; offsets count in `data`. `type` is in the words of
+    `part` and `row` are None where bytes are no part of a layout; offsets count in `data`. `type` is in the words of
     the protocol guide, `note` what the field is for. `then` is what follows because of these bytes, `next` the path of
     the step after this one, empty at the end of the part.
     """
@@ -253,7 +246,7 @@ class Step:
     end: int
     type: str
     pieces: tuple[Piece, ...]
-    item: Item | None = None
+    row: Field | None = None
     anomalies: tuple[Anomaly, ...] = ()
     then: str = ""
     note: str = ""
@@ -287,4 +280,4 @@ class Remark:
     plain: bool = False
 
 
-Event = Part | Step | Skipped | Remark
+Event = Heading | Step | Skipped | Remark

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Tags
+from kwire_cli.engine.program import Array, Leaf, Nullable, Tags
 from kwire_cli.engine.tree import Item, read_count
 from kwire_cli.records.batch import int64
 from kwire_cli.records.layouts import CHECKSUMS
@@ -13,13 +13,14 @@ from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.numbers import UVARINT, FixedInt, Varint, uuid_text
 from kwire_cli.structs.records.parts import Rest
 from kwire_cli.view.explain import rules
-from kwire_cli.view.explain.model import DIFFERENCES, Part, Piece
+from kwire_cli.view.explain.model import DIFFERENCES, Piece, layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.structs.records.parts import Bits
-    from kwire_cli.view.explain.model import Special
+    from kwire_cli.view.explain.model import Facts, Special
+    from kwire_cli.view.rows import Field, Part
 
 
 # How the bits of a number become it, as text: what a reader would do with pencil and paper.
@@ -110,12 +111,11 @@ def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
 # What the bytes of one span say, piece by piece, and what follows because of them.
 
 
-def pieces_of(part: Part, item: Item, parent: Item) -> tuple[tuple[Piece, ...], str]:
-    """The pieces of a leaf, which cover its bytes, and what follows because of them; `parent` is the struct, array or
-    section that it stands in.
-    """
+def pieces_of(row: Field, facts: Facts) -> tuple[tuple[Piece, ...], str]:
+    """The pieces of a leaf, which cover its bytes, and what follows because of them."""
+    part, item, parent = row.part, row.item, row.parent
     leaf, data = item.leaf, part.data
-    special = part.specials.get(leaf.path)
+    special = facts.specials.get(leaf.path)
     if leaf.kind == "count":
         pieces, then = _count(item, data, parent)
     elif leaf.kind == "presence":
@@ -133,34 +133,33 @@ def pieces_of(part: Part, item: Item, parent: Item) -> tuple[tuple[Piece, ...], 
     elif special and special.bits is not None:
         raw = bytes(data[item.start : item.end])
         pieces, then = [Piece(item.start, item.end, "bits", "bits", tuple(bits_working(raw, special.bits)))], ""
-    elif part.layout == "FrameSize":
+    elif layout_of(part) == "FrameSize":
         pieces, then = _size(item, data, "size.frame")
     elif isinstance(leaf.decl, Sized | Rest):
         pieces, then = _sized(item, part)
     else:
         raw = bytes(data[item.start : item.end])
-        working = (number_working(leaf.decl, raw), *_together(part, leaf, raw))
+        working = (number_working(leaf.decl, raw), *_together(part, facts, leaf, raw))
         pieces, then = [Piece(item.start, item.end, "value", rules.number_rule(leaf.decl), working)], ""
-    if item.span in part.hidden:
-        return _masked(pieces, part, item), ""
+    if row.secret is not None:
+        return tuple(_masked(pieces, row.secret - part.shift)), ""
     return tuple(pieces), then
 
 
-def _masked(pieces: list[Piece], part: Part, item: Item) -> tuple[Piece, ...]:
-    """A length may be shown, unless it is not sure that it is one."""
-    sure = part.exact and isinstance(item.leaf.decl, Sized)
-    return tuple(
-        piece if sure and piece.what == "length" else piece._replace(working=(), secret=True) for piece in pieces
-    )
+def _masked(pieces: list[Piece], secret: int) -> Iterator[Piece]:
+    """Yield pieces that do not tell what they say from the first secret byte on."""
+    for piece in pieces:
+        yield piece if piece.end <= secret and piece.what == "length" else piece._replace(working=(), secret=True)
 
 
-def _together(part: Part, leaf: Leaf, raw: bytes) -> Iterator[str]:
+def _together(part: Part, facts: Facts, leaf: Leaf, raw: bytes) -> Iterator[str]:
     """Yield the sum of a difference and its base: `baseOffset 3 + 1: its offset is 4`."""
-    base, what = DIFFERENCES.get(part.layout, {}).get(leaf.path, ("", ""))
-    if base in part.bases:
+    base, what = DIFFERENCES.get(layout_of(part), {}).get(leaf.path, ("", ""))
+    if base in facts.bases:
         number = leaf.decl.read(raw)
         sign = "-" if number < 0 else "+"
-        yield f"{base} {part.bases[base]} {sign} {abs(number)}: {what} is {int64(part.bases[base] + number)}"
+        total = int64(facts.bases[base] + number)
+        yield f"{base} {facts.bases[base]} {sign} {abs(number)}: {what} is {total}"
 
 
 def number_working(decl: Any, raw: bytes) -> str:
@@ -308,8 +307,3 @@ def content_rule(leaf: Leaf) -> str:
     if leaf.kind == "records":
         return "compressed" if isinstance(leaf.decl, Rest) else "records"
     return "utf8" if leaf.kind == "string" else "bytes"
-
-
-def is_array(item: Item) -> bool:
-    """Return whether the item holds elements."""
-    return isinstance(item.node, Array | Series)

@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.lower import entry_for, lower
-from kwire_cli.engine.spans import walk
-from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, Sized, TaggedField, TagSection
 from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
-from kwire_cli.view.explain.messages import batch_part, body_part, explain_body
-from kwire_cli.view.explain.model import FORMATS, Event, Part, Remark, Step
+from kwire_cli.view.explain.messages import batch_facts, explain_body
+from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Remark, Step
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
 from kwire_cli.view.explain.walk import steps
+from kwire_cli.view.lines import counted
+from kwire_cli.view.outline import batch_parts, declared
+from kwire_cli.view.rows import NOTHING, Buffer, Look, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
-    from kwire_cli.view.explain.messages import Look
+    from kwire_cli.view.explain.messages import Look as Extent
 
 
 # Values and bytes of single types explained, as they would stand in a message.
@@ -93,14 +94,10 @@ def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
 
 def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
     """Bytes read as a type."""
-    entry = lower(_wrapped(decl))
-    spans = walk(entry, data)
-    tree = build(entry, spans)
-    odd = Part.where_they_are(anomalies(tree))
-    size = f"{len(data)} byte{'s' * (len(data) != 1)}"
-    part = Part(name, size, "", "", tree, odd)
-    yield part
-    yield from steps(part, every=True)
+    tree, exact = declared(lower(_wrapped(decl)), data, 0, len(data))
+    part = Part(Look(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
+    yield Heading(part, counted(len(data), "byte"))
+    yield from steps(part, Facts(Facts.where_they_are(anomalies(tree))), every=True)
 
 
 def _wrapped(decl: Any) -> MessageStruct:
@@ -152,7 +149,7 @@ def explain_headers() -> Iterator[Event]:
     )
 
 
-def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iterator[Event]:
+def explain_header(catalog: Catalog, api: Api, version: int, look: Extent) -> Iterator[Event]:
     """The headers of a request and its response at a version, and why they are these."""
     for kind, name in (("request", api.request), ("response", api.response)):
         if not name:
@@ -170,7 +167,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
         layout = declare(header_spec(catalog, kind), number)
         data = layout.build({key: field_value for key, field_value in value.items() if key in layout.known_keys})
         header = decode_header(catalog, kind, number, data, start=0, stop=len(data))
-        yield from explain_body(body_part("header", header), header, look, last="next comes the body")
+        yield from explain_body(header, look, name="header", last="next comes the body")
 
 
 def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
@@ -204,8 +201,9 @@ MOST_TRIED = 1 << 20
 def explain_crc(batch: Batch) -> Iterator[Event]:
     """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
     layout = batch.layout
-    part = batch_part(batch)
-    crc = part.specials["crc"]
+    part, _ = batch_parts(Look(None), batch)
+    facts = batch_facts(batch, part)
+    crc = facts.specials["crc"]
     first, last = batch.position + layout.crc_from, batch.end - 1
     yield Remark(f"{FORMATS[layout.name]}, at byte {batch.position}, {batch.size} bytes")
     covered = f"the field {crc.covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
@@ -215,7 +213,7 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
         f"Not covered are the checksum itself and what stands before: "
         f"{', '.join(f'{node.name} {node_type(node)}' for node in before)}."
     )
-    yield from (step for step in steps(part, every=False) if isinstance(step, Step) and step.path == "crc")
+    yield from (step for step in steps(part, facts, every=False) if isinstance(step, Step) and step.path == "crc")
     if not batch.crc_valid:
         yield say(_blame(batch, first, POLYNOMIALS[crc.crc or ""]))
 

@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
-from kwire_cli.engine.tree import Item, is_null, path_of, places, read_count
+from kwire_cli.engine.tree import Item, is_null, places, read_count
 from kwire_cli.message.decoded import cut_records
 from kwire_cli.structs.lengths import Prefixed, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.structs.records.parts import Rest
-from kwire_cli.view.explain.model import NOTES, Part, Piece, Skipped, Step
-from kwire_cli.view.explain.pieces import is_array, pieces_of
+from kwire_cli.view.explain.model import NOTES, Facts, Piece, Skipped, Step, layout_of
+from kwire_cli.view.explain.pieces import pieces_of
 from kwire_cli.view.explain.rules import element_text, leaf_type, node_type
+from kwire_cli.view.lines import counted
+from kwire_cli.view.rows import Title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.view.rows import Field, Part, Row
 
 
 # The end of a message that ends too early or too late: which field is missing, how many bytes it would need,
@@ -31,15 +34,16 @@ AFTER = 6
 """Fields that are named of those that would come after the one that is missing."""
 
 
-def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
-    """The bytes that could not be read, or none of them where they ended."""
+def gap_step(part: Part, level: int, anomalies: Sequence[Anomaly], row: Field | None) -> Step:
+    """The bytes that could not be read, or none where they ended; `row` is the field of records that they cut."""
     gap = part.tree.gap
     assert gap  # noqa: S101 - for the type checker
     spans = part.tree.spans
     flags = spans.flags.get(gap.span, 0)
     secret = gap.span in part.hidden
     if flags & TRAILING_BYTES:
-        return _step(part, gap, "", "gap.rest", (_bytes(gap.end - gap.start),), "", anomalies, secret=secret)
+        pieces = [Piece(gap.start, gap.end, "gap", "gap.rest", (counted(gap.end - gap.start, "byte"),), secret)]
+        return _step(part, level, "", gap, pieces, anomalies)
     path = next((path for path, item in reversed([*_unfinished(part.tree.root)]) if isinstance(item.node, Leaf)), "")
     lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
     cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
@@ -52,20 +56,31 @@ def gap_step(part: Part, anomalies: Sequence[Anomaly]) -> Step:
     after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
     then = ", then ".join(after[:AFTER]) + (", and so on" if len(after) > AFTER else "")
     rule = "gap.cut" if cut else "gap.unreadable"
-    return _step(part, gap, path, rule, working, f"then would come {then}" if then else "", anomalies, secret=secret)
+    records = None if secret else cut_records(spans)
+    pieces = [Piece(gap.start, records.start if records else gap.end, "gap", rule, working, secret)]
+    if records:
+        pieces.append(Piece(records.start, gap.end, "value", "records"))
+    return _step(part, level, path, gap, pieces, anomalies, f"then would come {then}" if then else "", row)
 
 
 def _step(
-    part: Part, gap: Item, path: str, rule: str, working: tuple[str, ...], then: str, anomalies: Sequence[Anomaly], *,
-    secret: bool
-) -> Step:  # fmt: skip
-    records = None if secret else cut_records(part.tree.spans)
-    pieces: tuple[Piece, ...] = (Piece(gap.start, records.start if records else gap.end, "gap", rule, working, secret),)
-    if records:
-        pieces += (Piece(records.start, gap.end, "value", "records"),)
-    return Step(
-        part, part.data, part.level, part.prefix + path, gap.start, gap.end, "gap", pieces, gap, tuple(anomalies), then
-    )
+    part: Part,
+    level: int,
+    path: str,
+    item: Item,
+    pieces: Sequence[Piece],
+    anomalies: Sequence[Anomaly],
+    then: str = "",
+    row: Field | None = None,
+) -> Step:
+    path = prefix_of(part) + path
+    start, end = item.start, item.end
+    return Step(part, part.data, level, path, start, end, "gap", tuple(pieces), row, tuple(anomalies), then)
+
+
+def prefix_of(part: Part) -> str:
+    """Return what stands before the paths of the fields of a part."""
+    return "header." if part.name == "header" else ""
 
 
 def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:
@@ -78,7 +93,7 @@ def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
     With `hidden` the text does not tell what these bytes say.
     """
     decl = leaf.decl
-    here = f"{_bytes(len(raw))} here" if raw else "none is here"
+    here = f"{counted(len(raw), 'byte')} here" if raw else "none is here"
     if leaf.kind == "tag-header":
         return f"a tag and a size, at least 2 bytes; {here}"
     if leaf.kind == "unknown-tag":
@@ -87,21 +102,21 @@ def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
     if isinstance(prefix, Varint):
         length = next((i + 1 for i, byte in enumerate(raw) if byte < 0x80), None)
         if length is None:
-            return f"a varint, at least {_bytes(len(raw) + 1)}; {here}"
+            return f"a varint, at least {counted(len(raw) + 1, 'byte')}; {here}"
     elif hasattr(prefix, "length"):
         length = prefix.length
         if len(raw) < length:
-            return (
-                f"{'its length has ' if prefix is not decl else ''}{_bytes(length)}; {here}: {length - len(raw)} more"
-            )
+            size = f"{'its length has ' if prefix is not decl else ''}{counted(length, 'byte')}"
+            return f"{size}; {here}: {length - len(raw)} more"
     else:
         return f"more bytes than are left; {here}"
     if not isinstance(decl, Prefixed) or leaf.kind == "count":
-        return f"{_bytes(length)}; {here}"
+        return f"{counted(length, 'byte')}; {here}"
     if hidden:
-        return f"more than the {_bytes(len(raw))} here"
+        return f"more than the {counted(len(raw), 'byte')} here"
     wanted = int(decl.prefix.read(raw[:length])) - decl.compact
-    return f"its length says {_bytes(wanted)}; {_bytes(len(raw) - length)} here: {wanted - len(raw) + length} more"
+    left = len(raw) - length
+    return f"its length says {counted(wanted, 'byte')}; {counted(left, 'byte')} here: {wanted - left} more"
 
 
 def _prefix_of(leaf: Leaf) -> Any:
@@ -139,18 +154,17 @@ def remaining(root: Item, data: Any) -> Iterator[str]:
             yield f"{node.name}, if it is there"
 
 
-def _bytes(count: int) -> str:
-    return f"{count} byte{'' if count == 1 else 's'}"
-
-
 # From the tree of a part to its steps: every byte once and in order, with elements that bring nothing new
 # left out.
 
+NO_FACTS = Facts()
 SHOWN_VALUES = 20
 """Elements left out whose values are given all the same, where these are leaves."""
 
 
-def steps(part: Part, *, every: bool, last: str = "") -> Iterator[Step | Skipped]:
+def steps(
+    part: Part, facts: Facts = NO_FACTS, *, every: bool, level: int = 0, last: str = ""
+) -> Iterator[Step | Skipped]:
     """The steps of a part, each with the path of the next one; `last` is what follows because its last field has been
     read.
 
@@ -158,13 +172,11 @@ def steps(part: Part, *, every: bool, last: str = "") -> Iterator[Step | Skipped
     nothing is odd about them.
     """
     held: Step | Skipped | None = None
-    for step in _Walk(part, every=every).all():
-        if held is not None:
-            yield (
-                replace(held, next=step.path if isinstance(step, Step) else step.first)
-                if isinstance(held, Step)
-                else held
-            )
+    for step in _Walk(part, facts, level, every=every).all():
+        if isinstance(held, Step):
+            yield replace(held, next=step.path if isinstance(step, Step) else step.first)
+        elif held is not None:
+            yield held
         held = step
     if isinstance(held, Step) and held.type != "gap":
         yield replace(held, then="; ".join(text for text in (held.then, last) if text))
@@ -173,46 +185,47 @@ def steps(part: Part, *, every: bool, last: str = "") -> Iterator[Step | Skipped
 
 
 class _Walk:
-    """One pass over a tree. `seen` are the leaves that were shown, with what hangs on their value: whether there was
-    any.
+    """One pass over the rows of a part. `seen` are the leaves that were shown, with what hangs on their value: whether
+    there was any. `cut` is the field of records in which the bytes end.
     """
 
-    def __init__(self, part: Part, *, every: bool) -> None:
-        self.part, self.every = part, every
+    def __init__(self, part: Part, facts: Facts, level: int, *, every: bool) -> None:
+        self.part, self.facts, self.level, self.every = part, facts, level, every
+        self.prefix = prefix_of(part)
         self.seen: set[tuple[int, int]] = set()
-        self.notes = NOTES.get(part.layout, {})
-        self.odd = sorted(part.odd, key=lambda each: each[0])
+        self.cut: Field | None = None
+        self.notes = NOTES.get(layout_of(part), {})
+        self.odd = sorted(facts.odd, key=lambda place: place[0])
         self.places = [place for place, _ in self.odd]
 
     def all(self) -> Iterator[Step | Skipped]:
-        tree = self.part.tree
-        yield from self.inside(tree.root, "")
-        if tree.gap:
-            yield gap_step(self.part, self.between(tree.gap.start, tree.gap.start + 1))
+        yield from self.inside(self.part.rows())
+        if gap := self.part.tree.gap:
+            yield gap_step(self.part, self.level, self.between(gap.start, gap.start + 1), self.cut)
 
     def between(self, start: int, end: int) -> Sequence[Anomaly]:
         """Return the anomalies in these bytes."""
         return [anomaly for _, anomaly in self.odd[bisect_left(self.places, start) : bisect_left(self.places, end)]]
 
-    def inside(self, item: Item, path: str) -> Iterator[Step | Skipped]:
-        run: list[Item] = []
-        first = ""
-        for part in item.each():
-            inner = path_of(part, item, path)
-            if not self.every and part.index and is_array(item) and self.known(part):
-                first = first or inner
-                run.append(part)
+    def inside(self, rows: Iterable[Row]) -> Iterator[Step | Skipped]:
+        run: list[Field] = []
+        for row in rows:
+            if isinstance(row, Title):
+                continue  # the gap, which comes last
+            if not self.every and row.item.index and self.known(row.item):
+                run.append(row)
                 continue
             if run:
-                yield self.skipped(run, first, path)
-                run, first = [], ""
-            if isinstance(part.node, Leaf):
-                if part.whole:
-                    yield self.step(part, inner, item)
+                yield self.skipped(run)
+                run = []
+            if not row.kind:
+                yield from self.inside(row.below())
+            elif row.item.whole:
+                yield self.step(row)
             else:
-                yield from self.inside(part, inner)
+                self.cut = row
         if run:
-            yield self.skipped(run, first, path)
+            yield self.skipped(run)
 
     def known(self, item: Item) -> bool:
         """Return whether an element is whole, has no anomaly, and has nothing that was not shown before."""
@@ -220,33 +233,29 @@ class _Walk:
             return False
         return all(key in self.seen for key in _keys(item, self.part.data))
 
-    def skipped(self, run: list[Item], first: str, path: str) -> Skipped:
-        samples = tuple(run[:SHOWN_VALUES]) if isinstance(run[0].node, Leaf) else ()
-        prefix = self.part.prefix
-        return Skipped(
-            self.part, prefix + first, f"{prefix}{path}[{run[-1].index}]", len(run), run[0].start, run[-1].end, samples,
-            self.part.level
-        )  # fmt: skip
+    def skipped(self, run: list[Field]) -> Skipped:
+        first, last = run[0], run[-1]
+        samples = tuple(row.item for row in run[:SHOWN_VALUES]) if first.kind else ()
+        names = self.prefix + first.path, self.prefix + last.path
+        return Skipped(self.part, *names, len(run), first.item.start, last.item.end, samples, self.level)
 
-    def step(self, item: Item, path: str, parent: Item) -> Step:
-        part = self.part
+    def step(self, row: Field) -> Step:
+        part, item, kind = self.part, row.item, row.kind
         self.seen.add(_key(item, part.data))
-        pieces, then = pieces_of(part, item, parent)
-        note = self.notes.get(item.leaf.path, "") if item.leaf.kind not in {"tag-count", "unknown-tag"} else ""
-        anomalies = tuple(self.between(item.start, item.end))
+        pieces, then = pieces_of(row, self.facts)
         return Step(
             part,
             part.data,
-            part.level,
-            part.prefix + path,
+            self.level,
+            self.prefix + row.path,
             item.start,
             item.end,
             leaf_type(item.leaf),
             pieces,
-            item,
-            anomalies,
+            row,
+            tuple(self.between(item.start, item.end)),
             then,
-            note,
+            self.notes.get(item.leaf.path, "") if kind not in {"tag-count", "unknown-tag"} else "",
         )
 
 

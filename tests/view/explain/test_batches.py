@@ -10,7 +10,7 @@ from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.view.explain.messages import Look, explain_items
-from kwire_cli.view.explain.model import Part, Remark, Skipped, Step
+from kwire_cli.view.explain.model import Heading, Remark, Skipped, Step
 
 CATALOG = kwire.catalog()
 
@@ -75,12 +75,12 @@ def test_batches_of_a_kind_are_counted_and_damaged_ones_shown():
     bad[-2] ^= 1
     events = explained(one * 3 + bytes(bad) + one * 2, every=False)
     assert [event.count for event in events if isinstance(event, Skipped) and event.part is None] == [2, 2]
-    assert [event.tree.root.start for event in events if isinstance(event, Part)] == [0, 3 * len(one)]
+    assert [event.part.tree.root.start for event in events if isinstance(event, Heading)] == [0, 3 * len(one)]
 
 
 def test_a_compressed_message_in_a_compressed_message_is_not_opened():
     data = wrapper("v1", inner=wrapper("v1", inner=message("v1")))
-    levels = {event.level for event in explained(data) if isinstance(event, Part)}
+    levels = {event.level for event in explained(data) if isinstance(event, Heading)}
     assert levels == {0, 1}
 
 
@@ -96,10 +96,12 @@ def test_records_of_own_topics_are_explained_once_a_type():
     once = [
         event.title
         for event in explained(data, every=False, topic="__transaction_state")
-        if isinstance(event, Part) and event.own
+        if isinstance(event, Heading) and event.part.buffer.own
     ]
     assert sorted(title.split(" ")[0] for title in once) == ["TransactionLogKey", "TransactionLogValue", "the", "the"]
     every = [
-        event.title for event in explained(data, topic="__transaction_state") if isinstance(event, Part) and event.own
+        event.title
+        for event in explained(data, topic="__transaction_state")
+        if isinstance(event, Heading) and event.part.buffer.own
     ]
     assert len(every) > len(once)

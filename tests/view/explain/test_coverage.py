@@ -14,8 +14,8 @@ from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.view.explain.messages import Look, body_part, explain_body, explain_frame, explain_items
-from kwire_cli.view.explain.model import Part, Skipped, Step
+from kwire_cli.view.explain.messages import Look, explain_body, explain_frame, explain_items
+from kwire_cli.view.explain.model import Heading, Skipped, Step
 from kwire_cli.view.explain.rules import RULES
 
 CATALOG = kwire.catalog()
@@ -46,7 +46,7 @@ def covered(events, start, stop, level=0):
 
 def body_events(row, every):
     body = decode(row.catalog, row.body, row.message, row.version)
-    return explain_body(body_part("body", body), body, look(every))
+    return explain_body(body, look(every))
 
 
 @pytest.mark.parametrize("every", [True, False])
@@ -122,7 +122,7 @@ def test_every_byte_of_every_record_format_is_explained_once(form, codec):
     rules = covered(events, 0, len(data))
     assert rules & {"crc32", "crc32c"}
     assert not any(event.anomalies for event in events if isinstance(event, Step))
-    packed = [event for event in events if isinstance(event, Part) and event.own]
+    packed = [event for event in events if isinstance(event, Heading) and event.part.buffer.own]
     assert bool(packed) == (codec != "none")
 
 
@@ -136,7 +136,7 @@ def test_proposed_encodings_have_rules(overlay, rule):
     value = kwire.decode(metadata(), message="MetadataResponse", version=13).value
     data = encode_spec(spec, value, version)
     body = decode_spec(spec, data, version)
-    assert rule in covered(explain_body(body_part("body", body), body, look(every=True)), 0, len(data))
+    assert rule in covered(explain_body(body, look(every=True)), 0, len(data))
 
 
 def metadata():
@@ -149,7 +149,7 @@ def test_what_is_packed_is_explained_from_its_first_byte_to_its_last():
     for name in ("orders-zstd-0", "v0-kp-snappy-0", "v1-kp-gzip-0"):
         source = source_of(segments()[name])
         events = list(explain_items(read_items(source), look(every=True), data=source.data))
-        parts = [event for event in events if isinstance(event, Part) and event.own]
+        parts = [event.part for event in events if isinstance(event, Heading) and event.part.buffer.own]
         assert parts
         for part in parts:
             steps = [event for event in events if isinstance(event, Step) and event.part is part]
@@ -183,4 +183,4 @@ def test_hostile_bodies_are_explained_to_the_last_byte():
         data = bytearray(row.body[: max(len(row.body) * 2 // 3, 1)])
         data[number % len(data)] ^= 0xFF
         body = decode(row.catalog, bytes(data), row.message, row.version)
-        covered(explain_body(body_part("body", body), body, look(every=False)), 0, len(data))
+        covered(explain_body(body, look(every=False)), 0, len(data))

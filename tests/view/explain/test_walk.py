@@ -5,7 +5,7 @@ from itertools import pairwise
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.roles import RecordsAs
-from kwire_cli.view.explain.messages import Look, body_part, explain_body
+from kwire_cli.view.explain.messages import Look, explain_body
 from kwire_cli.view.explain.model import Skipped, Step
 
 CATALOG = kwire.catalog()
@@ -13,7 +13,7 @@ CATALOG = kwire.catalog()
 
 def explained(data, message, version, *, every=False, hidden=frozenset()):
     body = decode(CATALOG, data, message, version)
-    return [*explain_body(body_part("body", body, hidden), body, Look(every, RecordsAs(CATALOG)))][1:]
+    return [*explain_body(body, Look(every, RecordsAs(CATALOG)), hidden=hidden)][1:]
 
 
 def brokers(*racks, tags=None):
