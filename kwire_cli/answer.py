@@ -6,10 +6,10 @@ texts in UTC.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
+
+from kwire_cli.phrases import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,30 +28,6 @@ NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
 """Kinds that line up to the right, and that sort as numbers."""
 MOST_ROWS = 25
 """Rows of a table that a person is shown, unless --top says otherwise."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-def words(name: str) -> str:
-    """Return the words of a camelCase name: `overheadBytes` is `overhead bytes`."""
-    return _HUMP.sub(" ", name).lower()
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return `1 byte` or `2 bytes`; `many` is the plural of `one` if it is not `one` with an s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
-
-
-def instant(milliseconds: int) -> str | int | None:
-    """Return milliseconds since 1970 as ISO 8601 in UTC; None for -1, and the number outside the years 1 to 9999."""
-    if milliseconds == -1:
-        return None
-    try:
-        time = _EPOCH + timedelta(milliseconds=milliseconds)
-    except (OverflowError, OSError, ValueError):
-        return milliseconds
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import contextlib
 import enum
 import io
 import os
-import shutil
 import sys
 import time
 from dataclasses import dataclass, field
@@ -90,7 +89,12 @@ class Environment:
         if not self.to_terminal:
             return None
         said = self.variables.get("COLUMNS", "")
-        return int(said) if said.isdigit() and int(said) > 0 else shutil.get_terminal_size().columns
+        if said.isdigit() and int(said) > 0:
+            return int(said)
+        try:  # as shutil, which start-up does not import: it brings archives and their codecs
+            return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+        except (AttributeError, ValueError, OSError):
+            return 80
 
     def write_to(self, path: str) -> None:
         """Write the results to a file from now on. The file is closed when the command ends."""

@@ -9,7 +9,7 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import instant
+from kwire_cli.phrases import instant
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, anomaly_lines, counted, moment

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import Answer, Column, Table, instant, words
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.phrases import instant, words
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:

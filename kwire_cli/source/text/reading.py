@@ -84,9 +84,9 @@ READERS: dict[str, tuple[str, str]] = {
     "xxd": ("rows", "read_xxd"),
     "hexdump": ("rows", "read_hexdump"),
     "od": ("rows", "read_od"),
-    "wireshark": ("rows", "read_wireshark"),
+    "wireshark": ("rows", "read_wireshark_packets"),
     "wireshark-packets": ("rows", "read_wireshark_packets"),
-    "tcpdump": ("rows", "read_tcpdump"),
+    "tcpdump": ("rows", "read_tcpdump_packets"),
     "tcpdump-packets": ("rows", "read_tcpdump_packets"),
     "c": ("literals", "read_c"),
     "java": ("literals", "read_java"),
@@ -96,6 +96,8 @@ READERS: dict[str, tuple[str, str]] = {
     "base64": ("digits", "read_base64"),
     "log": ("log_lines", "read_log_lines"),
 }
+PAYLOADS = {"wireshark": "payloads_if_any", "tcpdump": "payloads"}
+"""Forms that hold packets, and the function that takes the payloads of packets once the form fits."""
 
 
 # The order in which auto tries them. Rows with offsets come before plain hex, which would take offsets for bytes;
@@ -109,7 +111,15 @@ def reader(form: str) -> Reader:
     """The function that reads `form`, a key of READERS."""
     module, function = READERS[form]
     read_form: Reader = getattr(import_module(f"{__package__}.{module}"), function)
-    return read_form
+    if form not in PAYLOADS:
+        return read_form
+
+    def read_payloads(text: str) -> Reading:
+        packets = read_form(text)
+        reading: Reading = getattr(import_module("kwire_cli.source.packets.row_payloads"), PAYLOADS[form])(packets)
+        return reading
+
+    return read_payloads
 
 
 # Texts that no form fits: the forms that they come nearest to, by what is in them and by how far each was

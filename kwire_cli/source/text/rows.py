@@ -1,4 +1,4 @@
-"""Rows of hex with offsets: xxd, hexdump, od, tcpdump, Wireshark."""
+"""Rows of hex with offsets: xxd, hexdump, od, tcpdump, Wireshark. Packets in them are read with all their headers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.packets.model import Packet
-from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment
-from kwire_cli.structs.network import LINK_ETHERNET, LINK_RAW_IP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -346,50 +343,10 @@ def read_od(text: str) -> Reading:
     return Reading(chunks, f"rows of {_BASES[radix]} offset and {unit}")
 
 
-# What a dumped packet carries: the TCP payload, where every length in its headers agrees.
-
-MAX_PACKET = 1 << 16
-"""A dump does not say how long the packet was; its own lengths do."""
-
-
-def payloads(packets: tuple[Chunk, ...]) -> Reading:
-    """The TCP payload of each packet that carries one; what is not plainly TCP over IP is given whole."""
-    pairs = [(packet, tcp_payload(packet.data)) for packet in packets]
-    chunks = [
-        packet if payload is None else Chunk(payload, packet.line, packet.label)
-        for packet, payload in pairs
-        if payload != b""
-    ]
-    whole = sum(payload is None for _, payload in pairs)
-    detail = (
-        f"{len(packets)} packets, of which {len(chunks) - whole} carry TCP payload, "
-        f"{len(packets) - len(chunks)} carry none"
-    )
-    return Reading(tuple(chunks), f"{detail}, {whole} are not plainly TCP over IP and given whole" if whole else detail)
-
-
-def tcp_payload(packet: bytes) -> bytes | None:
-    """The TCP payload of an IPv4 or IPv6 packet, with an Ethernet header or none; None unless every length agrees.
-
-    A capture cut by tcpdump's -s gives None too: what is missing can't be told.
-    """
-    for link in (LINK_RAW_IP, LINK_ETHERNET):
-        segments = Segments()
-        segment = segments.segment(Packet(1, None, link, packet, MAX_PACKET))
-        if segment is not None and not segment.missing:
-            return segment.payload
-    return None
-
-
 # `tcpdump -x`, `-X`, `-xx`, `-XX`: packets as rows of 0x offset and hex groups, each below its summary line.
 
 TCPDUMP_ROW = re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*")
 """Where a row's text begins; group 1 is its offset."""
-
-
-def read_tcpdump(text: str) -> Reading:
-    """The TCP payload of each packet that carries one; a packet that is not plainly TCP over IP is given whole."""
-    return payloads(_packets(text))
 
 
 def read_tcpdump_packets(text: str) -> Reading:
@@ -421,14 +378,6 @@ WIRESHARK_ROW = re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)")
 
 
 _DETAIL = "rows of hex offset and bytes, the ASCII two or three spaces away"
-
-
-def read_wireshark(text: str) -> Reading:
-    """Bytes of the rows; of whole packets, the TCP payload."""
-    chunks = _chunks(text)
-    if any(tcp_payload(chunk.data) is not None for chunk in chunks):
-        return payloads(chunks)
-    return Reading(chunks, _DETAIL)
 
 
 def read_wireshark_packets(text: str) -> Reading:
