@@ -56,7 +56,7 @@ class Option(NamedTuple):
 
 
 def bytes_now(field: Field) -> int:
-    """The bytes of all integers of a field as they are."""
+    """Return the bytes of all integers of a field as they are."""
     return sum(cell.now * times for cell, times in field.cells.items())
 
 
@@ -74,14 +74,14 @@ def bytes_under(field: Field, encoding: str, *, tagged: bool = False) -> int:
 
 
 def width(cell: Cell, kind: str, encoding: str) -> int:
-    """The bytes of one of these integers under an encoding."""
+    """Return the bytes of one of these integers under an encoding."""
     if encoding == "fixed":
         return widths(kind, f"fixed{kind[3:]}")[0][2]
     return cell.packed if encoding == "packed" else cell.upacked if encoding == "upacked" else cell.now
 
 
 def default_share(field: Field) -> float:
-    """The share of a field's values at their default, where it could be tagged; 0 where it could not."""
+    """Return the share of a field's values at their default, where it could be tagged; 0 where it could not."""
     if not field.cells:
         return field.defaults / field.total if field.total and not field.present else 0.0
     taggable = sum(times for cell, times in field.cells.items() if cell.taggable)
@@ -104,7 +104,7 @@ def tag_saving(field: Field) -> int:
 
 
 def best(field: Field) -> Option:
-    """The way to write the integers of a field in the fewest bytes; of those that are equal the one that changes
+    """Return the way to write the integers of a field in the fewest bytes; of those that are equal the one that changes
     less.
     """
     options = [Option(None, tagged=False, size=bytes_now(field))]
@@ -135,7 +135,7 @@ def choose(catalog: Catalog, fields: Fields, *, least: int = 1) -> Plan:
 
 
 def _numbered(spec: MessageSpec, wanted: Mapping[str, tuple[str | None, bool]]) -> Iterator[tuple[Key, Choice]]:
-    """The choices for one message; new tags follow those that their structure has, in the order of its fields."""
+    """Yield the choices for one message; new tags follow those that their structure has, in the order of its fields."""
     free: dict[str, int] = {}
     fields = list(fields_by_path(spec))
     for path, field in fields:
@@ -151,7 +151,7 @@ def _numbered(spec: MessageSpec, wanted: Mapping[str, tuple[str | None, bool]]) 
 
 
 def overlay_document(catalog: Catalog, plan: Plan, about: str) -> dict[str, Any]:
-    """The plan as an overlay, as a file of `--overlay` has it."""
+    """Return the plan as an overlay, as a file of `--overlay` has it."""
     messages: dict[str, Any] = {}
     for (name, path), choice in plan.items():
         spec = catalog.message(name)
@@ -165,7 +165,7 @@ def overlay_document(catalog: Catalog, plan: Plan, about: str) -> dict[str, Any]
 
 
 def overlay_text(document: Mapping[str, Any]) -> str:
-    """An overlay as the text of its file, a field a line."""
+    """Return an overlay as the text of its file, a field a line."""
     blocks = []
     for name, layer in document["messages"].items():
         rows = ",\n".join(f"        {json.dumps(path)}: {json.dumps(keys)}" for path, keys in layer["fields"].items())

@@ -83,7 +83,7 @@ def can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
 
 
 def probes_of(spec: MessageSpec, entry: Entry) -> dict[int, Probe]:
-    """The probes of a layout by node."""
+    """Return the probes of a layout by node."""
     return dict(_in_struct(spec, dict(fields_by_path(spec)), entry.root))
 
 
@@ -279,5 +279,5 @@ class Observed:
 
 
 def _header(size: int) -> int:
-    """The bytes before a tagged field: a tag of one byte, and its size."""
+    """Return the bytes before a tagged field: a tag of one byte, and its size."""
     return 1 + len(unsigned_varint(size))

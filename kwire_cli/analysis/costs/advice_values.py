@@ -87,7 +87,7 @@ class Field:
 
     @property
     def count(self) -> int:
-        """The number of integers."""
+        """Return the number of integers."""
         return sum(self.cells.values())
 
 
@@ -280,7 +280,7 @@ def named(catalog: Catalog, messages: Iterable[str], apis: Iterable[str]) -> fro
 
 
 def in_lines(lines: Iterable[Captured], places: Sequence[int] = (0,)) -> Iterator[Message]:
-    """The bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give
+    """Yield the bodies in the lines of a capture; lines that have none, or of which it was guessed what they are, give
     nothing.
 
     `places` are those of the capture points; of a single one all lines are.
@@ -296,19 +296,19 @@ def in_lines(lines: Iterable[Captured], places: Sequence[int] = (0,)) -> Iterato
 
 
 def in_frame(frame: Frame, at: int = 0) -> Iterator[Message]:
-    """The body of a frame, if it has one about which there is no doubt."""
+    """Yield the body of a frame, if it has one about which there is no doubt."""
     if frame.body and not frame.guess:
         yield in_body(frame.body, at)
 
 
 def in_body(body: Body, at: int = 0, unsaid: int = 0) -> Message:
-    """A body alone."""
+    """Return a body alone."""
     regular = not body.guess and is_regular(body.entry, body.raw)
     return Message(body.message, body.layout_version, body.entry, body.raw, regular, body.guess, at, unsaid)
 
 
 def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) -> Iterator[Message | Unwritten]:
-    """The bodies in a request log, written again; what can't be is given as it comes."""
+    """Yield the bodies in a request log, written again; what can't be is given as it comes."""
     for exchange in exchanges:
         for message in bodies.of(exchange):
             yield (
@@ -319,7 +319,7 @@ def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) 
 
 
 def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message]:
-    """The keys and values of the records of Kafka's own topics, where definitions describe them."""
+    """Yield the keys and values of the records of Kafka's own topics, where definitions describe them."""
     from kwire_cli.records.batch import Batch, has_payloads, payload_of  # noqa: PLC0415 - captures need none of this
 
     for item in items:

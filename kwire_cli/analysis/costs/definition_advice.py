@@ -308,13 +308,13 @@ def tag_cost(spec: MessageSpec, field: FieldSpec, version: int) -> Cost:
 def struct_size(
     spec: MessageSpec, fields: Sequence[FieldSpec], version: int, values: dict[str, Any] | None = None
 ) -> int:
-    """The bytes of a struct of these fields, at their defaults but for `values`, its tag section included."""
+    """Return the bytes of a struct of these fields, at their defaults but for `values`, its tag section included."""
     form = Form("a struct", replace(spec, fields=tuple(fields)), version)
     return len(written_form(form, carried(form, values or {}).value))
 
 
 def _other_value(spec: MessageSpec, field: FieldSpec, version: int) -> Any:
-    """A value of as few bytes as can be that is not the default; what structs lack is at its default."""
+    """Return a value of as few bytes as can be that is not the default; what structs lack is at its default."""
     default = default_value(field)
     if field.is_array:
         return [] if default is None else [{} if field.struct_name else _plain_value(field.element_type)]
@@ -349,7 +349,7 @@ def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
 
 
 def advise(text: str, file: str | None = None) -> list[Finding]:
-    """Advice on one definition."""
+    """Return advice on one definition."""
     definition, findings = examine(text, file, DEFAULT_BOOK)
     if definition is None or any(finding.rule in FATAL for finding in findings):
         return []

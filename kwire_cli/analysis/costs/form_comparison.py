@@ -82,13 +82,13 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
 
 
 def _cases(form: Form) -> Iterator[Form]:
-    """The best and the worst case of a form that has varints."""
+    """Yield the best and the worst case of a form that has varints."""
     if integers_at(form.layout, BEST):
         yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
 
 
 def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:
-    """The version under an overlay; where that adds versions to the message, those."""
+    """Yield the version under an overlay; where that adds versions to the message, those."""
     laid = overlay.laid(spec)
     added = [other for other in laid.valid_versions.each() if other not in spec.valid_versions]
     if not added:
@@ -97,7 +97,7 @@ def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> I
 
 
 def highest(spec: MessageSpec) -> int:
-    """The highest version that is not still being changed."""
+    """Return the highest version that is not still being changed."""
     return max(spec.valid_versions.high - spec.latest_version_unstable, spec.valid_versions.low)
 
 
@@ -136,12 +136,12 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = (), *, elem
 
 
 def integers(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
-    """The fields that can have an encoding, and the arrays whose elements can, with their paths."""
+    """Return the fields that can have an encoding, and the arrays whose elements can, with their paths."""
     return ((path, field) for path, field in fields_by_path(spec) if field.element_type in ENCODABLE_TYPES)
 
 
 def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
-    """InputError for a path that is not an integer field of any of the messages."""
+    """Raise InputError for a path that is not an integer field of any of the messages."""
     integer_paths = [path for spec in specs for path, _ in integers(spec)]
     for name in paths:
         if not any(_meant(path, name) for path in integer_paths):
@@ -203,7 +203,7 @@ class Sum:
     integers: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it but the fields."""
+        """Return all of it but the fields."""
         written = {"size": self.size, "overhead": self.overhead, "given": self.given, "difference": self.difference}
         lost = [
             {
@@ -232,16 +232,16 @@ class Sum:
 
     @property
     def difference(self) -> int:
-        """Bytes more than as given; negative where it is less."""
+        """Return how many bytes more there are than as given, below 0 if there are fewer."""
         return self.size - self.given
 
     @property
     def overhead(self) -> int:
-        """The bytes that are no field's value."""
+        """Return the bytes that are no field's value."""
         return sum(row.prefix_bytes for row in self.ledger.rows())
 
     def add(self, price: Price, given: int) -> None:
-        """One more message, of so many bytes as it was given."""
+        """Add a message, which had so many bytes as it was given."""
         if price.spans is None:
             self.refused[price.refusal or ""] += 1
             return
@@ -254,7 +254,7 @@ class Sum:
         self._add_changes(price.lost, price.filled)
 
     def merge(self, other: Sum, message: str) -> None:
-        """All messages of another sum, which are of another kind: paths of what was lost begin with the message's
+        """Add all messages of another sum, which are of another kind: paths of what was lost begin with the message's
         name.
         """
         self.messages += other.messages
@@ -277,7 +277,7 @@ class Sum:
 
     @property
     def by_kind(self) -> dict[str, tuple[int, int]]:
-        """The number of each thing in KINDS with its overhead bytes, and last the values with their bytes.
+        """Return the number of each thing in KINDS with its overhead bytes, and last the values with their bytes.
 
         The number of the values is the number of fields that have a value.
         """
@@ -313,7 +313,7 @@ class Comparison:
     sums: dict[str, Sum] = field(default_factory=dict)
 
     def add(self, given: Price, prices: Iterable[Price]) -> None:
-        """One more message: its price as given, and those in other forms."""
+        """Add a message: its price as given, and those in other forms."""
         size = given.size or 0
         for price in (given, *prices):
             self._sum(price.form.name, price.form.version, flexible=price.form.is_flexible).add(price, size)
@@ -326,11 +326,11 @@ class Comparison:
 
     @property
     def given(self) -> Sum:
-        """The messages as they were given."""
+        """Return the messages as they were given."""
         return next(iter(self.sums.values()))
 
     def to_json(self) -> dict[str, Any]:
-        """The message, and each form."""
+        """Return the message, and each form."""
         return {
             "message": self.message,
             "version": self.version,
@@ -339,7 +339,7 @@ class Comparison:
 
     @classmethod
     def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
-        """Comparisons of several kinds of messages together: what a form has none of is missing from its count."""
+        """Add up comparisons of several kinds of messages: what a form has none of is missing from its count."""
         total = cls(None, None)
         for comparison in comparisons:
             for form_sum in comparison.sums.values():
@@ -383,7 +383,7 @@ class Comparing:
         self._priced: dict[tuple[str, int, bytes], tuple[Price, list[Price]]] = {}
 
     def add(self, decoded: Decoded) -> None:
-        """One more message, whose bytes were decoded whole by the layout of their own version."""
+        """Add a message whose bytes were decoded whole by the layout of their own version."""
         data = bytes(decoded.data[decoded.start : decoded.stop])
         key = decoded.message, decoded.version, data
         priced = self._priced.get(key)
@@ -415,7 +415,7 @@ class Comparing:
 
     @property
     def messages(self) -> int:
-        """The number of messages."""
+        """Return the number of messages."""
         return sum(comparison.given.messages for comparison in self.found.values())
 
     def _comparison(self, message: str, version: int) -> Comparison:

@@ -53,7 +53,7 @@ def width_of(kind: str, encoding: str) -> Callable[[int], int]:
 
 
 def written(layout: Any, number: int) -> int:
-    """The bytes of a number."""
+    """Return the bytes of a number."""
     return len(layout.build(number))
 
 
@@ -78,15 +78,13 @@ BEST, WORST = "best", "worst"
 
 
 def extreme(layout: Any, value: Any, case: str) -> Any:
-    """The value with the integers that have a varint's encoding in `layout` at their best or worst; what does not fit
-    the layout stays as it is.
+    """Return the value with the integers that have a varint's encoding in `layout` at their best or worst; what does
+    not fit the layout stays as it is.
     """
     if isinstance(layout, Varint):
         return 0 if case == BEST else dearest(layout.kind, encoding_name(layout))
+    inner = _inner(layout)
     if isinstance(layout, MessageStruct) and isinstance(value, dict):
-        inner = {sc.name: sc.subcon for sc in layout.subcons} | {
-            field.name: field.subcon for field in (layout.tags.known if layout.tags else ())
-        }
         return {key: extreme(inner[key], part, case) if key in inner else part for key, part in value.items()}
     if isinstance(layout, ArrayOf) and isinstance(value, list | tuple):
         return [extreme(layout.element, item, case) for item in value]
@@ -94,32 +92,29 @@ def extreme(layout: Any, value: Any, case: str) -> Any:
 
 
 def integers_at(layout: Any, case: str) -> dict[str, int]:
-    """The numbers that a case has, by the encodings that `layout` uses."""
+    """Return the numbers that a case has, by the encodings that `layout` uses."""
     if isinstance(layout, Varint):
         return {encoding_name(layout): extreme(layout, 0, case)}
+    return {name: number for part in _inner(layout).values() for name, number in integers_at(part, case).items()}
+
+
+def _inner(layout: Any) -> dict[str, Any]:
+    """Return the layouts of a struct's fields by name, or that of an array's elements."""
     if isinstance(layout, MessageStruct):
-        parts = [sc.subcon for sc in layout.subcons] + [
-            field.subcon for field in (layout.tags.known if layout.tags else ())
-        ]
-    else:
-        parts = (
-            [layout.element]
-            if isinstance(layout, ArrayOf)
-            else [layout.subcon]
-            if isinstance(layout, NullableStruct)
-            else []
-        )
-    return {name: number for part in parts for name, number in integers_at(part, case).items()}
+        return {part.name: part.subcon for part in (*layout.subcons, *(layout.tags.known if layout.tags else ()))}
+    if isinstance(layout, ArrayOf | NullableStruct):
+        return {"": layout.element if isinstance(layout, ArrayOf) else layout.subcon}
+    return {}
 
 
 def encoding_name(layout: Varint) -> str:
-    """The encoding of KAFKA-9927 that a varint is."""
+    """Return the encoding of KAFKA-9927 that a varint is."""
     return f"{'' if layout.zigzag else 'u'}packed{layout.bits}"
 
 
 @cache
 def dearest(kind: str, encoding: str) -> int:
-    """The number nearest to 0 that a field of type `kind` writes in the most bytes; of two the positive one."""
+    """Return the number nearest to 0 that a field of type `kind` writes in the most bytes; of two the positive one."""
     rows = widths(kind, encoding)
     longest = max(size for _, _, size in rows)
     return min(
@@ -153,17 +148,17 @@ class Form:
 
     @cached_property
     def layout(self) -> MessageStruct:
-        """The declaration that builds the bytes."""
+        """Return the declaration that builds the bytes."""
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
     def entry(self) -> Entry:
-        """The entry that reads the bytes."""
+        """Return the entry that reads the bytes."""
         return lower(self.layout)
 
     @cached_property
     def integers(self) -> dict[str, int]:
-        """The values of the integers in a case, by their encoding."""
+        """Return the values of the integers in a case, by their encoding."""
         return integers_at(self.layout, self.case) if self.case else {}
 
     @cached_property
@@ -212,12 +207,12 @@ class Price:
 
     @property
     def size(self) -> int | None:
-        """The bytes; None where there are none."""
+        """Return the bytes; None where there are none."""
         return None if self.spans is None else self.spans.stop - self.spans.start
 
     @property
     def rows(self) -> list[Row]:
-        """The bytes by field and kind of leaf; together they are the message."""
+        """Return the bytes by field and kind of leaf; together they are the message."""
         prices = Ledger()
         if self.spans is not None:
             prices.add_spans(None, "", by_leaf, self.spans)
@@ -225,7 +220,7 @@ class Price:
 
     @property
     def overhead(self) -> int:
-        """The bytes that are no field's value."""
+        """Return the bytes that are no field's value."""
         return sum(row.prefix_bytes for row in self.rows)
 
 
@@ -249,7 +244,7 @@ class Carried(NamedTuple):
 
 
 def carried(form: Form, value: Any) -> Carried:
-    """The values of a message (in JSON form, of whatever version) as `form` can carry them.
+    """Return the values of a message (in JSON form, of whatever version) as `form` can carry them.
 
     A key that no version of the definition has stays where it is: writing refuses it, as it does what is no object or
     list.
@@ -266,7 +261,7 @@ class _Walk:
     filled: dict[str, Filled] = dataclass_field(default_factory=dict)
 
     def struct(self, fields: Sequence[FieldSpec], value: Any, path: str) -> Any:
-        """The values of a struct."""
+        """Return the values of a struct."""
         if not isinstance(value, dict):
             return value
         steps, names = self.steps(fields)
@@ -306,7 +301,7 @@ class _Walk:
         self.lost[path] = previous._replace(number=previous.number + 1) if previous else Loss(path, 1, value, ignorable)
 
     def field(self, field: FieldSpec, value: Any, path: str) -> Any:
-        """The value of a field."""
+        """Return the value of a field."""
         if value is None and not self.nullable(field):
             self.lose(path, None, ignorable=False)
             return self.default(field)
@@ -389,7 +384,7 @@ def price_as_given(form: Form, decoded: Decoded) -> Price:
 
 
 def written_form(form: Form, value: Any) -> bytes:
-    """The bytes of values that fit a form; EncodeError with the path where one does not."""
+    """Return the bytes of values that fit a form; EncodeError with the path where one does not."""
     try:
         return bytes(form.layout.build(value))
     except construct.ConstructError as error:

@@ -123,7 +123,7 @@ class _Making:
         self.brokers = max([*brokers, 0]) or USUAL["brokers"]
 
     def struct(self, fields: Sequence[FieldSpec], path: str, at: dict[str, int]) -> dict[str, Any]:
-        """The fields of a struct."""
+        """Return the fields of a struct."""
         out = {}
         for field in fields:
             where = f"{path}.{field.json_name}" if path else field.json_name
@@ -139,7 +139,7 @@ class _Making:
         )
 
     def field(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
-        """The value of a field."""
+        """Return the value of a field."""
         if field.is_array:
             role = _role(self.spec, field, self.version)
             return [
@@ -161,7 +161,7 @@ class _Making:
         return self.scalar(field, field.type, at)
 
     def element(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
-        """An element of an array."""
+        """Return an element of an array."""
         if field.struct_name:
             return self.struct(self.spec.struct_fields(field), f"{path}[]", at)
         if field.element_type in INTEGER_RANGES and field.entity_type != "brokerId":
@@ -169,7 +169,7 @@ class _Making:
         return self.scalar(field, field.element_type, at)
 
     def scalar(self, field: FieldSpec, kind: str, at: dict[str, int]) -> Any:
-        """A value that has no parts."""
+        """Return a value that has no parts."""
         n = at.get("n", 0)
         if kind in INTEGER_RANGES:
             return self.number(field, at)
@@ -203,7 +203,7 @@ class _Making:
         return int(default_value(field)) if not field.is_array else 0
 
     def text(self, field: FieldSpec, at: dict[str, int]) -> str | None:
-        """A text by its name; one that may be null and has no name that is known is null."""
+        """Return a text by its name; one that may be null and has no name that is known is null."""
         names = {"n": at.get("n", 0), "broker": at.get("brokers", 0) + 1}
         if field.entity_type == "topicName" or field.json_name in {"topic", "topicName"}:
             return f"topic-{at.get('topics', 0)}"
@@ -215,7 +215,7 @@ class _Making:
 
 
 def _alone(field: FieldSpec) -> FieldSpec:
-    """An element of an array as a field: of booleans and floats, of which Kafka has no arrays."""
+    """Return an element of an array as a field: of booleans and floats, of which Kafka has no arrays."""
     return replace(field, type=field.element_type, default=None)
 
 
@@ -239,7 +239,7 @@ def _is_rare(field: FieldSpec) -> bool:
 
 
 def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
-    """The key of USUAL that an array is one of."""
+    """Return the key of USUAL that an array is one of."""
     if not field.is_array or _is_rare(field):
         return None
     name = field.json_name
@@ -312,7 +312,7 @@ class Wanted:
 
     @property
     def says(self) -> str:
-        """The generated records in words."""
+        """Return the generated records in words."""
         parts = [f"keys of {self.key_size} bytes" if self.key_size is not None else "null keys"]
         parts.append(f"values of {self.value_size} bytes" if self.value_size is not None else "null values")
         if self.header_names:
@@ -321,7 +321,7 @@ class Wanted:
 
 
 def generated(wanted: Wanted) -> Iterator[Batch]:
-    """Batches of format v2 with these records."""
+    """Yield batches of format v2 with these records."""
     source = random.Random(wanted.records)  # noqa: S311 - made up, and the same in every run
     size = (wanted.key_size or 0) + (wanted.value_size or 0) + len(wanted.header_names) * wanted.header_size
     piece = max(1, min(_PIECE, _PIECE_BYTES // max(size, 1)))

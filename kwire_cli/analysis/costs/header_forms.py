@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Key = TypeVar("Key", int, str)
 
 
-USER_RANGE = next(each for each in KEY_RANGES if (each.space, each.use) == ("Local", "User"))
+USER_RANGE = next(keys for keys in KEY_RANGES if (keys.space, keys.use) == ("Local", "User"))
 """Where names that no register has get their numbers."""
 _HIGHEST = KEY_RANGES[-1].last
 
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 
 
 def register_of(document: Any, file: str | None = None) -> Register:
-    """A register from JSON: an object of names with their numbers, or a list of objects with `key` and `name`.
+    """Return a register from JSON: an object of names with their numbers, or a list of objects with `key` and `name`.
     InputError for anything else.
     """
     if isinstance(document, list):
@@ -118,17 +118,17 @@ def register_of(document: Any, file: str | None = None) -> Register:
 
 
 def named(headers: Headers, register: Register) -> list[tuple[str, bytes | None]]:
-    """Headers with names for keys."""
+    """Return headers with names for keys."""
     return [(register.name(key) if isinstance(key, int) else key, value) for key, value in headers]
 
 
 def mapped(headers: Headers, register: Register, lost: Counter[str]) -> dict[str, bytes]:
-    """Headers as a map of names, without nulls; what that loses is counted in `lost`."""
+    """Return headers as a map of names, without nulls; what that loses is counted in `lost`."""
     return _without_nulls(named(headers, register), lost)
 
 
 def numbered(headers: Headers, register: Register, lost: Counter[str]) -> dict[int, bytes]:
-    """Headers as the KIP-82 draft has them: a map of numbers, ascending; what that loses is counted in `lost`."""
+    """Return headers as the KIP-82 draft has them: a map of numbers, ascending; count in `lost` what that loses."""
     keys = [(key if isinstance(key, int) else register.number(key), value) for key, value in headers]
     lost[UNNUMBERED] += sum(key is None for key, _ in keys)
     by_number = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
@@ -185,11 +185,11 @@ class HeaderPrice:
 
     @property
     def cost(self) -> int:
-        """The bytes that headers take."""
+        """Return the bytes that headers take."""
         return self.size - self.bare
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers, and what the form can't carry."""
+        """Return the numbers, and what the form can't carry."""
         return {
             "form": self.form,
             "says": HEADER_FORMS[self.form].says,
@@ -275,12 +275,12 @@ def _text(value: bytes, lost: Counter[str]) -> str:
 
 
 def _plain(record: Record) -> bytes:
-    """A message of format v1."""
+    """Return a message of format v1."""
     return _message(v1.MESSAGE, record, None, 0, magic=1)
 
 
 def _message(decl: Any, record: Record, headers: Any, attributes: int, *, magic: int = 2) -> bytes:
-    """A message with its checksum."""
+    """Return a message with its checksum."""
     value = {
         "offset": record.offset,
         "crc": 0,
@@ -430,7 +430,7 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
 
 
 def data_of(row: Mapping[str, Any]) -> int:
-    """The bytes of key, value and headers' values of a record for a writer."""
+    """Return the bytes of key, value and headers' values of a record for a writer."""
     return sum(
         len(base64.b64decode(part or ""))
         for part in (row["key"], row["value"], *(header["value"] for header in row["headers"]))
@@ -438,7 +438,7 @@ def data_of(row: Mapping[str, Any]) -> int:
 
 
 def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
-    """The headers that the form can carry."""
+    """Return the headers that the form can carry."""
     if not headers:
         return []
     if form not in _WITH_HEADERS:
@@ -454,7 +454,7 @@ def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]
 
 
 def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
-    """A control record as the form marks it: COMMIT and ABORT have each other's number in the KIP-98 draft."""
+    """Return a control record as the form marks it: COMMIT and ABORT have each other's number in the KIP-98 draft."""
     number = record.control
     if number is None and record.key is not None and len(record.key) >= _KEY.size:
         number = _KEY.unpack(record.key)[1]

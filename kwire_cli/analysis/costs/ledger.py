@@ -109,7 +109,7 @@ _OF_LEAF: dict[str, tuple[Kind, Kind]] = {
 
 
 def class_of(kind: str) -> str:
-    """payload, overhead or unread."""
+    """Return the class of a kind: payload, overhead or unread."""
     return "payload" if kind in PAYLOAD else "unread" if kind in UNREAD else "overhead"
 
 
@@ -289,7 +289,7 @@ class Ledger:
 
 
 def ledger(decoded: Decoded) -> list[Row]:
-    """The rows of a message in the order of its fields; they add up to the bytes that were given."""
+    """Return the rows of a message in the order of its fields; they add up to the bytes that were given."""
     total = decoded.stop - decoded.start
     if decoded.guess:
         return [Row(GUESS_PATH, 0, total, 1)]
@@ -297,7 +297,7 @@ def ledger(decoded: Decoded) -> list[Row]:
 
 
 def rows_of(spans: Spans) -> list[Row]:
-    """The rows of spans in the order of their fields, whatever declaration these are of."""
+    """Return the rows of spans in the order of their fields, whatever declaration these are of."""
     rows = Ledger()
     rows.add_spans(None, "", in_body, spans)
     return rows.rows(by_kinds=False)

@@ -44,7 +44,7 @@ class Cost(NamedTuple):
 
     @property
     def difference(self) -> int | None:
-        """The number of additional bytes, or None if one of the two could not be written."""
+        """Return the number of additional bytes, or None if one of the two could not be written."""
         return None if self.old.size is None or self.new.size is None else self.new.size - self.old.size
 
 
@@ -67,7 +67,7 @@ def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | 
 
 
 def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:
-    """The price of values that may be those of another definition: what only that one has a field for can't be
+    """Return the price of values that may be those of another definition: what only that one has a field for can't be
     carried.
     """
     here, there = ({path for path, _ in fields_by_path(spec)} for spec in (form.spec, other.spec))
@@ -154,7 +154,7 @@ def is_regular(entry: Entry, spans: Spans) -> bool:
 
 
 def values_of(entry: Entry, spans: Spans) -> dict[str, Any] | None:
-    """The values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
+    """Return the values of a regular message in Kafka's JSON form, records as base64 text; None for any other."""
     try:
         return reader_of(entry)(spans.data, spans.start, spans.stop).value
     except MalformedError:
@@ -240,7 +240,7 @@ class Overlaid:
         return overlaid
 
     def _written(self, form: Form, entry: Entry, spans: Spans) -> Spans | None:
-        """The spans of the message written again; None where its values are not all that it says."""
+        """Return the spans of the message written again; None where its values are not all that it says."""
         data = bytes(spans.data[spans.start : spans.stop])
         key = (form.spec.name, form.version, data)
         rewritten = self._known.get(key)

@@ -40,7 +40,7 @@ class Gathering:
         """By partition and producer id, then by whatever else has to be the same in a batch."""
 
     def add(self, partition: str, found: Fitted) -> Iterator[dict[str, Any]]:
-        """The batches that are full with these records."""
+        """Yield the batches that are full with these records."""
         if self.size == AS_IS:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
             yield found.head | found.place | {"records": rows}
@@ -91,7 +91,7 @@ class Codec(NamedTuple):
 
     @property
     def library(self) -> str | None:
-        """The library that compresses, or None if nothing is compressed or each batch keeps its own codec."""
+        """Return the library that compresses, or None if nothing is compressed or each batch keeps its own codec."""
         return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
 
 
@@ -167,7 +167,7 @@ class Price:
         return self.size - self.data
 
     def to_json(self, reference: int | None) -> dict[str, Any]:
-        """The numbers, with the size's ratio to `reference`."""
+        """Return the numbers, with the size's ratio to `reference`."""
         return {
             "form": self.form,
             "batch": self.batch,
@@ -346,5 +346,5 @@ def _is_alone(price: Price, own: str) -> bool:
 
 
 def _alone(form: str, found: Fitted) -> int:
-    """The bytes of records as messages by themselves."""
+    """Return the bytes of records as messages by themselves."""
     return len(write([found.head | {"records": found.rows, "compression": "none"}], form=form))

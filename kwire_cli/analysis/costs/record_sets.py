@@ -225,7 +225,7 @@ class RecordSets:
             pass
 
     def steps(self, data: Any, start: int, stop: int) -> Iterator[int]:
-        """As `add`, for sets that take long: gives where reading stands after each batch."""
+        """Count as `add` does, for sets that take long: yield where reading stands after each batch."""
         source = Source(memoryview(data), self._layouts, limits=self._limits)
         reader = Reader(source, start, stop)
         for at, end, numbers in reader.plain(_V2):
@@ -249,7 +249,7 @@ class RecordSets:
                 yield item.end
 
     def _measured(self, source: Source, data: Any, at: int, end: int, attributes: int) -> None:
-        """A batch of format v2."""
+        """Count a batch of format v2."""
         start, size, codec = at + _V2.head.size, end - at, attributes & COMPRESSION.mask
         rows: Rows | None = [] if self._on_batch else None
         sums, measured, unpacked = self._plain, None, 0

@@ -103,8 +103,8 @@ def _elements(node: Node, named: Any) -> Iterator[tuple[int, _Element]]:
 
 
 def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator[tuple[int, int, Owner]]:
-    """The topic and partition of each span, as ranges [first, last) that cover them in order; `names` gives the name of
-    a topic id.
+    """Yield the topic and partition of each span, as ranges [first, last) that cover them in order; `names` gives the
+    name of a topic id.
     """
 
     def topic(role_nodes: frozenset[int], first: int, last: int) -> str | None:
@@ -130,7 +130,7 @@ def owners(found: Places, spans: Spans, names: Callable[[str], str]) -> Iterator
 
 
 def _marked(elements: dict[int, _Element], spans: Spans, name: Callable[[frozenset[int], int, int], Any]) -> list[Any]:
-    """The name of the element that each span is in."""
+    """Return the name of the element that each span is in."""
     out: list[Any] = []
     element: _Element | None = None
     for at, node in enumerate((*spans.node, -1)):  # the last one ends what is open
@@ -142,14 +142,14 @@ def _marked(elements: dict[int, _Element], spans: Spans, name: Callable[[frozens
 
 
 def topic_at(found: Places, node: int, data: Any, names: Callable[[str], str]) -> str | None:
-    """The topic that a leaf names; None where it names none."""
+    """Return the topic that a leaf names; None where it names none."""
     if found.by_node.get(node) == TOPIC:
         return str(data, "utf-8", "replace") or None
     return None if bytes(data) == NO_UUID or len(data) != len(NO_UUID) else names(uuid_text(data))
 
 
 def number_at(data: Any) -> int:
-    """The number of a partition."""
+    """Return the number of a partition."""
     return int.from_bytes(data, "big", signed=True)
 
 
@@ -158,7 +158,7 @@ def number_at(data: Any) -> int:
 
 
 def places_in(spans: Spans, found: Places) -> list[Place]:
-    """The spans that say where records are and whose."""
+    """Return the spans that say where records are and whose."""
     wanted = found.by_node
     return [(at, node, spans.value[at], spans.end[at]) for at, node in enumerate(spans.node) if node in wanted]
 
@@ -295,7 +295,7 @@ def _fetched(response: Any) -> str:
 
 
 def _asked(request: Any, name: str) -> int | None:
-    """The largest number in the fields of this name of a request."""
+    """Return the largest number in the fields of this name of a request."""
     return max(_numbers(request, name), default=None)
 
 
@@ -315,7 +315,7 @@ def _numbers(request: Any, name: str) -> list[int]:
 
 
 def _named(value: Any, name: str) -> Iterator[int]:
-    """The numbers of this name in a value in JSON form."""
+    """Yield the numbers of this name in a value in JSON form."""
     for key, inner in value.items():
         if key == name and type(inner) is int:
             yield inner

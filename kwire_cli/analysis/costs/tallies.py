@@ -61,12 +61,12 @@ class Loose:
 
     @property
     def place(self) -> int:
-        """Its number, in place of a packet's."""
+        """Return its number, in place of a packet's."""
         return self.number
 
     @property
     def kind(self) -> str:
-        """request, response or unknown; for a body what its definition says."""
+        """Return request, response or unknown; of a body the type of its definition."""
         return self.frame.kind if self.frame else self.body.spec.type if self.body else "unknown"
 
     @property
@@ -76,27 +76,27 @@ class Loose:
 
     @property
     def seen(self) -> Any:
-        """Its kind and size."""
+        """Return its kind and size."""
         return _Seen(self.kind, self.frame.size if self.frame else self.body.stop - self.body.start if self.body else 0)
 
     @property
     def api_key(self) -> int | None:
-        """The key of its api."""
+        """Return the key of its api."""
         return self.frame.api_key if self.frame else self.body.spec.api_key if self.body else None
 
     @property
     def api(self) -> str | None:
-        """The name of its api."""
+        """Return the name of its api."""
         return self.frame.api if self.frame else None
 
     @property
     def api_version(self) -> int | None:
-        """The version of its api."""
+        """Return the version of its api."""
         return self.frame.api_version if self.frame else None
 
     @property
     def client_id(self) -> str | None:
-        """The client id in its header."""
+        """Return the client id in its header."""
         header = self.frame.header if self.frame and self.frame.kind == "request" else None
         client_name: str | None = (
             top_value(roles(header.spec, header.entry), header.raw, "clientId") if header else None
@@ -105,7 +105,7 @@ class Loose:
 
     @cached_property
     def topics(self) -> list[str]:
-        """The topics in it, by name or id."""
+        """Return the topics in it, by name or id."""
         if self.body is None or self.body.guess:
             return []
         names, ids = topics_in(role_values(roles(self.body.spec, self.body.entry), self.body.raw))
@@ -123,7 +123,7 @@ _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kaf
 
 @dataclass(slots=True)
 class Account:
-    """What is counted of an owner beside the ledger: messages, and statistics of the batches in their records.
+    """Counts of an owner beside the ledger: messages, and statistics of the batches in their records.
 
     `headers` are those whose bytes are not in the ledger yet, with how often each came. A header's key is its kind, its
     version, and the bytes that decide where spans lie.
@@ -135,7 +135,7 @@ class Account:
 
 
 class _Counted(NamedTuple):
-    """How bodies of a layout are counted. `rows` say where the records of the last one are, and whose they are."""
+    """The counter of bodies of a layout. `rows` say where the records of the last one are, and whose they are."""
 
     owner: Key
     account: Account
@@ -202,14 +202,14 @@ class Tallies:
 
     @property
     def ledger(self) -> Ledger:
-        """All bytes that were counted."""
+        """Return all bytes that were counted."""
         for owner, account in self.accounts.items():
             self._add_headers(owner, account)
         return self._wire
 
     @property
     def message_counts(self) -> dict[Key, int]:
-        """How many messages each owner has."""
+        """Return the number of messages of each owner."""
         return {key: account.messages for key, account in self.accounts.items()}
 
     def account(self, key: Key) -> Account:
@@ -236,7 +236,7 @@ class Tallies:
         return {"_wire": self.ledger} | {name: getattr(self, name) for name in names}
 
     def key_of(self, subject: Any) -> Key:
-        """The values of a message."""
+        """Return the values of a message."""
         key = self._key(subject)
         return self._with(key, file=self.file) if "file" in self._at else key
 
@@ -248,7 +248,7 @@ class Tallies:
         return tuple(out)
 
     def _owned(self, key: Key, owner: Owner) -> Key:
-        """The values of what belongs to a topic, and maybe one of its partitions."""
+        """Return the values of what belongs to a topic, and maybe one of its partitions."""
         return self._with(key, topic=owner.topic, partition=owner.partition) if owner.topic else key
 
     # Messages
@@ -318,7 +318,7 @@ class Tallies:
         return counted
 
     def _is_changed(self, layout: Layout) -> bool:
-        """Whether an overlay writes the messages of a layout in another way."""
+        """Tell whether an overlay writes the messages of a layout in another way."""
         return self.overlaid is not None and self.overlaid.form(layout.message, layout.version) is not None
 
     def _is_split(self, subject: Any) -> bool:
@@ -329,7 +329,7 @@ class Tallies:
         self.largest.see("request", line.seen.size - SIZE_BYTES, line.place, partial(self.named, line))
 
     def _odd(self, line: Any) -> None:
-        """A line that has to be decoded in full, or is no frame."""
+        """Count a line that has to be decoded in full, or is no frame."""
         wire_message, frame, key = line.seen, line.frame, self.key_of(line)
         if frame is None and isinstance(line, Loose) and line.body:
             self.account(key).messages += 1
@@ -377,7 +377,7 @@ class Tallies:
             self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
 
     def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
-        """Here a body becomes bytes that are accounted for."""
+        """Count the spans of a body, as they are under an overlay if there is one, and its records."""
         if self.overlaid:
             spans = self.overlaid.spans(message, version, known.entry, spans)
             form = self.overlaid.form(message, version)
@@ -410,7 +410,7 @@ class Tallies:
 
 
 def _header(catalog: Catalog, plain: Plain) -> Spans:
-    """The spans of a header, which are kept: without the body's bytes."""
+    """Return the spans of a header, which are kept: without the body's bytes."""
     layout = plain.layout
     return decode_header(
         catalog, layout.kind, layout.header_version, plain.data[: plain.start], start=SIZE_BYTES, stop=plain.start
@@ -418,5 +418,5 @@ def _header(catalog: Catalog, plain: Plain) -> Spans:
 
 
 def _size(part: Decoded) -> int:
-    """The bytes that its spans cover."""
+    """Return the bytes that its spans cover."""
     return part.raw.stop - part.raw.start

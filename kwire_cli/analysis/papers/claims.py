@@ -60,7 +60,7 @@ class Claim:
         return "same" if self.says == self.measured else self.differing
 
     def to_json(self) -> dict[str, Any]:
-        """All of it; one number is a number, several are a list."""
+        """Return all of it; one number is a number, several are a list."""
         return {
             "where": self.where,
             "statement": self.statement,
@@ -82,7 +82,7 @@ class Table:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The rows as objects with the heading's texts as keys."""
+        """Return the rows as objects with the heading's texts as keys."""
         return {
             "title": self.title,
             "note": self.note or None,
@@ -102,7 +102,7 @@ class Paper:
     tables: tuple[Table, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return all of it."""
         return {
             "paper": self.name,
             "title": self.title,
@@ -118,7 +118,7 @@ def _plain(cells: Sequence[Cell]) -> Any:
 
 
 def paper(name: str, catalog: Catalog, *, times: bool | None = None) -> Paper:
-    """One of PAPERS, with everything in it measured now.
+    """Return one of PAPERS, with everything in it measured now.
 
     `times` are of what differs between machines: None for those that take a moment, True for all, which takes seconds,
     False for none.

@@ -65,7 +65,7 @@ MOST_ELEMENTS = 8 * PARTITIONS
 
 
 def histogram() -> tuple[tuple[int, int, int], ...]:
-    """The ranges of ints by the bytes of their signed encoding, those of one byte as one."""
+    """Return the ranges of ints by the bytes of their signed encoding, those of one byte as one."""
     rows = widths("int32", "packed32")
     middle = [row for row in rows if row[2] == 1]
     joined = (middle[0][0], middle[-1][1], 1)
@@ -74,23 +74,23 @@ def histogram() -> tuple[tuple[int, int, int], ...]:
 
 
 def unsigned_histogram() -> tuple[tuple[int, int, int], ...]:
-    """The ranges of the 32 bits of an int, read as an unsigned number, by the bytes of their unsigned encoding."""
+    """Return the ranges of the 32 bits of an int, read as unsigned, by the bytes of their unsigned encoding."""
     return (*steps(0, (1 << 32) - 1, lambda number: len(unsigned_varint(number))),)
 
 
 def most_bytes(kind: str) -> int:
-    """The most bytes of any number of a type, in either encoding of its width."""
+    """Return the most bytes of any number of a type, in either encoding of its width."""
     return max(size for name in ("packed", "upacked") for _, _, size in widths(kind, f"{name}{kind[3:]}"))
 
 
 def last_shorter(kind: str, encoding: str) -> int:
-    """The largest number that does not take the most bytes."""
+    """Return the largest number that does not take the most bytes."""
     rows = widths(kind, encoding)
     return max(high for _, high, size in rows if size < max(row[2] for row in rows))
 
 
 def minus_one(encoding: str) -> str:
-    """The bytes of -1."""
+    """Return the bytes of -1."""
     return str(encoded_int(f"int{encoding[-2:]}", encoding).build(-1).hex(" "))
 
 
@@ -98,7 +98,7 @@ def minus_one(encoding: str) -> str:
 
 
 def definition(fields: str, versions: str = "0-3") -> str:
-    """A definition of these fields."""
+    """Return a definition of these fields."""
     return (
         f'{{"name": "TestData", "type": "data", "validVersions": "{versions}", "flexibleVersions": "none", '
         f'"fields": [{fields}]}}'
@@ -121,7 +121,7 @@ TOO_SMALL_AS_PRINTED = TOO_SMALL.replace('"2+":', '"2+", "2+":')
 
 
 def rules_broken(fields: str, book: str = "kafka9927") -> tuple[str, ...]:
-    """The rules of the document that fields break."""
+    """Return the rules of the document that fields break."""
     return tuple(finding.rule for finding in check(definition(fields), rules=book))
 
 
@@ -135,7 +135,7 @@ def syntax_error() -> str:
 
 
 def too_small(version: int, number: int) -> int | str:
-    """The bytes of the example's field in a version, or why they cannot be written."""
+    """Return the bytes of the example's field in a version, or why they cannot be written."""
     try:
         return len(written_form(Form("test", load_text(definition(TOO_SMALL)).spec, version), {"tooSmall": number}))
     except EncodeError as error:
@@ -153,8 +153,8 @@ def _spec(catalog: Catalog, encoding: str, *, elements: bool = True) -> MessageS
 def partition(
     catalog: Catalog, encoding: str, replicas: int, isr: int, offline: int, *, elements: bool = True, tags: bool = False
 ) -> int:
-    """The bytes of one partition with so many elements in its arrays, without its tag section unless `tags` asks for
-    it.
+    """Return the bytes of one partition with so many elements in its arrays, without its tag section unless `tags`
+    asks for it.
     """
     spec = _spec(catalog, encoding, elements=elements)
     paths = {f"{IN_PARTITION}.{name}": number for name, number in zip(ARRAYS, (replicas, isr, offline), strict=True)}
@@ -185,7 +185,7 @@ def _form(catalog: Catalog, encoding: str, case: str | None = None, *, elements:
 
 
 def response(catalog: Catalog, elements: int) -> dict[str, Any]:
-    """A response with 100 partitions, of 2 brokers, that have so many elements in their arrays together."""
+    """Return a response with 100 partitions, of 2 brokers, that have so many elements in their arrays together."""
     spec = catalog.message(MESSAGE)
     value = generate(
         spec,
@@ -205,7 +205,7 @@ def response(catalog: Catalog, elements: int) -> dict[str, Any]:
 
 @cache
 def sizes(catalog: Catalog, elements: int) -> tuple[int, int, int]:
-    """The sizes of such a response: fixed, unsigned in the best case, signed in the worst case."""
+    """Return the sizes of such a response: fixed, unsigned in the best case, signed in the worst case."""
     value = response(catalog, elements)
     cases = (("fixed", None), ("upacked", BEST), ("packed", WORST))
     fixed, best, worst = (price(_form(catalog, name, case), value).size or 0 for name, case in cases)
@@ -213,8 +213,8 @@ def sizes(catalog: Catalog, elements: int) -> tuple[int, int, int]:
 
 
 def elements_for(catalog: Catalog, printed: tuple[int, int, int], larger: int, smaller: int) -> float:
-    """The elements of a partition with which two of the three sizes differ as the printed ones do, or the last with
-    which they differ less.
+    """Return the elements of a partition with which two of the three sizes differ as the printed ones do, or the last
+    with which they differ less.
     """
     wanted = printed[larger] - printed[smaller]
 
@@ -250,7 +250,7 @@ class Times(NamedTuple):
 
 
 def measured_times(catalog: Catalog, *, full: bool) -> list[Times]:
-    """The times of each encoding, fixed first; `full` measures longer, and the compiled kernel too."""
+    """Return the times of each encoding, fixed first; `full` measures longer, and the compiled kernel too."""
     works_of = {name: _work(form, catalog, full=full) for name, form in _timed_forms(catalog).items()}
     seconds = LONG if full else SHORT
     taken: dict[tuple[str, int], list[float]] = {}
@@ -391,7 +391,7 @@ def _encoding_table(catalog: Catalog) -> Table:
 
 
 def _size_table(catalog: Catalog) -> Table:
-    """The printed sizes beside those of several numbers of elements."""
+    """Return the printed sizes beside those of several numbers of elements."""
     fitting = sorted({round(elements_for(catalog, SIZES, *pair) * PARTITIONS) for pair in ((0, 1), (2, 1))})
     rows: list[tuple[Cell, ...]] = [("printed", *SIZES, SIZES[0] - SIZES[1], SIZES[2] - SIZES[1], SIZES[2] - SIZES[0])]
     for elements in sorted({3 * PARTITIONS, *fitting, IN_SYNC}):

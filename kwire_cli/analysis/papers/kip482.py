@@ -72,7 +72,7 @@ class Message(NamedTuple):
 
     @property
     def options(self) -> str:
-        """As the command takes them."""
+        """Return the counts as options of the command."""
         counts = [f"--{role} {number}" for role, number in self.roles.items()]
         counts += [f"--count {path}={number}" for path, number in self.paths.items()]
         return " ".join([f"-m {self.name}", *counts])
@@ -100,8 +100,8 @@ def _layout(kind: str, *, flexible: bool) -> Any:
 
 
 def saving(kind: str, length: int) -> int:
-    """The bytes that the compact form of a count or length saves; its number alone is written, so that it may be as
-    large as it likes.
+    """Return the bytes that the compact form of a count or length saves. Only its number is written, so that it may
+    be of any size.
     """
     sizes = [
         len(layout.prefix.build(length + layout.compact))
@@ -111,7 +111,7 @@ def saving(kind: str, length: int) -> int:
 
 
 def savings(kind: str) -> list[tuple[int, int, int]]:
-    """The ranges of lengths with the same saving: from, to, bytes."""
+    """Return the ranges of lengths with the same saving: from, to, bytes."""
     return [*steps(0, MOST[kind], lambda length: saving(kind, length))]
 
 
@@ -139,13 +139,13 @@ def _section(fields: list[tuple[int, bytes]]) -> bytes:
 
 
 def _tags_on_the_wire(tags: tuple[int, ...]) -> tuple[int, ...]:
-    """The order in which fields of these tags, given in this order, are written."""
+    """Return the order in which fields of these tags, given in this order, are written."""
     parsed = TagSection(()).parse(_section([(tag, b"") for tag in tags]))
     return tuple(field["tag"] for field in parsed[UNKNOWN_KEY])
 
 
 def _largest_tag() -> int:
-    """The greatest tag that can be written, of those about a power of two."""
+    """Return the greatest tag that can be written, of those about a power of two."""
 
     def can_be(tag: int) -> bool:
         try:
@@ -174,7 +174,7 @@ def _absent_fields(catalog: Catalog) -> int:
 
 
 def _blank_operations(catalog: Catalog) -> int:
-    """The bytes of authorized operations that nobody asked for, in version 8 of a response with 10 topics."""
+    """Return the bytes of authorized operations that nobody asked for, in version 8 of a response with 10 topics."""
     spec = catalog.message("MetadataResponse")
     value = generate(spec, 8, counts_for(spec, 8, {"topics": 10}, {}))
     rows = price(Form("as given", spec, 8), value).rows
@@ -205,7 +205,7 @@ def violations(rules: str, text: str = FOO) -> tuple[str, ...]:
 
 
 def syntax_errors() -> list[tuple[str, str]]:
-    """Each fault of the example's JSON put back alone, and the error that it gives."""
+    """Return each fault of the example's JSON put back alone, and the error that it gives."""
     return [(name, check(FOO.replace(right, wrong, 1))[0].message) for name, right, wrong in FAULTS]
 
 
@@ -241,12 +241,12 @@ class Priced(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """The bytes that all lengths and counts save."""
+        """Return the bytes that all lengths and counts save."""
         return sum(size for _, size in self.lengths.values())
 
 
 def priced(catalog: Catalog, message: Message) -> Priced:
-    """A message, generated, in these forms."""
+    """Return the bytes of a generated message in these forms."""
     spec, version, value = _values(catalog, message)
     comparison = Comparison(spec.name, version)
     comparison.add(

@@ -38,7 +38,7 @@ _NEW = {"ProduceRequest": "TransactionalId", "FetchRequest": "IsolationLevel"}
 
 
 def first_versions(catalog: Catalog) -> tuple[int | None, ...]:
-    """The first versions of Produce and Fetch that carry record format v2, by the fields that came with it; None
+    """Return the first versions of Produce and Fetch that carry record format v2, by the fields that came with it; None
     without these fields.
     """
     return tuple(
@@ -48,12 +48,12 @@ def first_versions(catalog: Catalog) -> tuple[int | None, ...]:
 
 
 def magic() -> int:
-    """The magic byte of a message that is written, as a reader finds it."""
+    """Return the magic byte of a message that is written, as a reader finds it."""
     return _read(_written(_DRAFT, {})).magic
 
 
 def more_than_v1() -> tuple[int, ...]:
-    """By how many bytes messages without headers are longer than those of format v1: all different numbers."""
+    """Return by how many bytes messages without headers are longer than those of format v1: all different numbers."""
     rows = [
         {"key": key, "value": value}
         for key in (None, _blank(0), _blank(100))
@@ -63,7 +63,7 @@ def more_than_v1() -> tuple[int, ...]:
 
 
 def header_framing() -> tuple[int, int]:
-    """The bytes that the first header adds beyond its value, and the second."""
+    """Return the bytes that the first header adds beyond its value, and the second."""
     sizes = [
         len(_written(_DRAFT, {"headers": [{"key": key, "value": _blank(5)} for key in range(count)]}))
         for count in range(3)
@@ -72,7 +72,7 @@ def header_framing() -> tuple[int, int]:
 
 
 def highest_key() -> int:
-    """The highest key that can be written, as it is read."""
+    """Return the highest key that can be written, as it is read."""
     [record] = _read(_written(_DRAFT, {"headers": [{"key": (1 << 32) - 1, "value": _blank(0)}]})).records()
     return int(record.headers[0][0])
 
@@ -89,7 +89,7 @@ def header_costs() -> dict[str, list[int]]:
 
 
 def saved(form: str, sizes: Sequence[int | None], *, of_value: bool = False) -> tuple[int, ...]:
-    """The bytes that a reduction saves against the draft, for keys (or values) of these sizes."""
+    """Return the bytes that a reduction saves against the draft, for keys (or values) of these sizes."""
     out = []
     for size in sizes:
         data = None if size is None else bytes(size)
@@ -100,8 +100,8 @@ def saved(form: str, sizes: Sequence[int | None], *, of_value: bool = False) -> 
 
 
 def reduced(sizes: Sequence[int | None]) -> dict[str, list[int]]:
-    """The bytes of a message beyond key and payload, for keys of these sizes, in the draft's form and each that is
-    reduced.
+    """Return the bytes of a message beyond key and payload, for keys of these sizes, in the draft's form and each
+    reduced one.
     """
     forms = (_DRAFT, *REDUCED)
     out: dict[str, list[int]] = {form: [] for form in forms}

@@ -42,13 +42,13 @@ def overheads(form: str, batches: Sequence[int] = BATCHES, data: int = DATA) -> 
 
 
 def added(most: int) -> tuple[int, ...]:
-    """The different overheads that a message adds to a set of the draft with fewer than `most`."""
+    """Return the different overheads that a message adds to a set of the draft with fewer than `most`."""
     sizes = overheads(_DRAFT, range(1, most + 1))
     return tuple(sorted({after - before for before, after in pairwise(sizes)}))
 
 
 def row(key: bytes | None, value: bytes | None, **more: Any) -> dict[str, Any]:
-    """A record as writers take it."""
+    """Return a record as writers take it."""
     return {
         "key": None if key is None else {"hex": key.hex()},
         "value": None if value is None else {"hex": value.hex()},
@@ -56,12 +56,12 @@ def row(key: bytes | None, value: bytes | None, **more: Any) -> dict[str, Any]:
 
 
 def written(form: str, rows: list[dict[str, Any]], **more: Any) -> bytes:
-    """A batch of these records."""
+    """Return a batch of these records."""
     return write([{"records": rows} | more], form=form)
 
 
 def beyond(key: int | None, value: int | None, delta: int = 0) -> int:
-    """The bytes of a message of the draft beyond its key and value, which have these sizes."""
+    """Return the bytes of a message of the draft beyond its key and value, which have these sizes."""
     attributes = (kip98.NULL_KEY.mask if key is None else 0) | (kip98.NULL_VALUE.mask if value is None else 0)
     message = {"attributes": attributes, "timestamp": 0, "offsetDelta": delta, "crc": 0}
     return size_of(
@@ -71,7 +71,7 @@ def beyond(key: int | None, value: int | None, delta: int = 0) -> int:
 
 
 def beyond_old(key: int | None, value: int | None) -> int:
-    """The same of a message of format v1."""
+    """Return the same of a message of format v1."""
     sizes = {name: None if size is None else Blank(size) for name, size in (("key", key), ("value", value))}
     return size_of(v1.MESSAGE, {"offset": 0, "crc": 0, "magic": 1, "attributes": 0, "timestamp": 0} | sizes) - _data(
         key, value
@@ -103,8 +103,8 @@ def inputs() -> tuple[tuple[str, int], ...]:
 
 
 def largest_written() -> tuple[int, int]:
-    """The overhead of a message with varints of 3 bytes, and the size of the smallest set with it, all of which is
-    written.
+    """Return the overhead of a message with varints of 3 bytes, and the size of the smallest set with it. All of the
+    set is written.
     """
     rows = [row(None, None)] * TWO_MORE
     before, whole = len(written(_DRAFT, rows)), len(written(_DRAFT, [*rows, row(bytes(TWO_MORE), b"")]))
@@ -112,7 +112,7 @@ def largest_written() -> tuple[int, int]:
 
 
 def same_values() -> tuple[int, int]:
-    """The sizes of values, from and to, that cost beside a key of KEY bytes what the document's cost."""
+    """Return the sizes of values, from and to, that cost beside a key of KEY bytes what the document's cost."""
     wanted = beyond(KEY, DATA - KEY)
     least = next(size for size in range(DATA) if beyond(KEY, size) == wanted)
     low, high = DATA - KEY, 1 << 20
@@ -123,12 +123,12 @@ def same_values() -> tuple[int, int]:
 
 
 def bits(known: Sequence[Bits], width: int) -> tuple[int, ...]:
-    """The width of each part of an attributes field, and what is left."""
+    """Return the width of each part of an attributes field, and what is left."""
     return (*(attribute.width for attribute in known), width - sum(attribute.width for attribute in known))
 
 
 def uncovered(layout: Layout, header: Any) -> list[str]:
-    """The fields of a header of which a bit can be turned over without the checksum changing."""
+    """Return the fields of a header of which a bit can be turned over without the checksum changing."""
     data = written(layout.name, [])
     right, out, at = layout.checksum(data[layout.crc_from :]), [], 0
     for field in header.subcons:
@@ -147,7 +147,7 @@ def offset_delta() -> int:
 
 
 def marker_numbers(form: str) -> tuple[int, ...]:
-    """The types that the keys of a COMMIT and an ABORT have when they are written in a format."""
+    """Return the types that the keys of a COMMIT and an ABORT have when they are written in a format."""
     key = v2.CONTROL_RECORD_KEY if form == "v2" else kip98.CONTROL_MESSAGE_KEY
     return tuple(
         [*key.parse(_records(form, [{"control": {"type": name}}])[0].key).values()][1] for name in ("COMMIT", "ABORT")
@@ -155,7 +155,7 @@ def marker_numbers(form: str) -> tuple[int, ...]:
 
 
 def highest_sequence() -> int:
-    """The sequence before the one that is lower."""
+    """Return the sequence before the one that is lower."""
     sequences = [
         record.sequence for record in _records(_DRAFT, [row(None, b"")] * 3, baseSequence=2147483646, producerId=1)
     ]
