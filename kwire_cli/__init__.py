@@ -157,27 +157,27 @@ def read_frames(
     `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and
     `data` are what is on the wire (docs/secrets.md).
     """
-    from kwire_cli.message.frames import Hints  # noqa: PLC0415
     from kwire_cli.message.redaction import redacting  # noqa: PLC0415
-    from kwire_cli.source.kinds import Kind, recognise  # noqa: PLC0415
-    from kwire_cli.source.text.reading import frames_in  # noqa: PLC0415
+    from kwire_cli.source.kinds import Kind  # noqa: PLC0415
+    from kwire_cli.source.opening import open_input  # noqa: PLC0415
+    from kwire_cli.source.reading import Reading  # noqa: PLC0415
 
-    definitions = catalog(specs, kafka=kafka, overlays=overlays)
-    says = Kind.FRAMES if api is not None or version is not None or kind is not None else None
-    content = recognise(source, form=input, says=says, catalog=definitions)
-    if content.kind is Kind.CAPTURE:
-        from kwire_cli.source.captures import Capture  # noqa: PLC0415
-        from kwire_cli.source.kafka.traffic import traffic  # noqa: PLC0415
-
-        lines = traffic(definitions, Capture(content.source, key_logs=tls_keylog))
-        pairs = ((line.frame, line) for line in lines if line.frame)
-        return (frame if show_secrets else redacting(definitions, frame, line) for frame, line in pairs)
-    if content.kind is Kind.BATCHES:
-        raise InputError("this is record batches, which read_records reads", file=content.name)
-    frames = frames_in(
-        definitions, content.frames, Hints(definitions.api(api) if api is not None else None, version, kind)
+    how = Reading(
+        catalog=catalog(specs, kafka=kafka, overlays=overlays),
+        form=input,
+        api=api,
+        version=version,
+        kind=kind,
+        key_logs=tuple(tls_keylog),
     )
-    return frames if show_secrets else (redacting(definitions, frame) for frame in frames)
+    opened = open_input(source, how, takes={Kind.CAPTURE, Kind.FRAMES, Kind.BATCHES})
+    if opened.kind is Kind.BATCHES:
+        raise InputError("this is record batches, which read_records reads", file=opened.name)
+    if opened.kind is Kind.FRAMES:
+        frames = opened.subjects()
+        return frames if show_secrets else (redacting(how.catalog, frame) for frame in frames)
+    pairs = ((line.frame, line) for line in opened.subjects() if line.frame)
+    return (frame if show_secrets else redacting(how.catalog, frame, line) for frame, line in pairs)
 
 
 def read_records(
@@ -205,17 +205,14 @@ def read_records(
     """
     from kwire_cli.message.redaction import RecordRedaction  # noqa: PLC0415
     from kwire_cli.records.codecs import Limits  # noqa: PLC0415
-    from kwire_cli.records.reading import items, recognised_source  # noqa: PLC0415
-    from kwire_cli.source.kinds import records_in  # noqa: PLC0415
-    from kwire_cli.source.logs.files import topic_at  # noqa: PLC0415
-    from kwire_cli.stores import path_of  # noqa: PLC0415
+    from kwire_cli.records.reading import items  # noqa: PLC0415
+    from kwire_cli.source.opening import open_records  # noqa: PLC0415
+    from kwire_cli.source.reading import Reading  # noqa: PLC0415
 
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     definitions = catalog(specs, kafka=kafka)
-    folder = topic_at(path_of(data)) if isinstance(data, str) or hasattr(data, "__fspath__") else None
-    source = recognised_source(
-        records_in(data), given=topic, folder=folder, form=format, catalog=definitions, limits=limits
-    )
+    how = Reading(catalog=definitions, record_format=format, topic=topic, limits=limits)
+    source = open_records(data, how)
     return items(source if show_secrets else replace(source, hide=RecordRedaction(definitions)))
 
 

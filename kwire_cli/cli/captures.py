@@ -41,7 +41,7 @@ class ChosenLines:
         assert isinstance(opened, CaptureInput)  # noqa: S101 - for the type checker
         self.choice = choice
         self._opened, self._interrupt = opened, interrupt
-        self._count = 0
+        self._any = False
 
     @property
     def is_whole(self) -> bool:
@@ -56,9 +56,11 @@ class ChosenLines:
             yield
 
     def __iter__(self) -> Iterator[Captured]:
-        for line in self.choice.among(self._opened.subjects()):
-            self._count += 1
+        lines = self.choice.among(self._opened.subjects())
+        for line in lines:
+            self._any = True
             yield line
+            yield from lines
 
     def note(self) -> None:
         """Tell what ended the reading of the capture early, and that nothing was chosen."""
@@ -70,12 +72,12 @@ class ChosenLines:
     @property
     def decodable(self) -> bool:
         """Return whether there was a line, or a choice that may leave out all of them."""
-        return bool(self._count) or self.choice.chooses or self.choice.limit == 0
+        return self._any or self.choice.chooses or self.choice.limit == 0
 
     @property
     def are_empty(self) -> bool:
         """Return whether there was a choice, and no line that was chosen."""
-        return self.choice.chooses and not self._count and self.choice.limit != 0
+        return self.choice.chooses and not self._any and self.choice.limit != 0
 
     @property
     def has_faults(self) -> bool:

@@ -257,13 +257,15 @@ class _Run:
         with lines.watched():
             view.begin_capture(whole=lines.is_whole)
             try:
+                show, strict, pairs = view.line, options.strict, options.pairs
                 for line in lines:
                     if page and page.is_full:
                         page.leave(f"--frames {line.number}-{lines.choice.last or ''}")
                         break
-                    self.anomalies = self.anomalies or (options.strict and bool(line.anomalies))
-                    if not options.pairs:
-                        view.line(line)
+                    if strict and line.anomalies:
+                        self.anomalies = True
+                    if not pairs:
+                        show(line)
                     elif line.kind == "response":
                         view.pair(line.request, line)
             finally:

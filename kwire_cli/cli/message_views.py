@@ -216,6 +216,8 @@ class JsonLines(Json):
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
         self._items: Any = None
+        self._quick, self._records, self._hide = not settings.lossless, settings.records, self.redaction.record
+        self._none_in, self._line_dumps = self.redaction.none_in, self._json.line_dumps
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
@@ -226,9 +228,8 @@ class JsonLines(Json):
 
     def line(self, line: Captured) -> None:
         """Write a line of a capture, without a document in between if nothing in the line is secret."""
-        if not self.settings.lossless and self.redaction.none_in(line):
-            text = self._json.line_dumps(line, self.settings.records, self.redaction.record, self._items)
-            self.environment.write_text(text)
+        if self._quick and self._none_in(line):
+            self.environment.write_text(self._line_dumps(line, self._records, self._hide, self._items))
         else:
             self.environment.write_text(self._json.many_dumps(self._document(line)))
 

@@ -259,30 +259,6 @@ def why_batches(data: Any, catalog: Catalog | None = None) -> str:
     return opening.why
 
 
-def records_in(given: Any) -> Any:
-    """Return the bytes of record batches: those given, or those of a file. InputError if they are a capture, or
-    requests and responses.
-    """
-    name = None
-    if isinstance(given, str) or hasattr(given, "__fspath__"):
-        recognised = recognise(given, says=Kind.BATCHES)
-        name, views = recognised.name, recognised.views if recognised.kind is Kind.BATCHES else ()
-        if len(views) != 1:
-            what = (
-                f"this is {recognised.kind.what}"
-                if not views
-                else "these are several record sets: read them one by one"
-            )
-            raise InputError(what, file=name)
-        given = views[0]
-    start = bytes(given[:MAGIC]) if hasattr(given, "__getitem__") else b""
-    if recognised_binary(start) is not None:
-        raise InputError("this is a packet capture, which read_frames reads", file=name)
-    if start and split(given)[-1][2] and not why_batches(given):
-        raise InputError("these are requests and responses, which read_frames reads", file=name)
-    return given
-
-
 def _is_request(data: Any, catalog: Catalog | None) -> bool:
     """Return whether a request of a known api and version begins here, with or without a size prefix.
 

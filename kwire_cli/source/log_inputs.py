@@ -58,8 +58,8 @@ class LogFile:
     @property
     def view(self) -> memoryview:
         """The bytes of the file, mapped; those of a pipe, on disk if they are many."""
-        if self.given is not None or self.path is None:
-            return self.given or memoryview(b"")
+        if self.path is None:
+            return memoryview(b"") if self.given is None else self.given
         if self.path.is_file():
             return mapped(self.path)
         with self.path.open("rb") as pipe:

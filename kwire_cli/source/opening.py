@@ -21,14 +21,16 @@ progress go to the `Caller`, who also has the standard input.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import decode
+from kwire_cli.message.reading import split
 from kwire_cli.source.files import Live
-from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
+from kwire_cli.source.kinds import MAGIC, Kind, Recognised, kinds_by_line, recognise, recognise_pieces, why_batches
 from kwire_cli.source.reading import Caller, Opened, Reading
-from kwire_cli.source.text.reading import frames_in
+from kwire_cli.source.text.reading import frames_in, recognised_binary
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
@@ -36,9 +38,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.batch import Batch, Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.source.capture_inputs import CapturePoints
+    from kwire_cli.source.capture_points import CapturePoints
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.request_log.exchange import Exchange
@@ -85,11 +87,13 @@ def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collect
         return BodiesInput(recognised, how, caller)
     if kind is Kind.FRAMES:
         return FramesInput(recognised, how, caller)
-    if kind in {Kind.CAPTURE, Kind.REQUEST_LOG}:
-        from kwire_cli.source.capture_inputs import CaptureInput, RequestLogInput  # noqa: PLC0415 - as said above
+    if kind is Kind.REQUEST_LOG:
+        from kwire_cli.source.request_log_inputs import RequestLogInput  # noqa: PLC0415 - as said above
 
-        if kind is Kind.REQUEST_LOG:
-            return RequestLogInput(recognised, how, caller)
+        return RequestLogInput(recognised, how, caller)
+    if kind is Kind.CAPTURE:
+        from kwire_cli.source.capture_inputs import CaptureInput  # noqa: PLC0415 - as said above
+
         return CaptureInput(recognised, how, caller, source)
     from kwire_cli.source.log_inputs import LogInput  # noqa: PLC0415 - as said above
 
@@ -112,6 +116,31 @@ def open_input(
     """
     recognised = recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
     return _opened(recognised, how, caller or Caller(), takes, None)
+
+
+def open_records(given: Any, how: Reading) -> Source:
+    """Open a record set: a file, which may be text that holds batches in any form, or bytes that are the batches.
+
+    Raises:
+        InputError: The file cannot be read, or it or the bytes are a capture, or requests and responses.
+
+    """
+    from kwire_cli.source.log_inputs import LogFile  # noqa: PLC0415 - as in _opened
+    from kwire_cli.source.logs.model import FileName, Kind as LogKind  # noqa: PLC0415 - as in _opened
+
+    if isinstance(given, str) or hasattr(given, "__fspath__"):
+        opened: Any = open_input(given, replace(how, input_kind=Kind.BATCHES), takes={Kind.BATCHES})
+        file: LogFile
+        file, *others = opened.files()
+        if others:
+            raise InputError("these are several record sets: read them one by one", file=opened.name)
+        return file.source(how)
+    start = bytes(given[:MAGIC]) if hasattr(given, "__getitem__") else b""
+    if recognised_binary(start) is not None:
+        raise InputError("this is a packet capture, which read_frames reads")
+    if start and split(given)[-1][2] and not why_batches(given):
+        raise InputError("these are requests and responses, which read_frames reads")
+    return LogFile(None, FileName(LogKind.OTHER), None, given).source(how)
 
 
 class Inputs:
@@ -143,7 +172,7 @@ class Inputs:
         named = how.naming.template is not None or how.naming.merged
         if not how.groups_captures or (len(arguments) < 2 and not named):
             return None
-        from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - as in _opened
+        from kwire_cli.source.capture_points import CapturePoints  # noqa: PLC0415 - as in _opened
 
         return CapturePoints([*arguments], how, self._caller)
 

@@ -189,6 +189,14 @@ def exists(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file exists; False for a text that is no path."""
+    try:
+        return path_of(path).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def in_parallel(
     function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item
 ) -> list[R]:
