@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
@@ -40,8 +40,7 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Outcome of reading the inputs.
 
     `decodable`: there was a line, or no line was requested. `anomalies`, looked for with --strict: a line has an

@@ -8,7 +8,7 @@ walks messages of many kinds.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,7 @@ GAP = 0
 """The node of bytes that could not be decoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """The meaning of one span.
 
     `kind` is Kafka's type of the value, or count, presence, tag-count, tag-header, unknown-tag, gap. `path` is the
@@ -209,8 +208,7 @@ class Program:
     """The most spans that one step emits, apart from fixed arrays, which the kernel can leave half-way."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """The entry of a declaration in a program: the kernel's `pc`, and the root of the declaration's nodes."""
 
     program: Program

@@ -7,8 +7,7 @@ what was wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kwire_cli.engine import program as p
 from kwire_cli.engine.program import Array, Choice, Leaf, Node, Nullable, Series, Struct, Tags
@@ -108,8 +107,7 @@ def _leaf(node: Node, start: int, span: int, ends: Sequence[int], index: int | N
     return item
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """A message: its root, the gap after what could be decoded if there is one, and the spans that both stand on."""
 
     root: Item

@@ -6,7 +6,7 @@ import base64
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import MEANING, Anomaly, codes
 from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
@@ -30,8 +30,7 @@ ABSENT = object()
 """The value of what the bytes did not reach."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """The form in which values are shown.
 
     `records` is "base64" for text, "size" for the size alone, or "raw" for bytes. `hidden` are the spans with secrets

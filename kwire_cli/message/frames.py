@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
@@ -59,8 +59,7 @@ NO_VERSION = 256
 """From here on a number is hardly the version of an api."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(NamedTuple):
     """The prior knowledge of bytes: api, version, request or response, and form of request header."""
 
     api: Api | None = None

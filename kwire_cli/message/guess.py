@@ -9,9 +9,8 @@ How often the first guess is right is measured by bench/guess.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
@@ -34,8 +33,7 @@ ANOMALY = 25.0
 INT_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uvarint": 32}
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A response that fits, and the bits that it needs to explain the bytes."""
 
     api: Api

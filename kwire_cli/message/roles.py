@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 NO_UUID, NO_ERROR = bytes(16), bytes(2)
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
+class Roles(NamedTuple):
     """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
 
     `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.

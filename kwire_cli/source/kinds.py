@@ -423,8 +423,8 @@ def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> 
     frames = tuple(chunk for chunk, why in zip(text.chunks, reasons, strict=True) if not why)
     why = next(filter(None, reasons), "")
     pieces = [
-        Recognised(Kind.BATCHES, why, name, text=replace(text, chunks=batches)),
-        Recognised(Kind.FRAMES, "nothing else fits", name, text=replace(text, chunks=frames, notes=())),
+        Recognised(Kind.BATCHES, why, name, text=text._replace(chunks=batches)),
+        Recognised(Kind.FRAMES, "nothing else fits", name, text=text._replace(chunks=frames, notes=())),
     ]
     first, second = pieces if reasons[0] else pieces[::-1]
     return replace(first, beside=(second,))

@@ -84,8 +84,7 @@ FIXED_TYPES = ("bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "u
 PRIMITIVE_TYPES = (*FIXED_TYPES, "string", "bytes", "records")
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """One entry of an `encoding` key (KAFKA-9927): in `versions` the integer is written as `name`, such as packed32."""
 
     versions: Versions

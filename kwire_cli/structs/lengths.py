@@ -6,8 +6,7 @@ import base64
 import binascii
 import io
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import construct
 
@@ -225,8 +224,7 @@ UNKNOWN_KEY = "unknownTaggedFields"
 """The key beside a struct's fields under which unknown tagged fields stand in JSON form."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaggedField:
+class TaggedField(NamedTuple):
     """A known tagged field; `default` is its JSON-form default, at which it is not written."""
 
     tag: int

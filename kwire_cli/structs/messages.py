@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
@@ -33,8 +33,7 @@ SIZE_SUFFIX = "SizeInBytes"
 """What a records field's key ends in where only its size is shown (KIP-673)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(NamedTuple):
     """A field that the struct has in other versions only. Kafka refuses a value for it unless it is ignorable or the
     default.
     """

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # What a form gives back, and how it says that a text is not in that form.
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Bytes that the input itself sets apart: `line` is their first in the text, from 1 (0 for raw); `label` a comment
     or a variable's name.
     """
@@ -20,8 +19,7 @@ class Chunk:
     label: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """A text read in one form: its chunks, a sentence part that says what was seen, and what is missing in them."""
 
     chunks: tuple[Chunk, ...]
@@ -147,8 +145,7 @@ _PATTERN = r"""
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of source: `kind` is string, buffer, number, word, mark, or end; `line` counts from 1."""
 
     kind: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
@@ -204,8 +204,7 @@ _SEEN = 1 << 16
 _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """An input as it was read: its form, its chunks, and how the form was recognised.
 
     `form` is one of FORMS, never auto. There is at least one chunk. `detail` is a sentence on what was recognised and

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 EXPANSION_LIMIT = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One row of a dump: `text` is what follows the offset and begins at `body` of the whole text; `start` is where
     `digits` begin.
     """
@@ -164,8 +162,7 @@ def _restarts(row: Row, after: Row, offset: int, next_offset: int) -> bool:
 # Units of hexdump and od: bytes or little-endian words, written as hex or octal digits of a fixed width.
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One column of a dump: `width` digits of base `radix` hold `size` bytes, least significant first."""
 
     width: int

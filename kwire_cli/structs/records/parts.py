@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
@@ -29,8 +28,7 @@ END = "region_end"
 """The key of construct's context under which the end of the innermost size stands while it is parsed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bits:
+class Bits(NamedTuple):
     """A part of an attributes field: `width` bits from bit `shift` on, counted from 0; `names` are those of its values,
     as Kafka's tools say them.
     """
@@ -258,8 +256,7 @@ def offset_of(decl: Any, name: str) -> int:
 # How many bytes a value becomes, without making those of its keys and values: for sizes that no memory holds.
 
 
-@dataclass(frozen=True, slots=True)
-class Blank:
+class Blank(NamedTuple):
     """Stands in a value for this many bytes, whatever they are."""
 
     size: int
