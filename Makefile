@@ -55,7 +55,7 @@ test: lint
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 check: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .

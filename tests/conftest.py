@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW = {"spark", "browser", "build"}
 """Markers of tests that only `make check` runs."""
+QUICK = "not slow"
+PIPELINE = "tests/pipeline/"
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile(
@@ -39,8 +42,22 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.option.markexpr == "not slow":
+    if config.option.markexpr == QUICK:
         settings.load_profile("quick")
+
+
+class SparkFirst(LoadScopeScheduling):
+    """One process takes the tests of the pipeline, which share a Spark session, and the others what is left, test by
+    test. Larger units are given out first. (xdist's own groups, `--dist loadgroup`, have no effect with pytest 9.2.)
+    """
+
+    def _split_scope(self, nodeid):
+        return PIPELINE if nodeid.startswith(PIPELINE) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return None if config.option.markexpr == QUICK else SparkFirst(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,8 +65,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if not SLOW.isdisjoint(item.keywords) or "spark" in item.fixturenames:
             item.add_marker("slow")
-        if "spark" in item.keywords or "spark" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group("spark"))  # in one process, which alone starts Java
     if (ROOT.parent / "shared" / "golden").is_dir():
         return
     absent = pytest.mark.skip(reason="no reference data beside the checkout")
