@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import Cost, costs, forms_to_compare
 from kwire_cli.cli.completion import complete_file, complete_message, complete_version
-from kwire_cli.cli.diff_messages import show_messages, with_message_options
+from kwire_cli.cli.diff_messages import DiffedMessages, show_messages
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import read_values
-from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
-from kwire_cli.cli.options import Report
+from kwire_cli.cli.options import Report, argument, flag, given, option, takes
+from kwire_cli.cli.pages import files_among, page_of
+from kwire_cli.cli.segments import holds_batches
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
 from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part
 from kwire_cli.spec.evolution.layout import message_pairs
-from kwire_cli.spec.evolution.sources import are_files, read_definitions
-from kwire_cli.stores import path_of
+from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
+from kwire_cli.stores import exists, path_of
+from kwire_cli.view.definitions import change_lines, cost_document, cost_lines
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
     from kwire_cli.cli.inputs import Values
@@ -120,19 +126,15 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
     return _show(environment, differences, fmt)
 
 
-def _are_of(given: Values, before: Given, after: Given, *, only: bool) -> bool:
+def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
     """Return whether values belong to a message, under its old or its new name.
 
     Values that name no message belong to the only message.
     """
-    return only if given.message is None else given.message in {before.spec.name, after.spec.name}
+    return only if values.message is None else values.message in {before.spec.name, after.spec.name}
 
 
 def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
-    from kwire_cli.view.definitions import change_lines, cost_document, cost_lines
-    from kwire_cli.view.json import dumps
-    from kwire_cli.view.lines import without_control
-
     differing = [diff for diff in found if diff.status != "same"]
     if fmt == "json":
         for diff in differing if len(found) > 2 else found:
@@ -185,8 +187,6 @@ FORMATS = ("text", "json", "html")
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Files; names of messages in the first place, and their versions after it."""
-    from click.shell_completion import CompletionItem
-
     typed = ctx.params.get("things") or ()
     if not typed:
         names = complete_message(ctx, parameter, incomplete)
@@ -196,34 +196,31 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(DiffedMessages):
+    """Options of `kwire diff`."""
+
+    things: tuple[str, ...] = argument(
+        nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete
+    )
+    fmt: str = option(
+        "--format", "-f", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text"
+    )
+    exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a difference.")
+    ignore_legal: bool = flag(
+        "--ignore-legal", help="Exit with 0 if retention, compaction or lag explains the difference."
+    )
+    values: str | None = option(
+        "--values",
+        metavar="FILE|JSON",
+        shell_complete=complete_file,
+        help="Show what these JSON values cost in each version (- is standard input).",
+    )
+
+
 @click.command(name="diff")
-@click.argument("things", nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete)
-@click.option(
-    "--format", "-f", "fmt", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text"
-)
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if there is a difference.")
-@click.option(
-    "--ignore-legal", is_flag=True, help="Exit with 0 if retention, compaction or lag explains the difference."
-)
-@click.option(
-    "--values",
-    metavar="FILE|JSON",
-    shell_complete=complete_file,
-    help="Show what these JSON values cost in each version (- is standard input).",
-)
-@with_message_options
-@with_overlaid_catalog
-@with_output
-def command(
-    environment: Environment,
-    catalog: Catalog,
-    things: tuple[str, ...],
-    fmt: str,
-    values: str | None,
-    *,
-    exit_code: bool,
-    **options: Any,
-) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages or partitions.
 
     Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
@@ -231,31 +228,22 @@ def command(
     themselves), or two copies of a partition (folders, log directories, segments), for which the first
     difference is shown.
     """
-    if len(things) == 2 and values is None and _are_partitions(catalog, *things, options):
+    things, fmt = options.things, options.fmt
+    if len(things) == 2 and options.values is None and _are_partitions(options, *things):
         comparisons = compared(*map(path_of, things))
         emit(environment, copies_answer(comparisons), Report(fmt={"text": "table"}.get(fmt, fmt)))
         verdicts = {comparison.verdict for _, comparison in comparisons}
-        different = "diverges" in verdicts or ("legal" in verdicts and not options["ignore_legal"])
+        different = "diverges" in verdicts or ("legal" in verdicts and not options.ignore_legal)
     elif fmt == "html":
-        from kwire_cli.cli.pages import files_among, page_of
-
         names = things if len(things) == 3 else files_among(things)
-        different = page_of(
-            environment, "diff", names, lambda env: _differs(env, catalog, things, "text", values, options)
-        )
+        different = page_of(environment, "diff", names, lambda env: _differs(env, options, "text"))
     else:
-        different = _differs(environment, catalog, things, fmt, values, options)
-    return Exit.FOUND if exit_code and different else Exit.DONE
+        different = _differs(environment, options, fmt)
+    return Exit.FOUND if options.exit_code and different else Exit.DONE
 
 
-def _differs(
-    environment: Environment,
-    catalog: Catalog,
-    things: tuple[str, ...],
-    fmt: str,
-    values: str | None,
-    options: dict[str, Any],
-) -> bool:
+def _differs(environment: Environment, options: Options, fmt: str) -> bool:
+    catalog, things, values = options.catalog, options.things, options.values
     a, b = things[0], things[1] if len(things) > 1 else None
     if len(things) == 3:
         return show_versions(environment, catalog, a, things[1:], fmt, values)
@@ -269,13 +257,11 @@ def _differs(
         return show_definitions(environment, catalog, a, b, fmt, values)
     if values is not None:
         raise click.UsageError("--values is for definitions, or versions of a message")
-    return show_messages(environment, catalog, a, b, options | {"fmt": fmt})
+    return show_messages(environment, options, a, b, as_json=fmt == "json")
 
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
     """Return whether `a` names a message or an api and `b` is a version of it."""
-    from kwire_cli.stores import exists
-
     if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
         return False
     try:
@@ -285,9 +271,6 @@ def _is_version(catalog: Catalog, a: str, b: str) -> bool:
 
 
 def _are_definitions(a: str, b: str) -> bool:
-    from kwire_cli.spec.evolution.sources import holds_definitions, is_revision
-    from kwire_cli.stores import exists
-
     held = [holds_definitions(name) for name in (a, b)]
     if any(held) and not all(held):
         without = b if held[0] else a
@@ -297,18 +280,12 @@ def _are_definitions(a: str, b: str) -> bool:
     return all(held)
 
 
-def _are_partitions(catalog: Catalog, a: str, b: str, options: dict[str, Any]) -> bool:
+def _are_partitions(options: Options, a: str, b: str) -> bool:
     """Return whether `a` or `b` is a folder or begins with a record batch. The other one may be damaged there.
 
     Return False if both are definitions, or if an option says that they are messages.
     """
-    from kwire_cli.cli.segments import holds_batches
-    from kwire_cli.stores import exists
-
-    if _is_version(catalog, a, b) or _are_definitions(a, b):
+    if _is_version(options.catalog, a, b) or _are_definitions(a, b):
         return False
-
-    said = options["version"] or any(
-        options[name] is not None for name in ("message", "api", "kind", "framed", "frames", "port")
-    )
+    said = given(options, "message", "version", "api", "kind", "framed", "frames", "port")
     return not said and exists(a) and exists(b) and any(map(holds_batches, (a, b)))

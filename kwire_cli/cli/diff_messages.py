@@ -2,140 +2,232 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.completion import complete_api, complete_message, complete_version
-from kwire_cli.cli.message_inputs import Found, find, place
-from kwire_cli.cli.old_options import FRAMING, PORT, with_options, with_tls_keylog
+from kwire_cli.analysis.comparison.elements import Operand
+from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
+from kwire_cli.cli.completion import complete_message, complete_version
+from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
+from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, flag, option
+from kwire_cli.errors import InputError
+from kwire_cli.message.decoded import checked
+from kwire_cli.message.frames import Frame
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.stores import exists
+from kwire_cli.view.differences import comparison_lines
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import plain
+from kwire_cli.view.tree import frame_title, message_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.analysis.comparison.differences import Comparison
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.reading import Opened, Reading
     from kwire_cli.spec.catalog import Catalog
 
+    Place = tuple[str, int | None]
+    """An argument, and the number of a frame in it if one is given."""
 
-# What `kwire diff` does with two encoded messages: which ones are meant, and what is shown of them.
+_TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
+_FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 
-def with_message_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which two messages to compare, and what of them."""
-    options = (
-        click.option(
-            "--message",
-            "-m",
-            metavar="NAME",
-            shell_complete=complete_message,
-            help="Read both inputs as bare bodies of this message.",
-        ),
-        click.option(
-            "--version",
-            "-n",
-            type=click.IntRange(0, 32767),
-            metavar="N",
-            multiple=True,
-            shell_complete=complete_version,
-            help="Set the version of the message or api; twice: A's, then B's.",
-        ),
-        click.option(
-            "--api",
-            metavar="NAME|KEY",
-            shell_complete=complete_api,
-            help="Set the api of two responses, such as Metadata or 3.",
-        ),
-        *FRAMING,
-        click.option(
-            "--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."
-        ),
-        click.option(
-            "--port",
-            type=PORT,
-            metavar="N",
-            help="Name the broker's port (captures).  [default: recognised from the bytes]",
-        ),
-        with_tls_keylog,
-        click.option(
-            "--ignore",
-            multiple=True,
-            metavar="FIELD",
-            help="Ignore this field and everything in it, such as header.correlationId.",
-        ),
-        click.option("--ignore-bytes", is_flag=True, help="Ignore bytes that differ where the values are equal."),
-        click.option("--full", is_flag=True, help="Show all differences, and long values in full."),
-        click.option(
-            "--show-secrets",
-            is_flag=True,
-            help="Show tokens, keys, salts and sensitive configs instead of redacting them.",
-        ),
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
+    """Which two messages are compared, and what of them."""
+
+    message: str | None = option(
+        "--message",
+        "-m",
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Read both inputs as bare bodies of this message.",
     )
-    return with_options(options, command)
+    version: tuple[int, ...] = option(
+        "--version",
+        "-n",
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        multiple=True,
+        shell_complete=complete_version,
+        help="Set the version of the message or api; twice: A's, then B's.",
+    )
+    frames: str | None = option(
+        "--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."
+    )
+    ignore: tuple[str, ...] = option(
+        "--ignore",
+        multiple=True,
+        metavar="FIELD",
+        help="Ignore this field and everything in it, such as header.correlationId.",
+    )
+    ignore_bytes: bool = flag("--ignore-bytes", help="Ignore bytes that differ where the values are equal.")
+    full: bool = flag("--full", help="Show all differences, and long values in full.")
+
+    @property
+    def versions(self) -> tuple[int | None, int | None]:
+        """The versions of both messages. UsageError if too many are given, or none for bodies."""
+        numbers = self.version
+        if len(numbers) > 2:
+            raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
+        if self.message and not numbers:
+            raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
+        return (numbers[0], numbers[-1]) if numbers else (None, None)
+
+    def places(self, a: str, b: str | None) -> list[Place]:
+        """Return where the two messages are. UsageError if these are not two."""
+        if self.frames is None:
+            if b is None:
+                raise click.UsageError("give two messages, or one capture with --frames A,B")
+            return [place(a), place(b)]
+        numbers = self.frames.split(",")
+        if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
+            raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
+        return [(a, int(number)) for number in numbers]
 
 
-def show_messages(environment: Environment, catalog: Catalog, a: str, b: str | None, options: dict[str, Any]) -> bool:
-    """Print what differs between two messages; whether anything does.
+# The two messages that are compared: frames of captures and of other inputs, bodies alone.
+
+
+@dataclass(frozen=True)
+class Found:
+    """A message: what to call it, the message, the request that it answers, and the names of topics by id.
+
+    `known` says that there is no doubt about what the message is.
+    """
+
+    name: str
+    message: Decoded | Frame
+    asked: Frame | None = None
+    known: bool = False
+    names: Callable[[str], str] | None = None
+
+
+def find(environment: Environment, options: DiffedMessages, places: Sequence[Place]) -> list[Found]:
+    """Return the messages at these places, each of its version. An argument that is named twice is read once.
+
+    Raises InputError if there is no such message.
+    """
+    versions = options.versions
+    how = replace(reading_of(options), message=options.message, version=versions[0])
+    inputs: dict[str, Opened | dict[int | None, Found]] = {}
+    for text, _ in places:
+        if text in inputs:
+            continue
+        if text.startswith(("/", "./", "../")) and not exists(text):
+            raise InputError("this file does not exist", file=text)
+        [opened] = open_inputs((text,), how, Terminal(environment), takes=_TAKES)
+        refuse_unfit(options, opened, _FITS)
+        numbers = [number for argument, number in places if argument == text]
+        inputs[text] = _of_capture(opened, numbers) if opened.kind is Kind.CAPTURE else opened
+    messages = []
+    for (text, number), version in zip(places, versions, strict=True):
+        source = inputs[text]
+        if isinstance(source, dict):
+            messages.append(source[number])
+        else:
+            messages.append(_of_input(environment, source, number, replace(how, version=version)))
+    return messages
+
+
+def _of_input(environment: Environment, opened: Opened, number: int | None, how: Reading) -> Found:
+    opened.how = how
+    kind = ("body", "bodies") if opened.kind is Kind.BODY else ("frame", "frames")
+    message = _numbered([*opened.subjects()], number, opened.label, *kind)
+    name = _named(opened.label, number)
+    if not isinstance(message, Frame):
+        return Found(name, checked(message), known=True)
+    if message.guess:
+        environment.note(f"kwire: {name}: {message.candidates[0]} is a guess; --api and --version say what it is")
+    return Found(name, message)
+
+
+def _named(label: str, number: int | None) -> str:
+    return label if number is None else f"{label}@{number}"
+
+
+def _numbered(messages: list[Any], number: int | None, label: str, one: str, many: str) -> Any:
+    if not messages:
+        raise InputError(f"there is no {one} in it", file=label)
+    if number is None and len(messages) > 1:
+        raise InputError(
+            f"there are {len(messages)} {many} in it: choose one with {label}@N, or two with --frames A,B", file=label
+        )
+    if number is not None and not 1 <= number <= len(messages):
+        raise InputError(f"there is no {one} {number}: it has {len(messages)}", file=_named(label, number))
+    return messages[(number or 1) - 1]
+
+
+def _of_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int | None, Found]:
+    """Return the frames with these numbers, in one pass; None is the frame of a capture that has no other."""
+    last, label, found = 0, opened.label, dict[int | None, Found]()
+    for line in opened.subjects():
+        last = line.number
+        if None in numbers:
+            if None in found:
+                raise InputError(
+                    f"this is a capture of several frames: choose one with {label}@N, or two with --frames A,B",
+                    file=label,
+                )
+            found[None] = _captured(line, label)
+        if last in numbers:
+            found[last] = _captured(line, _named(label, last))
+        if None not in numbers and len(found) == len({*numbers}):
+            break
+    for number in numbers:
+        if number not in found:
+            raise InputError(
+                "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}",
+                file=_named(label, number),
+            )
+    return found
+
+
+def _captured(line: Captured, name: str) -> Found:
+    if not line.frame:
+        raise InputError(f"frame {line.number} is not a request or response, but {line.kind}", file=name)
+    known = line.kind == "request" or line.request is not None
+    return Found(name, line.frame, line.asked, known=known, names=line.names.topic)
+
+
+# What `kwire diff` shows of two messages.
+
+
+def show_messages(environment: Environment, options: DiffedMessages, a: str, b: str | None, *, as_json: bool) -> bool:
+    """Print what differs between two messages; return whether anything differs.
 
     Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames
-    names two frames of `a`. `options` are those of `with_message_options`, and `fmt`. InputError where there is no such
-    message, or where the two are of different kinds.
+    names two frames of `a`. InputError if there is no such message, or if the two are of different kinds.
     """
-    places = _places(a, b, options["frames"])
-    versions = _versions(options)
-    operands = find(environment, catalog, places, versions, options)
+    catalog = options.catalog
+    operands = find(environment, options, options.places(a, b))
     comparison = _compared(catalog, operands[0], operands[1], options)
     operands = [_shown(catalog, operand, options) for operand in operands]
     _leave_out(comparison, options)
-    if options["fmt"] == "json":
-        from kwire_cli.view.json import dumps
-
+    if as_json:
         sides = {name: _document(operand) for name, operand in zip("ab", operands, strict=True)}
         environment.write(dumps(sides | comparison.to_json(), indent=True))
     else:
-        from kwire_cli.view.differences import comparison_lines
-
         environment.write_lines(
             [(f"{name}: ", "name"), (operand.name, ""), (f"  {_title(operand)}", "dim")]
             for name, operand in zip("ab", operands, strict=True)
         )
-        environment.write_lines(comparison_lines(catalog, comparison, full=options["full"]))
+        environment.write_lines(comparison_lines(catalog, comparison, full=options.full))
     return comparison.other_bytes
 
 
-def _places(a: str, b: str | None, frames: str | None) -> list[tuple[str, int | None]]:
-    if frames is None:
-        if b is None:
-            raise click.UsageError("give two messages, or one capture with --frames A,B")
-        return [place(a), place(b)]
-    numbers = frames.split(",")
-    if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
-        raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
-    return [(a, int(number)) for number in numbers]
-
-
-def _versions(options: dict[str, Any]) -> tuple[int | None, int | None]:
-    numbers = options["version"]
-    if len(numbers) > 2:
-        raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
-    if options["message"] and not numbers:
-        raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
-    if options["message"] and (options["api"] or options["kind"] or options["framed"] is not None):
-        raise click.UsageError(
-            "--api, --request, --response and --framed are for frames, and --message is for bare bodies"
-        )
-    return (numbers[0], numbers[-1]) if numbers else (None, None)
-
-
-def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> Comparison:
-    from kwire_cli.analysis.comparison.elements import Operand
-    from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
-    from kwire_cli.message.frames import Frame
-    from kwire_cli.message.redaction import Redaction
-
+def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> Comparison:
     # records that are whole elements of an array show as bytes
-    redaction = Redaction(catalog, show_secrets=options["show_secrets"], raw_records=True)
+    redaction = Redaction(catalog, show_secrets=options.show_secrets, raw_records=True)
     reading = (redaction.reading(a.names), redaction.reading(b.names))
     if isinstance(a.message, Frame) and isinstance(b.message, Frame):
         hidden = (
@@ -153,15 +245,15 @@ def _compared(catalog: Catalog, a: Found, b: Found, options: dict[str, Any]) -> 
     return out
 
 
-def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
+def _leave_out(comparison: Comparison, options: DiffedMessages) -> None:
     """Keep what --ignore and --ignore-bytes leave."""
-    fields = [field.replace("[]", "") for field in options["ignore"]]
+    fields = [field.replace("[]", "") for field in options.ignore]
 
     def ignored(path: str) -> bool:
         plain = path.replace("[]", "")
         return any(plain == field or plain.startswith((f"{field}.", f"{field}[")) for field in fields)
 
-    only = options["ignore_bytes"]
+    only = options.ignore_bytes
     comparison.differences = [
         difference
         for difference in comparison.differences
@@ -172,22 +264,17 @@ def _leave_out(comparison: Comparison, options: dict[str, Any]) -> None:
     )
 
 
-def _shown(catalog: Catalog, found: Found, options: dict[str, Any]) -> Found:
+def _shown(catalog: Catalog, found: Found, options: DiffedMessages) -> Found:
     """Return a message as its title shows it."""
-    from kwire_cli.message.frames import Frame
-    from kwire_cli.message.redaction import Redaction
-
     if not isinstance(found.message, Frame):
         return found
-    redaction = Redaction(catalog, show_secrets=options["show_secrets"])
+    redaction = Redaction(catalog, show_secrets=options.show_secrets)
     return replace(
         found, message=found.message.shown(redaction.frame(found.message, known=found.known, asked=found.asked))
     )
 
 
 def _document(found: Found) -> dict[str, Any]:
-    from kwire_cli.message.frames import Frame
-
     message = found.message
     if isinstance(message, Frame):
         return {
@@ -206,10 +293,6 @@ def _document(found: Found) -> dict[str, Any]:
 
 
 def _title(found: Found) -> str:
-    from kwire_cli.message.frames import Frame
-    from kwire_cli.view.lines import plain
-    from kwire_cli.view.tree import frame_title, message_title
-
     message = found.message
     return (
         plain(frame_title(message)).partition(": ")[2] if isinstance(message, Frame) else plain(message_title(message))

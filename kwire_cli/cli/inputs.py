@@ -13,6 +13,7 @@ import click
 
 from kwire_cli.cli.environment import Progress
 from kwire_cli.cli.options import (
+    Capture,
     Captures,
     Decompression,
     Frames,
@@ -87,8 +88,10 @@ def reading_of(
         how = replace(how, message=options.message, version=options.version)
     if isinstance(options, Headers):
         how = replace(how, header=options.header)
+    if isinstance(options, Capture):
+        how = replace(how, port=options.port, key_logs=options.tls_keylog)
     if isinstance(options, Captures):
-        how = replace(how, port=options.port, key_logs=options.tls_keylog, naming=options.naming)
+        how = replace(how, naming=options.naming)
     if isinstance(options, RecordSets):
         how = replace(how, record_format=options.record_format, topic=options.as_topic)
     if isinstance(options, Decompression):
@@ -96,6 +99,14 @@ def reading_of(
     if isinstance(options, Verbose):
         how = replace(how, verbose=options.verbose)
     return how
+
+
+def place(text: str) -> tuple[str, int | None]:
+    """Return a file and the number of a frame, if the text has the form FILE@N; otherwise the text alone."""
+    name, at, number = text.rpartition("@")
+    if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
+        return name, int(number)
+    return text, None
 
 
 class Fit(NamedTuple):
@@ -112,11 +123,11 @@ BODIES = Fit(frozenset({Kind.BODY}), "bare bodies")
 BATCHES = Fit(frozenset({Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}), "record batches")
 
 FITS: dict[str, Fit] = {
+    "message": BODIES,
     **dict.fromkeys(("filter", "frames", "stream"), CAPTURES),
     **dict.fromkeys(("port", "tls_keylog", "capture_point", "merge_points"), CAPTURES),
     **dict.fromkeys(("api", "kind", "framed", "header"), FRAMES),
     "version": MESSAGES,
-    "message": BODIES,
     **dict.fromkeys(("record_format", "as_topic"), BATCHES),
     "topics": Fit(BATCHES.kinds, "folders of a log directory"),
 }

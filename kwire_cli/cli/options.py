@@ -313,8 +313,8 @@ class Verbose(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Captures(Printing):
-    """How packet captures are read: --port, --tls-keylog, --capture-point and --merge-points."""
+class Capture(Printing):
+    """How a packet capture is read: --port and --tls-keylog."""
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
@@ -326,6 +326,12 @@ class Captures(Printing):
         metavar="FILE",
         help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Captures(Capture):
+    """How packet captures are read: --capture-point and --merge-points beside those of Capture."""
+
     capture_point: str | None = option(
         "--capture-point",
         metavar="TEMPLATE",

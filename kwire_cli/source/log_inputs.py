@@ -76,9 +76,8 @@ class LogFile:
             limits=how.limits,
         )
 
-    def items(self, how: Reading, caller: Caller) -> Iterator[Batch | Gap]:
-        """Yield the batches of the file, and the gaps between them."""
-        source = self.source(how)
+    def items(self, source: Source, caller: Caller) -> Iterator[Batch | Gap]:
+        """Yield the batches of the file, which is read as `source`, and the gaps between them."""
         for number, item in enumerate(read_items(source)):
             if not number % EACH:
                 caller.progress(self.label, item.position, len(source.data))
@@ -114,7 +113,7 @@ class LogInput(Opened):
         try:
             for file in self.files():
                 if file.has_batches:
-                    yield from file.items(self.how, self.caller)
+                    yield from file.items(file.source(self.how), self.caller)
                 else:
                     yield file
         finally:

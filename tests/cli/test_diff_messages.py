@@ -162,7 +162,7 @@ def test_nothing_moves_the_cursor_of_a_terminal():
         (("--frames", "1,2,3", CAPTURE), "--frames takes two numbers"),
         (("--frames", "1,2", CAPTURE, CAPTURE), "--frames takes two numbers"),
         (("--frames", "0,1", CAPTURE), "there is no frame 0"),
-        ((*BODY, CAPTURE, CAPTURE), "this is a packet capture"),
+        ((*BODY, CAPTURE, CAPTURE), "--message is for bare bodies"),
         ((*BODY, ONE, "zz"), "no form fits"),
         (("-m", "NoRequest", "-n", "1", ONE, ONE), "NoRequest"),
     ],

@@ -1,0 +1,193 @@
+"""What `kwire explain` explains: frames of captures and of other inputs, bodies alone, record sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.inputs import Terminal, place, reading_of, refuse_unfit
+from kwire_cli.cli.options import (
+    Capture,
+    Headers,
+    Messages,
+    OverlaidDefinitions,
+    RecordSets,
+    Secrets,
+    argument,
+    flag,
+    option,
+)
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.reading import Reader
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.stores import exists
+from kwire_cli.view.explain.messages import Look, explain_body, explain_frame, explain_items
+from kwire_cli.view.tree import frame_title, message_title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Source
+    from kwire_cli.source.reading import Opened
+    from kwire_cli.view.explain.model import Event
+    from kwire_cli.view.lines import Line
+
+_TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Secrets):
+    """Which messages and record batches are explained."""
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    number: int | None = option(
+        "--frame",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Explain frame N, or the record batch at byte N; also INPUT@N.",
+    )
+    every: bool = flag("--all", help="Explain every element and batch, repetitions too.")
+    at: int | None = option(
+        "--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field that holds this byte."
+    )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An explanation: its title for people and for programs, and its events.
+
+    `readable` is False if no part of what is explained could be read.
+    """
+
+    title: Line
+    document: dict[str, Any]
+    events: Iterator[Event]
+    readable: bool = True
+
+
+class Explanations:
+    """The explanations of what the arguments name, in order.
+
+    Iterating raises InputError if an argument cannot be read or has nothing with the requested number.
+    """
+
+    def __init__(self, environment: Environment, options: Explained) -> None:
+        self._options, self._caller = options, Terminal(environment)
+        self._how = reading_of(options)
+        self._redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        for texts, number in self._places():
+            for opened in open_inputs(texts, self._how, self._caller, takes=_TAKES):
+                refuse_unfit(self._options, opened)
+                if opened.kind is Kind.CAPTURE:
+                    yield self._of_capture(opened, number)
+                elif opened.kind is Kind.BATCHES:
+                    yield from self._of_batches(opened, number)
+                elif opened.kind is Kind.BODY:
+                    yield from self._of_bodies(opened, number)
+                else:
+                    yield from self._of_frames(opened, number)
+
+    def _places(self) -> Iterator[tuple[tuple[str, ...], int | None]]:
+        """Yield the arguments one by one with the number that goes with each if any of them is a file.
+
+        Otherwise yield all of them, as they are the bytes themselves.
+        """
+        options = self._options
+        pairs = [place(argument) for argument in options.source]
+        if not any(text == "-" or exists(text) for text, _ in pairs):
+            yield options.source, options.number
+            return
+        for text, number in pairs:
+            yield (text,), options.number if number is None else number
+
+    def _look(self, names: Callable[[str], str] | None = None) -> Look:
+        return Look(self._options.every or self._options.at is not None, self._redaction.reading(names))
+
+    def _of_capture(self, opened: Opened, number: int | None) -> Explanation:
+        label, last = opened.label, 0
+        for line in opened.subjects():
+            last = line.number
+            if number in {None, last} and line.frame:
+                if number is None:
+                    more = f"--frame N, or {label}@N, explains another"
+                    self._caller.note(f"{label}: this is its frame {last}; {more}")
+                return self._of_frame(
+                    line.frame, self._redaction.line(line), self._look(line.names.topic), asked=line.asked
+                )
+            if number == last:
+                raise InputError(f"frame {last} is not a request or response, but {line.kind}", file=label)
+        raise InputError(
+            "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label
+        )
+
+    def _of_frame(
+        self, frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked: Frame | None = None
+    ) -> Explanation:
+        frame = frame.shown(hidden)
+        document = {
+            "frame": frame.number,
+            "kind": frame.kind,
+            "size": frame.size,
+            "apiKey": frame.api_key,
+            "api": frame.api,
+            "apiVersion": frame.api_version,
+            "guess": frame.guess,
+        }
+        events = explain_frame(frame, hidden, look, asked=asked)
+        return Explanation(frame_title(frame), document, events, frame.kind != "unknown")
+
+    def _of_frames(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+        count, frame = 0, None
+        for frame in opened.subjects():
+            count += 1
+            if number in {None, frame.number}:
+                yield self._of_frame(frame, self._redaction.frame(frame), self._look())
+        if number is not None and not 1 <= number <= count:
+            raise InputError(f"there is no frame {number}: it has {count}", file=opened.label)
+
+    def _of_bodies(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+        for index, body in enumerate(opened.subjects(), 1):
+            if number in {None, index}:
+                yield self._of_body(body)
+
+    def _of_body(self, body: Decoded) -> Explanation:
+        document = {
+            "message": body.message,
+            "version": body.version,
+            "size": body.stop - body.start,
+            "guess": body.guess,
+        }
+        events = explain_body(body, self._look(), hidden=self._redaction.body(body))
+        return Explanation(message_title(body), document, events, body.complete or len(body.raw.node) > 1)
+
+    def _of_batches(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
+        position = self._options.at if number is None else number
+        for file in opened.files() if isinstance(opened, LogInput) else ():
+            source = file.source(self._how)
+            if position is None:
+                items = file.items(source, self._caller)
+            else:
+                items = iter([batch_at(source, position, file.label)])
+            size = len(source.data)
+            title: Line = [(file.label, "title"), (f": {size} bytes of record batches", "dim")]
+            events = explain_items(items, self._look(), data=source.data, topic=source.topic)
+            yield Explanation(title, {"file": file.label, "size": size, "topic": source.topic}, events)
+
+
+def batch_at(source: Source, position: int, name: str) -> Any:
+    """Return the batch, or the bytes that are no batch, in which a byte lies. InputError beyond the end."""
+    if not 0 <= position < len(source.data):
+        raise InputError(f"there is no byte {position}: it has {len(source.data)}", file=name)
+    start = position if Reader(source).right_at(position) else 0
+    return next(item for item in Reader(source, start).items() if item.position <= position < item.end)
