@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import head_json, record_json
-from kwire_cli.records.codecs import Limits
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
@@ -35,12 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Hide, Record, Source
     from kwire_cli.records.reading import Reader
+    from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.model import Contents
+    from kwire_cli.source.reading import Reading
     from kwire_cli.view.html.page import Page
 
     Entries = Iterable[dict[str, Any]]
@@ -50,24 +50,20 @@ if TYPE_CHECKING:
 class BatchSettings:
     """How record batches are shown, and which of them.
 
-    `deep` shows their records, `every` the files of folders that hold no batches too. `several` says that there may be
-    more than one file, so that each has to be named. `topics` are the topics of the wanted partitions, none for all;
-    `as_topic` is the topic of records whose folder does not name it. `limit` is the number of batches, or of records
-    with `deep`, that are shown at most.
+    `deep` shows their records. `several` says that there may be more than one file, so that each has to be named.
+    `topics` are the topics of the wanted partitions, none for all. `limit` is the number of batches, or of records with
+    `deep`, that are shown at most.
     """
 
     view: type[View]
     redaction: Redaction
+    how: Reading
     selection: Selection = field(default_factory=Selection)
     deep: bool = False
-    every: bool = False
     full: bool = False
     pretty: bool = False
     several: bool = False
     topics: tuple[str, ...] = ()
-    as_topic: str | None = None
-    record_format: str = "auto"
-    limits: Limits = field(default_factory=Limits)
     limit: int | None = None
 
     @property
@@ -121,7 +117,7 @@ class View:
         """The rows of bytes of one field in the hex view, None for all."""
         return None if self.settings.full else HEX_ROWS
 
-    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+    def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file, which is read from `source` if it holds batches."""
         self.file = file.label
         if self.settings.several and self.HEADS_FILES:
@@ -142,7 +138,7 @@ class View:
         """Show a batch or a gap."""
         raise NotImplementedError
 
-    def show_file(self, file: SegmentFile, left: int | None) -> tuple[int, bool]:
+    def show_file(self, file: LogFile, left: int | None) -> tuple[int, bool]:
         """Show at most `left` entries of a file without batches: an index, a producer snapshot, a checkpoint.
 
         Return how many entries were shown, and whether the file is anomalous. Raises InputError if the file cannot be
@@ -208,7 +204,7 @@ class TableView(View):
     HEADS_FILES = True
     has_heading = False
 
-    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+    def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file. Its table has a heading of its own if the file is named above it."""
         super().begin(file, source)
         if self.settings.several:
@@ -347,7 +343,7 @@ class OnPage(View):
             raise ValueError("this view needs a page")
         self._page = page
 
-    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+    def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file."""
         super().begin(file, source)
         if self.settings.several:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.batch_views import Shown
 from kwire_cli.cli.environment import Progress
-from kwire_cli.cli.segments import segment_files
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.reading import Reader, recognised_source
+from kwire_cli.records.reading import Reader
 from kwire_cli.source.kafka.columns import BatchRow, record_rows
 from kwire_cli.view.lines import counted
 
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Batch, Record, Source
-    from kwire_cli.source.kinds import Recognised
+    from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.view.html.page import Page
 
 
@@ -60,33 +58,26 @@ class BatchRun:
         chooses = not settings.selection.everything or bool(settings.topics)
         return settings.limit != 0 and not self.chosen and chooses
 
-    def show_input(self, content: Recognised, *, verbose: bool = False) -> None:
-        """Show an input that was recognised as batches or as another file of a log directory."""
+    def show_input(self, opened: LogInput) -> None:
+        """Show batches, or files of a log directory, among inputs of other kinds."""
         if self.page:
             self.page.turn_to("batches")
-        if verbose:
+        if opened.how.verbose:
             deep = " --deep" if self.settings.deep else ""
-            self.environment.note(f"{content.label}: shown as kwire dump{deep} shows it")
-        for file in segment_files(content):
+            self.environment.note(f"{opened.label}: shown as kwire dump{deep} shows it")
+        for file in opened.files():
             self.show_file(file)
         self.progress.done()
         self.environment.flush()
 
-    def show_file(self, file: SegmentFile) -> None:
+    def show_file(self, file: LogFile) -> None:
         """Show a file of a log directory, or batches without one."""
         if not file.has_batches:
             self._show_other(file)
             return
         settings, view = self.settings, self.view
-        source = recognised_source(
-            file.view,
-            given=settings.as_topic,
-            folder=file.topic,
-            form=settings.record_format,
-            catalog=settings.redaction.catalog,
-            limits=settings.limits,
-        )
-        if source.topic != (settings.as_topic or file.topic):
+        source = file.source(settings.how)
+        if source.topic != (settings.how.topic or file.topic):
             named = f"its records are those of {source.topic}; --as-topic NAME reads them as another's"
             self.environment.note(f"kwire: {file.label}: {named}")
         self.files += 1
@@ -115,10 +106,10 @@ class BatchRun:
                 self.anomalous = True
         self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
 
-    def _show_other(self, file: SegmentFile) -> None:
+    def _show_other(self, file: LogFile) -> None:
         """Show a file without batches, unless there is a choice among batches, or a page of them."""
         if self.page or not self.settings.selection.everything:
-            if self.page or not self.settings.every:
+            if self.page or not self.settings.how.every:
                 choice = "" if self.page else " to choose from"
                 self.environment.note(f"kwire: {file.label}: left out, as it has no batches{choice}")
             return
@@ -129,7 +120,7 @@ class BatchRun:
         if self.left is not None:
             self.left -= entries
 
-    def _chosen(self, file: SegmentFile, source: Source, reader: Reader) -> Iterator[Shown]:
+    def _chosen(self, file: LogFile, source: Source, reader: Reader) -> Iterator[Shown]:
         """Yield the wanted batches and gaps, with their wanted records unless the view reads all of them itself."""
         selection, deep = self.settings.selection, self.settings.deep
         stream = deep and self.view.STREAMS and self.settings.shows_all

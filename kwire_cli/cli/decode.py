@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.cli.message_views import View
     from kwire_cli.message.frames import Hints
+    from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
-    from kwire_cli.source.reading import Opened
+    from kwire_cli.source.reading import Opened, Reading
     from kwire_cli.view.html.page import Page
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
@@ -222,12 +223,12 @@ class _Run:
 
     def _show_batches(self, opened: Opened, *, several: bool) -> None:
         if self.batches is None:
-            self.batches = self._batch_run(several=several)
-        self.batches.show_input(opened.recognised, verbose=self.options.verbose)
+            self.batches = self._batch_run(opened.how, several=several)
+        self.batches.show_input(cast("LogInput", opened))  # as its kind says
         self.decodable = self.decodable or self.batches.is_decodable
         self.anomalies = self.anomalies or self.batches.anomalous
 
-    def _batch_run(self, *, several: bool) -> BatchRun:
+    def _batch_run(self, how: Reading, *, several: bool) -> BatchRun:
         """Return what shows record batches and log files among the inputs, as `kwire dump` does."""
         from kwire_cli.cli.batch_views import VIEWS as BATCH_VIEWS, BatchSettings  # start-up counts
         from kwire_cli.cli.batches import BatchRun
@@ -239,9 +240,9 @@ class _Run:
         settings = BatchSettings(
             view=BATCH_VIEWS[self.fmt],
             redaction=self.view.redaction,
+            how=how,
             selection=Selection(filter=row_filter),
             deep=options.records != "size",
-            every=True,
             full=options.full,
             several=several,
             limit=options.limit,

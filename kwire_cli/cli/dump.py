@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,23 +16,42 @@ from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of
 from kwire_cli.cli.like_kafka import LikeKafka
-from kwire_cli.cli.options import Decompression, OverlaidDefinitions, Report, argument, flag, option, refuse, takes
-from kwire_cli.cli.segments import files_of, note_links
+from kwire_cli.cli.options import (
+    Decompression,
+    OverlaidDefinitions,
+    RecordSets,
+    Report,
+    Secrets,
+    argument,
+    flag,
+    option,
+    refuse,
+    takes,
+)
+from kwire_cli.cli.segments import note_links
 from kwire_cli.cli.state import folded_topics
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogFile, LogInput
+from kwire_cli.source.opening import open_inputs
 from kwire_cli.stores import exists, path_of, path_text
 from kwire_cli.view.lines import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.source.reading import Reading
 
 _CHOICES = ("like_kafka", "offsets", "times", "filter", "key", "grep", "limit")
 """Options that choose among batches, which a report needs all of."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, OverlaidDefinitions, Decompression):
+class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -82,24 +102,11 @@ class Options(Report, OverlaidDefinitions, Decompression):
         metavar="N",
         help="Show at most this many batches; records with --deep.",
     )
-    as_topic: str | None = option(
-        "--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]"
-    )
-    record_format: str = option(
-        "--record-format",
-        type=click.Choice(CHOICES),
-        default="auto",
-        show_default=True,
-        help="Set the record format; auto goes by the magic byte.",
-    )
     pretty: bool = flag("--pretty", help="Show JSON values on several lines in the tree.")
     full: bool = flag("--full", help="Show long values in full in the tree and hex views.")
     strict: bool = flag("--strict", help="Exit with 1 on anomalies, gaps, or an input that ends early.")
     exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
     verbose: bool = flag("-v", "--verbose", help="Name links to folders, and say whether they were followed.")
-    show_secrets: bool = flag(
-        "--show-secrets", help="Show SCRAM credentials, tokens and sensitive configs instead of redacting them."
-    )
 
 
 @click.command(name="dump")
@@ -127,7 +134,7 @@ def command(environment: Environment, options: Options) -> int:
         page = new_page(environment, "batches", "dump", options.paths, options.limit)
     run = BatchRun(environment, settings, page)
     with page or nullcontext():
-        for file in files_of(environment, options.paths, every=options.every):
+        for file in files_of(environment, options, settings.how):
             if run.is_full:
                 break
             if file.topic:
@@ -153,18 +160,26 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
     return BatchSettings(
         view=view,
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
+        how=_reading(options),
         selection=_selection(options),
         deep=options.deep,
-        every=options.every,
         full=options.full,
         pretty=options.pretty,
         several=_several(options.paths),
         topics=options.topics,
-        as_topic=options.as_topic,
-        record_format=options.record_format,
-        limits=options.limits,
         limit=options.limit,
     )
+
+
+def _reading(options: Options) -> Reading:
+    return reading_of(options, input_kind=Kind.BATCHES, every=options.every)
+
+
+def files_of(environment: Environment, options: Options, how: Reading) -> Iterator[LogFile]:
+    """Yield the files of the inputs. InputError for an input that is not there or is no log."""
+    for opened in open_inputs(options.paths, how, Terminal(environment), takes=BATCHES.kinds):
+        if isinstance(opened, LogInput):
+            yield from opened.files()
 
 
 def _selection(options: Options) -> Selection:
@@ -218,7 +233,7 @@ def _state(environment: Environment, options: Options) -> int:
         (*_CHOICES, "deep", "every", "verify"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
-    catalog, files = options.catalog, files_of(environment, options.paths)
+    catalog, files = options.catalog, files_of(environment, options, _reading(options))
     topics, error = [], None
     try:
         for topic, parts in folded_topics(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.records.batch import Batch, Record, Source
+    from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.view.html.page import Page
 
 _PIECE = 256
@@ -45,7 +45,7 @@ class LikeKafka(View):
         self.trouble = Trouble()
         self._at_end = False
 
-    def begin(self, file: SegmentFile, source: Source | None = None) -> None:
+    def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file: the line that every file begins with, and what the name of a log says."""
         super().begin(file, source)
         self.environment.write(f"Dumping {'-' if file.path is None else file.label}")
@@ -84,7 +84,7 @@ class LikeKafka(View):
                 self._consecutive.records(piece)
             yield from piece
 
-    def show_file(self, file: SegmentFile, left: int | None) -> tuple[int, bool]:
+    def show_file(self, file: LogFile, left: int | None) -> tuple[int, bool]:
         """Show an index or a producer snapshot. DumpLogSegments does not know other files."""
         if file.path is None or file.name.kind not in INDEXES:
             self.environment.note(f"Ignoring unknown file {file.label}")

@@ -5,85 +5,84 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from kwire_cli.cli.completion import complete_file
-from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.old_options import PORT, with_catalog, with_output
+from kwire_cli.cli.environment import Environment, Exit, Progress
+from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
+from kwire_cli.cli.segments import holds_batches
 from kwire_cli.errors import InputError
+from kwire_cli.sanitize.captures import Sanitizer
+from kwire_cli.sanitize.records import NUMBERS_ALONE, Fields, rewritten, tasks
+from kwire_cli.sanitize.replacing import Replacement
+from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.logs.files import nothing_in, topic_at
+from kwire_cli.source.packets.files import packets
+from kwire_cli.stores.opening import tree
+from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kwire_cli.sanitize.records import Fields
-    from kwire_cli.spec.catalog import Catalog
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Definitions):
+    """Options of `kwire sanitize`."""
+
+    source: str = argument(metavar="INPUT", shell_complete=complete_file)
+    target: str = argument(metavar="OUTPUT", shell_complete=complete_file)
+    key: str | None = option(
+        "--key",
+        metavar="TEXT",
+        help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
+    )
+    as_topic: str | None = option(
+        "--as-topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
+    )
+    port: int | None = option(
+        "--port",
+        type=PORT,
+        metavar="N",
+        help="Name the broker's port (captures).  [default: recognised from the bytes]",
+    )
+    force: bool = flag("--force", help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
 
 
 @click.command(name="sanitize")
-@click.argument("source", metavar="INPUT", shell_complete=complete_file)
-@click.argument("target", metavar="OUTPUT", shell_complete=complete_file)
-@click.option(
-    "--key",
-    metavar="TEXT",
-    help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
-)
-@click.option(
-    "--as-topic", "topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
-)
-@click.option(
-    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
-)
-@click.option("--force", is_flag=True, help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
-@with_catalog
-@with_output
-def command(
-    environment: Environment,
-    catalog: Catalog,
-    source: str,
-    target: str,
-    key: str | None,
-    topic: str | None,
-    port: int | None,
-    *,
-    force: bool,
-) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
     """Rewrite a packet capture, a segment or a log directory so that it can be shared.
 
     Names, keys, values, headers, secrets and addresses are replaced: equal ones by equal ones, at the same
     length, so that all sizes, offsets, times and errors are kept. Checksums are recomputed. Bytes that cannot
     be understood, TLS included, become blank.
     """
-    from kwire_cli.sanitize.records import Fields
-    from kwire_cli.sanitize.replacing import Replacement
-
-    file, out = Path(source), Path(target)
+    source, file, out = options.source, Path(options.source), Path(options.target)
     if not file.exists():
         raise InputError("there is no such file or folder", file=source)
     if out.exists() and out.samefile(file):
-        raise InputError("this is the input itself", file=target)
+        raise InputError("this is the input itself", file=options.target)
     if out.exists() and file.is_dir() != out.is_dir():
-        raise InputError(f"is a {_word(out)}, and {source} is a {_word(file)}: name a {_word(file)}", file=target)
-    if out.exists() and not force:
-        raise InputError("is there already; --force writes over it", file=target)
-    fields = Fields(catalog, Replacement(key.encode() if key is not None else None))
+        what = f"is a {_word(out)}, and {source} is a {_word(file)}: name a {_word(file)}"
+        raise InputError(what, file=options.target)
+    if out.exists() and not options.force:
+        raise InputError("is there already; --force writes over it", file=options.target)
+    fields = Fields(options.catalog, Replacement(options.key.encode() if options.key is not None else None))
     if file.is_dir():
         return _folder(environment, fields, file, out)
-    from kwire_cli.source.kinds import Kind, begins_as
-
     if begins_as(source) is Kind.CAPTURE:
-        _capture(environment, fields, source, out, port)
+        _capture(environment, fields, source, out, options.port)
         return Exit.DONE
-    from kwire_cli.cli.segments import holds_batches
-
     if not holds_batches(source):
         raise InputError(
             "is neither a packet capture nor a segment, by what it begins with; a segment's name ends with .log",
             file=source,
         )
-    _segment(fields, file, out, topic)
+    _segment(fields, file, out, options.as_topic)
     _tell(environment, fields.counts)
     return Exit.DONE
 
@@ -93,11 +92,6 @@ def _word(path: Path) -> str:
 
 
 def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
-    from kwire_cli.cli.environment import Progress
-    from kwire_cli.sanitize.captures import Sanitizer
-    from kwire_cli.source.packets.files import packets
-    from kwire_cli.view.lines import counted
-
     progress = Progress(environment)
     with _written(out) as file, Path(source).open("rb") as data, contextlib.ExitStack() as ending:
         ending.callback(progress.done)
@@ -110,27 +104,20 @@ def _capture(environment: Environment, fields: Fields, source: str, out: Path, p
 
 
 def _segment(fields: Fields, file: Path, out: Path, topic: str | None) -> None:
-    from kwire_cli.sanitize.records import rewritten
-    from kwire_cli.source.logs.files import topic_at
-
     with _written(out) as target:
         for piece in rewritten(file, topic or topic_at(file), fields):
             target.write(piece)
 
 
 def _folder(environment: Environment, fields: Fields, folder: Path, out: Path) -> Exit:
-    from kwire_cli.sanitize.records import NUMBERS_ALONE, tasks
-    from kwire_cli.source.logs.files import nothing_in
-    from kwire_cli.stores.opening import tree
-
     files = (file for file in tree(folder).files() if isinstance(file, Path))
-    found = list(tasks(folder, files, fields))
-    if all(task.left_out for task in found):
+    to_do = list(tasks(folder, files, fields))
+    if all(task.left_out for task in to_do):
         raise nothing_in(folder, "segment and no snapshot")
     if out.resolve().is_relative_to(folder.resolve()):
         raise InputError("this is within the folder that is read", file=str(out))
-    _refuse_others(out, {out / task.path for task in found if not task.left_out})
-    for task in found:
+    _refuse_others(out, {out / task.path for task in to_do if not task.left_out})
+    for task in to_do:
         target = out / task.path
         if task.left_out:
             environment.note(f"kwire: {task.file}: left out: what it holds is not known to be harmless")

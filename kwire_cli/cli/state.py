@@ -16,10 +16,10 @@ from kwire_cli.view.lines import counted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.cli.segments import SegmentFile
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.spec.catalog import Catalog
 
     Place = tuple[str, int | None]
@@ -31,7 +31,7 @@ _NAMED = 8
 
 def folded_topics(
     catalog: Catalog,
-    files: Iterable[SegmentFile],
+    files: Iterable[LogFile],
     *,
     at: int | None = None,
     as_topic: str | None = None,
@@ -67,10 +67,10 @@ def folded_topics(
 
 
 def _partitions(
-    files: Iterable[SegmentFile], as_topic: str | None, wanted: tuple[str, ...]
-) -> dict[str, dict[Place, list[SegmentFile]]]:
+    files: Iterable[LogFile], as_topic: str | None, wanted: tuple[str, ...]
+) -> dict[str, dict[Place, list[LogFile]]]:
     """Return the files of each partition of each topic that has a state. Raises InputError if there are none."""
-    partitions: dict[str, dict[Place, list[SegmentFile]]] = {}
+    partitions: dict[str, dict[Place, list[LogFile]]] = {}
     topic_names = set()
     for file in files:
         topic = as_topic or file.topic
@@ -89,7 +89,7 @@ def _partitions(
     return partitions
 
 
-def _unreachable(topic: str, in_use: list[SegmentFile], others: list[SegmentFile], at: int, first: int) -> InputError:
+def _unreachable(topic: str, in_use: list[LogFile], others: list[LogFile], at: int, first: int) -> InputError:
     """Return the error for an offset before the first one that the files in use reach, and the files that reach it."""
     older = [file for file in others if first_reachable(topic, [_begin(file)]) < first]
     here = "no file beside them reaches further"
@@ -106,19 +106,19 @@ def _unreachable(topic: str, in_use: list[SegmentFile], others: list[SegmentFile
     return InputError(text, file=in_use[0].label.rpartition("/")[0] or in_use[0].label)
 
 
-def _in_use(files: list[SegmentFile]) -> list[SegmentFile]:
+def _in_use(files: list[LogFile]) -> list[LogFile]:
     """Return the files without a suffix such as .deleted, or all files if each has one: then these were asked for."""
     return [file for file in files if not file.name.suffix] or files
 
 
-def _segment(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Segment:
+def _segment(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Segment:
     return replace(_begin(file), read=partial(_items, catalog, topic, file, limits))
 
 
-def _begin(file: SegmentFile) -> Segment:
+def _begin(file: LogFile) -> Segment:
     """Return a Segment with the facts in a file's name, without its content."""
     return Segment(file.label.rpartition("/")[2], tuple, file.name.base_offset, file.name.kind is Kind.CHECKPOINT)
 
 
-def _items(catalog: Catalog, topic: str, file: SegmentFile, limits: Limits | None) -> Iterator[Batch | Gap]:
+def _items(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Iterator[Batch | Gap]:
     return items(source_of(file.view, topic=topic, catalog=catalog, limits=limits))
