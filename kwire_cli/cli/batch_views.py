@@ -25,10 +25,8 @@ from kwire_cli.view.batch_table import (
     record_cells,
     record_row,
 )
-from kwire_cli.view.hex import batch_hex_lines
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import counted
-from kwire_cli.view.tree import tree_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     Entries = Iterable[dict[str, Any]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BatchSettings:
     """How record batches are shown, and which of them.
 
@@ -174,6 +172,8 @@ class Tree(View):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
+        from kwire_cli.view.tree import tree_lines  # start-up counts
+
         item, records, notes = shown
         settings = self.settings
         lines = tree_lines(
@@ -189,6 +189,8 @@ class Hex(View):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
+        from kwire_cli.view.hex import batch_hex_lines  # start-up counts
+
         catalog = self.settings.redaction.catalog
         self.environment.write_lines(batch_hex_lines(catalog, shown.item, self.hide, deep=self.deep, rows=self.rows))
 

@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.analysis.state.answer import state_answer
-from kwire_cli.analysis.verify import Checked, verification, verify_path
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.completion import complete_file
-from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of
-from kwire_cli.cli.like_kafka import LikeKafka
 from kwire_cli.cli.options import (
     Decompression,
     OverlaidDefinitions,
@@ -31,7 +27,6 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.segments import note_links
-from kwire_cli.cli.state import folded_topics
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
@@ -50,7 +45,7 @@ _CHOICES = ("like_kafka", "offsets", "times", "filter", "key", "grep", "limit")
 """Options that choose among batches, which a report needs all of."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
@@ -156,7 +151,11 @@ def command(environment: Environment, options: Options) -> int:
 def _settings(environment: Environment, options: Options) -> BatchSettings:
     if options.like_kafka and options.fmt:
         raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
-    view = LikeKafka if options.like_kafka else VIEWS[options.format_for(environment, VIEWS, for_eyes="tree")]
+    view = VIEWS[options.format_for(environment, VIEWS, for_eyes="tree")]
+    if options.like_kafka:
+        from kwire_cli.cli.like_kafka import LikeKafka  # few want the lines of Kafka's tool
+
+        view = LikeKafka
     return BatchSettings(
         view=view,
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
@@ -206,6 +205,9 @@ def _several(paths: tuple[str, ...]) -> bool:
 
 
 def _verify(environment: Environment, options: Options) -> int:
+    from kwire_cli.analysis.verify import Checked, verification, verify_path  # most runs show batches
+    from kwire_cli.cli.emit import emit
+
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     checked = Checked()
     faults = ((path, verify_path(path, deep=options.deep, checked=checked)) for path in verifiable(options.paths))
@@ -226,6 +228,10 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _state(environment: Environment, options: Options) -> int:
+    from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
+    from kwire_cli.cli.emit import emit
+    from kwire_cli.cli.state import folded_topics
+
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
     refuse(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.phrases import instant
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
-from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, anomaly_lines, counted, moment
 from kwire_cli.view.tables import text_of
 
@@ -130,6 +129,8 @@ def _csv_cell(name: str, value: Any) -> Any:
 
 def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iterator[Line]:
     """The file byte by byte: what each entry says beside its bytes; of padding and gaps no more than `rows` rows."""
+    from kwire_cli.view.hex import COLOURS, byte_rows  # noqa: PLC0415 - few runs show bytes
+
     yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]
     entries = contents.entries
     number = 0
