@@ -69,7 +69,7 @@ class Table:
     """Rows under columns; `rows` may be an iterator whose rows come one by one.
 
     `total` is a last row that adds up the others. A terminal and a page show the first `shown` rows, and say how many
-    more there are; programs get all of them. `note` is said below the table.
+    more there are; programs get all of them. `note` is said below the table. A `wide` table is left to programs.
     """
 
     name: str
@@ -79,17 +79,19 @@ class Table:
     total: Row | None = None
     shown: int | None = None
     note: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A single value under a camelCase name."""
+    """A single value under a camelCase name. A `wide` one is left to programs."""
 
     name: str
     value: Any
     kind: Kind = "text"
     title: str = ""
     level: Level = ""
+    wide: bool = False
 
     @property
     def heading(self) -> str:
@@ -128,7 +130,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Lines below lines."""
+    """Lines below lines. One without a name is for people alone."""
 
     name: str
     items: Iterable[Item]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections import Counter
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from kwire_cli.analysis.costs.comparison_answer import Compared
 from kwire_cli.analysis.costs.form_comparison import (
     FLEXIBLE,
     Choice,
@@ -17,39 +19,146 @@ from kwire_cli.analysis.costs.form_comparison import (
     Comparison,
     check_fields,
     concerns,
+    header_difference,
     highest,
 )
+from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.cli.environment import Environment, Exit, Progress
-from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
-from kwire_cli.cli.numbers import combinations
-from kwire_cli.cli.old_options import NO_CAPTURE, refuse, said
+from kwire_cli.cli.capture_inputs import Choice as ChosenLines
+from kwire_cli.cli.completion import complete_file, complete_overlay
+from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
+from kwire_cli.cli.numbers import combinations, counts, numbers
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose, flag, option
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.spec.model import Versions
+from kwire_cli.spec.overlay import load_overlay
+from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from kwire_cli.answer import Answer
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-
-# The forms that the options of `kwire compare` choose for messages.
-
 EVERY_ENCODING = ("packed", "upacked")
+_TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
+_FITS = FITS | {"limit": CAPTURES}
 
 
-CHOOSING = ("versions", "flexible", "all_tagged", "encodings", "overlays")
-"""Options that choose forms; without any of them it is those that tell most."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
+    """Which messages are compared, and in which forms."""
+
+    values: str | None = option(
+        "--values",
+        metavar="FILE|JSON",
+        shell_complete=complete_file,
+        help="Read the message's values from JSON, as decode prints a body (- is standard input).",
+    )
+    brokers: tuple[int, ...] | None = option(
+        "--brokers", metavar="N|A..B", callback=numbers, help="Generate values with this many brokers."
+    )
+    topics: tuple[int, ...] | None = option(
+        "--topics", metavar="N|A..B", callback=numbers, help="Generate values with this many topics."
+    )
+    partitions: tuple[int, ...] | None = option(
+        "--partitions",
+        metavar="N|A..B",
+        callback=numbers,
+        help="Generate values with this many partitions per topic; 1..1000 gives a line each.",
+    )
+    replicas: tuple[int, ...] | None = option(
+        "--replicas", metavar="N|A..B", callback=numbers, help="Generate values with this many replicas per partition."
+    )
+    counts: Mapping[str, tuple[int, ...]] = option(
+        "--count",
+        metavar="PATH=N",
+        callback=counts,
+        multiple=True,
+        help="Generate this many elements of an array, or bytes of a text.",
+    )
+    versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
+    flexible: bool = flag(
+        "--flexible", help="Compare the version inflexible and flexible: what KIP-482 saves and costs."
+    )
+    all_tagged: bool = flag("--all-tagged", help="Compare with all fields tagged, which KIP-482 rejects.")
+    encodings: tuple[str, ...] = option(
+        "--encoding",
+        multiple=True,
+        type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
+        metavar="NAME",
+        help="Compare with integers in this encoding (KAFKA-9927), such as fixed, packed, upacked, packed32; "
+        "repeatable.",
+    )
+    fields: str | None = option(
+        "--fields",
+        metavar="PATH,PATH",
+        help="Apply --encoding only to these fields, by path or name.  [default: every integer]",
+    )
+    cases: bool = flag("--cases", help="Show the best and worst case of encodings and overlays too.")
+    overlays: tuple[str, ...] = option(
+        "--overlay",
+        multiple=True,
+        metavar="NAME|FILE",
+        shell_complete=complete_overlay,
+        help="Compare with this overlay; repeatable.",
+    )
+    by_field: bool = flag("--by-field", help="Show the bytes of each field.")
+    show_secrets: bool = flag(
+        "--show-secrets", help="Show values that cannot be encoded, even those of messages with secrets."
+    )
+    limit: int | None = option(
+        "--limit",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Read at most this many batches, or frames of a capture.",
+    )
+
+    @property
+    def chooses(self) -> bool:
+        """Return whether an option chooses forms; without any of them they are those that tell most."""
+        return bool(self.versions or self.flexible or self.all_tagged or self.encodings or self.overlays)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The fields in --fields."""
+        return tuple(name.strip() for name in (self.fields or "").split(",") if name.strip())
 
 
-def note_held(environment: Environment, options: dict[str, Any], spec: MessageSpec) -> None:
-    """Say that there are fewer versions of a message than --versions has; `9+` and all mean those that there are."""
-    from kwire_cli.spec.model import Versions
+def messages_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer:
+    """Price messages in the forms that were asked for. Raises InputError if there is no message to price."""
+    result = _values(environment, options, sources) or _of_inputs(environment, options, sources)
+    for reason, number in result.skipped.items():
+        environment.note(f"kwire: left out: {number} {reason}")
+    result.flexible_headers = _headers(options.catalog, result.comparisons)
+    side_by_side = result.comparisons[0].version is None
+    return result.answer(by_field=options.by_field or side_by_side)
 
-    text = options["versions"]
+
+def _headers(catalog: Catalog, comparisons: list[Comparison]) -> int:
+    """Return the bytes of flexible headers beyond inflexible ones, for all messages."""
+    if FLEXIBLE not in comparisons[0].sums:
+        return 0
+    return sum(
+        comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
+        for comparison in comparisons
+        if comparison.message and comparison.version is not None
+    )
+
+
+# The forms that the options choose.
+
+
+def _note_held(environment: Environment, options: MessageForms, spec: MessageSpec) -> None:
+    """Note that a message has fewer versions than --versions names; `9+` and all mean those that it has."""
+    text = options.versions
     if not text or text == "all" or text.endswith("+"):
         return
     meant, valid = Versions.parse(text), spec.valid_versions
@@ -57,42 +166,37 @@ def note_held(environment: Environment, options: dict[str, Any], spec: MessageSp
         environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
 
 
-def comparing(options: dict[str, Any], specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
+def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Comparing:
     """Return the Comparing that prices messages in the requested forms, by default in the most telling ones."""
-    from kwire_cli.spec.overlay import load_overlay
-
-    fields = tuple(name.strip() for name in (options["fields"] or "").split(",") if name.strip())
-    if fields and not options["encodings"]:
+    hides = not options.show_secrets
+    if options.paths and not options.encodings:
         raise click.UsageError("--fields needs an --encoding")
-    if (
-        options["cases"]
-        and not (options["encodings"] or options["overlays"])
-        and any(options[name] for name in CHOOSING)
-    ):
+    if options.cases and options.chooses and not (options.encodings or options.overlays):
         raise click.UsageError("--cases needs an --encoding or --overlay")
     if not several:
-        check_fields(specs, fields)
-    if not any(options[name] for name in CHOOSING):
+        check_fields(specs, options.paths)
+    if not options.chooses:
         valid = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
-        return Comparing(
-            Choice(valid, ends=several, both_ways=True, tagged=True, encodings=EVERY_ENCODING, cases=options["cases"])
-        )
-    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options["overlays"])
+        most = Choice(valid, ends=several, both_ways=True, tagged=True, encodings=EVERY_ENCODING, cases=options.cases)
+        return Comparing(most, hides=hides)
+    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
     for name, overlay in overlays:
         if not several and not concerns(overlay, specs[0]):
             raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
-    versions = _versions(options["versions"], None if several else specs[0])
-    both_ways, tagged, encodings, cases = (options[name] for name in ("flexible", "all_tagged", "encodings", "cases"))
     choice = Choice(
-        versions, both_ways=both_ways, tagged=tagged, encodings=encodings, fields=fields, cases=cases, overlays=overlays
+        _versions(options.versions, None if several else specs[0]),
+        both_ways=options.flexible,
+        tagged=options.all_tagged,
+        encodings=options.encodings,
+        fields=options.paths,
+        cases=options.cases,
+        overlays=overlays,
     )
-    return Comparing(choice)
+    return Comparing(choice, hides=hides)
 
 
 def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
-    """The versions that are meant; of one message those that it has, of several every number that was said."""
-    from kwire_cli.spec.model import Versions
-
+    """Return the versions that are meant: those that a message has, or every number if there are several messages."""
     if not text:
         return ()
     valid = spec.valid_versions if spec else Versions(0, 255)
@@ -105,206 +209,26 @@ def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
     return tuple((meant & valid).each())
 
 
-# How `kwire compare` prints what messages cost in other forms.
+# Values that were given or are generated.
 
 
-class Row(NamedTuple):
-    """A comparison; of generated values with the counts that differ between rows."""
-
-    counts: dict[str, int]
-    comparison: Comparison
-
-
-class Result(NamedTuple):
-    """Result of a comparison, described in words for people (`remark`) and as JSON (`about`).
-
-    `skipped` counts frames without a price, by reason.
-    """
-
-    remark: str
-    about: dict[str, Any]
-    rows: list[Row]
-    skipped: Counter[str]
-
-
-def show(environment: Environment, catalog: Catalog, result: Result, fmt: str, options: dict[str, Any]) -> None:
-    """Print a result: `fmt` is table, json, jsonl or csv."""
-    rows = result.rows
-    if fmt == "json":
-        from kwire_cli.view.json import dumps
-
-        comparisons = [_head(row) | row.comparison.to_json() for row in rows]
-        total = {"total": _total(rows).to_json()} if _is_total(rows) else {}
-        headers = {"flexibleHeaders": _headers(catalog, rows)} if FLEXIBLE in rows[0].comparison.sums else {}
-        environment.write(dumps({"input": result.about, "comparisons": comparisons} | total | headers, indent=True))
-    elif fmt == "jsonl":
-        from kwire_cli.view.json import dumps
-
-        for row in rows:
-            head = _head(row) | {"message": row.comparison.message, "givenVersion": row.comparison.version}
-            for form_sum in row.comparison.sums.values():
-                environment.write(dumps(head | form_sum.to_json(), indent=False))
-    elif fmt == "csv":
-        from kwire_cli.view.compare import CSV, csv_cells
-
-        environment.write_csv(CSV)
-        for row in rows:
-            for form_sum in row.comparison.sums.values():
-                environment.write_csv(csv_cells(row.counts, row.comparison, form_sum))
-    else:
-        _show_table(environment, catalog, result, options)
-
-
-def _show_table(environment: Environment, catalog: Catalog, result: Result, options: dict[str, Any]) -> None:
-    from kwire_cli.view import compare as view
-
-    rows = result.rows
-    if rows[0].counts:
-        environment.write_lines([*view.title_lines(rows[0].comparison, result.remark), *view.range_lines(rows)])
-        return
-    comparison = _total(rows) if _is_total(rows) else rows[0].comparison
-    environment.write_lines([*view.title_lines(comparison, result.remark), *view.form_lines(comparison)])
-    if _is_total(rows):
-        environment.write_lines(view.message_lines([row.comparison for row in rows]))
-    environment.write_lines(view.loss_lines(comparison))
-    environment.write_lines(view.flexible_lines(comparison, _headers(catalog, rows)))
-    if options["by_field"] or "b" in result.about:
-        for row in rows:
-            columns = {name: form_sum for name, form_sum in row.comparison.sums.items() if form_sum.messages}
-            environment.write_lines(view.field_lines(columns))
-
-
-def _headers(catalog: Catalog, rows: list[Row]) -> int:
-    """The bytes of flexible headers beyond inflexible ones, for all messages."""
-    from kwire_cli.analysis.costs.form_comparison import header_difference
-
-    named = [
-        (row.comparison.message, row.comparison.given.messages) for row in rows if row.comparison.version is not None
-    ]
-    return sum(
-        messages * header_difference(catalog, catalog.message(message)) for message, messages in named if message
-    )
-
-
-def _head(row: Row) -> dict[str, Any]:
-    return {"counts": row.counts} if row.counts else {}
-
-
-def _is_total(rows: list[Row]) -> bool:
-    return len(rows) > 1 and not rows[0].counts
-
-
-def _total(rows: list[Row]) -> Comparison:
-    return Comparison.of_all(row.comparison for row in rows)
-
-
-# The messages in the inputs of `kwire compare`: bodies, frames, and those of captures; what can't be priced
-# is counted by its reason.
-
-OF_CAPTURES = ("filter", "frames", "stream", "limit", "port", "tls_keylog")
-
-
-class Found(NamedTuple):
-    """A message: the number of its input, what to call it, and what it is, decoded whole."""
-
-    source: int
-    label: str
-    decoded: Decoded
-
-
-def messages(
-    environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any], skipped: Counter[str]
-) -> Iterator[Found]:
-    """The bodies that were decoded whole by their own version, as they come; the others are counted in `skipped`."""
-    bodies = bool(options["message"])
-    if bodies:
-        refuse(options, ("api", "framed", "kind"), "is for frames, and --message is for a bare body")
-    for number, content in enumerate(
-        inputs(environment, source, options["form"], catalog=catalog, says=said(options), verbose=options["verbose"])
-    ):
-        if content.kind is Kind.CAPTURE:
-            if bodies:
-                raise click.UsageError(
-                    "--message is for a bare body, and this is a capture; --filter chooses among its frames"
-                )
-            decoded_bodies = _of_capture(environment, catalog, content.source, options)
-        else:
-            frame_input = content.frames
-            refuse(options, OF_CAPTURES, NO_CAPTURE)
-            decoded_bodies = (
-                bodies_of(catalog, frame_input, options)
-                if bodies
-                else map(_body, frames_of(catalog, frame_input, options))
-            )
-        for decoded in decoded_bodies:
-            if (reason := _unpriced(decoded)) or not decoded:
-                skipped[reason] += 1
-            else:
-                yield Found(number, content.name or "the argument", decoded)
-
-
-def _unpriced(decoded: Decoded | None) -> str:
-    """Why a message has no price; nothing where it has one."""
-    if not decoded:
-        return "that are no request or response that is known"
-    if not decoded.exact:
-        return "that could not be decoded whole by their own version"
-    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
-    return "that hold text which is no UTF-8, and has no other form" if lossy else ""
-
-
-def _of_capture(
-    environment: Environment, catalog: Catalog, source: Any, options: dict[str, Any]
-) -> Iterator[Decoded | None]:
-    from kwire_cli.cli.capture_inputs import capture_lines, chosen
-
-    lines = capture_lines(environment, catalog, source, port=options["port"], key_logs=options["tls_keylog"])
-    return (_body(line.frame) if line.frame else None for line in chosen(lines, catalog, options))
-
-
-def _body(frame: Frame) -> Decoded | None:
-    return None if frame.guess else frame.body
-
-
-# What `kwire compare` does with messages: which values there are, in which forms they are priced, and how
-# that is shown.
-
-
-def show_messages(
-    environment: Environment, catalog: Catalog, source: tuple[str, ...], fmt: str, options: dict[str, Any]
-) -> Exit:
-    """Price messages in the forms that were asked for, and print that. InputError where there is none to price."""
-    priced = _values(environment, catalog, source, options)
-    result = priced or _of_inputs(environment, catalog, source, options)
-    for reason, number in result.skipped.items():
-        environment.note(f"kwire: left out: {number} {reason}")
-    show(environment, catalog, result, fmt, options)
-    return Exit.DONE
-
-
-# Values
-
-
-def _values(
-    environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]
-) -> Result | None:
-    """The comparison of values that were given or are generated; None where the values are in bytes."""
-    ranges = {name: options[name] for name in USUAL if options[name]}
-    paths = options["counts"]
-    generated = bool(ranges or paths)
-    if options["values"] is not None:
-        if source or generated:
+def _values(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared | None:
+    """Return the comparison of values that were given or are generated; None if the values are in bytes."""
+    ranges: dict[str, tuple[int, ...]] = {name: chosen for name in USUAL if (chosen := getattr(options, name))}
+    generated = bool(ranges or options.counts)
+    if options.values is not None:
+        if sources or generated:
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
-        return _of_values(environment, catalog, options)
-    if source and generated:
+        return _of_values(environment, options, options.values)
+    if sources and generated:
         raise click.UsageError(
             "--count, --partitions and the other options for generated values do not go with an INPUT"
         )
-    if source or not (generated or options["message"]) or (not generated and _is_piped(environment)):
+    if sources or not (generated or options.message) or (not generated and _is_piped(environment)):
         return None
-    if not options["message"]:
+    if not options.message:
         raise click.UsageError("--message is needed to generate values")
-    return _of_generated(environment, catalog, ranges, paths, options)
+    return _of_generated(environment, options, ranges, dict(options.counts))
 
 
 def _is_piped(environment: Environment) -> bool:
@@ -316,40 +240,29 @@ def _is_piped(environment: Environment) -> bool:
     return bool(data.strip())
 
 
-def _of_values(environment: Environment, catalog: Catalog, options: dict[str, Any]) -> Result:
-    from kwire_cli.cli.inputs import read_values
-
-    message_values = read_values(environment, catalog, options["values"])
-    said = {"message": message_values.message, "version": message_values.version}
-    spec, version = _message(catalog, options | {key: value for key, value in said.items() if options[key] is None})
-    prices = comparing(options, [spec], version, several=False)
-    note_held(environment, options, spec)
-    prices.hides = not options["show_secrets"]
+def _of_values(environment: Environment, options: MessageForms, argument: str) -> Compared:
+    values = read_values(environment, options.catalog, argument)
+    version = values.version if options.version is None else options.version
+    spec, version = _message(options.catalog, options.message or values.message, version)
+    prices = _comparing(options, [spec], version, several=False)
+    _note_held(environment, options, spec)
     try:
-        prices.add_values(spec, version, message_values.written(spec))
+        prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
-        raise InputError(f"{spec.name} {version}: {error}", file=message_values.name) from None
-    rows = [Row({}, comparison) for comparison in prices.found.values()]
-    return Result(
-        f"values of {message_values.name or 'the argument'}",
-        {"values": message_values.name or "argument"},
-        rows,
-        Counter(),
-    )
+        raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
+    return Compared(f"values of {values.name or 'the argument'}", [*prices.found.values()])
 
 
 def _of_generated(
     environment: Environment,
-    catalog: Catalog,
+    options: MessageForms,
     ranges: dict[str, tuple[int, ...]],
     paths: dict[str, tuple[int, ...]],
-    options: dict[str, Any],
-) -> Result:
-    spec, version = _message(catalog, options)
-    choice = comparing(options, [spec], version, several=False).choice
-    note_held(environment, options, spec)
-    rows: list[Row] = []
-    progress = Progress(environment)
+) -> Compared:
+    spec, version = _message(options.catalog, options.message, options.version)
+    choice = _comparing(options, [spec], version, several=False).choice
+    _note_held(environment, options, spec)
+    caller = Terminal(environment)
     messages = [  # first of all, so that what is too large is said at once
         (
             chosen,
@@ -357,77 +270,116 @@ def _of_generated(
         )
         for chosen in combinations(ranges | paths)
     ]
-    for number, (chosen, counts) in enumerate(messages):
-        progress.tell(spec.name, number, len(messages))
+    if len(messages) > 1 and options.by_field:
+        raise click.UsageError("--by-field needs a single message, and these ranges make several")
+    comparisons, values = list[Comparison](), None
+    for number, (_, message_counts) in enumerate(messages):
+        caller.progress(spec.name, number, len(messages))
         prices = Comparing(choice)
-        values = generate(spec, version, counts)
+        values = generate(spec, version, message_counts)
         prices.add_values(spec, version, values)
-        rows += [Row(chosen, comparison) for comparison in prices.found.values()]
-    progress.done()
-    if len(rows) > 1:
-        if options["by_field"]:
-            raise click.UsageError("--by-field needs a single message, and these ranges make several")
-        several = {name for name, numbers in (ranges | paths).items() if len(numbers) > 1}
-        rows = [Row({name: n for name, n in row.counts.items() if name in several}, row.comparison) for row in rows]
-        fixed = {name: numbers[0] for name, numbers in (ranges | paths).items() if len(numbers) == 1}
-        said = ", ".join(f"{name} {number}" for name, number in fixed.items())
-        return Result(f"generated values{': ' if said else ''}{said}", {"generated": fixed}, rows, Counter())
-    rows = [Row({}, row.comparison) for row in rows]
-    said = ", ".join(f"{path} {number}" for path, number in counts.items())
-    return Result(
-        f"generated values{': ' if said else ''}{said}", {"generated": counts, "values": values}, rows, Counter()
-    )
+        comparisons += prices.found.values()
+    caller.done()
+    if len(messages) == 1:
+        return Compared(_generated(messages[0][1]), comparisons, values=values)
+    several = {name for name, chosen in (ranges | paths).items() if len(chosen) > 1}
+    varied = [{name: number for name, number in chosen.items() if name in several} for chosen, _ in messages]
+    fixed = {name: number for name, number in messages[0][0].items() if name not in several}
+    return Compared(_generated(fixed), comparisons, varied)
 
 
-def _message(catalog: Catalog, options: dict[str, Any]) -> tuple[MessageSpec, int]:
-    if not options["message"]:
+def _generated(message_counts: dict[str, int]) -> str:
+    text = ", ".join(f"{name} {number}" for name, number in message_counts.items())
+    return f"generated values{': ' if text else ''}{text}"
+
+
+def _message(catalog: Catalog, name: str | None, version: int | None) -> tuple[MessageSpec, int]:
+    if not name:
         raise click.UsageError("--message is needed to read --values")
-    spec = catalog.message(options["message"])
+    spec = catalog.message(name)
     if not spec.valid_versions:
         raise InputError(f"{spec.name} is reserved: no version of it is valid")
-    version = highest(spec) if options["version"] is None else options["version"]
+    version = highest(spec) if version is None else version
     if version not in spec.valid_versions:
         raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
     return spec, version
 
 
-# Bytes
+# Messages in bytes: bodies, frames, and those of captures.
 
 
-def _of_inputs(environment: Environment, catalog: Catalog, source: tuple[str, ...], options: dict[str, Any]) -> Result:
+class Found(NamedTuple):
+    """A message: the number of its input, what to call it, and what it is, decoded whole."""
+
+    source: int
+    label: str
+    decoded: Decoded
+
+
+def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared:
     skipped: Counter[str] = Counter()
-    remaining = messages(environment, catalog, source, options, skipped)
+    remaining = _messages(environment, options, sources, skipped)
     ahead = [*islice(remaining, 3)]
     if not ahead:
-        found_instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
-        how = (
-            "--api and --version, or --message and --version, say what the bytes are, --as-records that they "
-            "are record batches"
+        instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
+        raise InputError(
+            f"there is no message to price{instead}; --api and --version, or --message and --version, say what the "
+            "bytes are, --as-records that they are record batches"
         )
-        raise InputError(f"there is no message to price{found_instead}; {how}")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)
     first = ahead[0].decoded
-    prices = comparing(options, [first.spec], first.version, several=len(ahead) > 1)
+    prices = _comparing(options, [first.spec], first.version, several=len(ahead) > 1)
     if len(ahead) == 1:
-        note_held(environment, options, first.spec)
-    prices.hides = not options["show_secrets"]
+        _note_held(environment, options, first.spec)
     for body in ahead:
         prices.add(body.decoded)
     for body in remaining:
         prices.add(body.decoded)
-    if options["fields"]:
+    if options.paths:
         check_fields([*prices.specs.values()], prices.choice.fields)
-    rows = [Row({}, comparison) for comparison in prices.found.values()]
-    label = ahead[0].label if len(ahead) == 1 else f"{prices.messages} messages of {', '.join(source) or 'the input'}"
-    return Result(label, {"messages": prices.messages, "skipped": dict(skipped)}, rows, skipped)
+    label = ahead[0].label if len(ahead) == 1 else f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
+    return Compared(label, [*prices.found.values()], skipped=skipped)
 
 
-def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, Any], skipped: Counter[str]) -> Result:
-    """Two messages, each as it was given: the second stands as another form of the first."""
-    from kwire_cli.analysis.costs.forms import Form, price_as_given
+def _messages(
+    environment: Environment, options: MessageForms, sources: tuple[str, ...], skipped: Counter[str]
+) -> Iterator[Found]:
+    """Yield the bodies that were decoded whole by their own version, as they come; the others count in `skipped`."""
+    choice = ChosenLines(options, options.catalog, options.limit, show_secrets=options.show_secrets)
+    inputs = open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES)
+    for number, opened in enumerate(inputs):
+        refuse_unfit(options, opened, _FITS)
+        for decoded in _bodies(opened, choice):
+            if (reason := _unpriced(decoded)) or not decoded:
+                skipped[reason] += 1
+            else:
+                yield Found(number, opened.label, decoded)
 
-    if any(options[name] for name in CHOOSING):
+
+def _bodies(opened: Opened, choice: ChosenLines) -> Iterator[Decoded | None]:
+    if opened.kind is Kind.CAPTURE:
+        return (_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
+    return opened.subjects() if opened.kind is Kind.BODY else map(_body, opened.subjects())
+
+
+def _body(frame: Frame) -> Decoded | None:
+    return None if frame.guess else frame.body
+
+
+def _unpriced(decoded: Decoded | None) -> str:
+    """Return why a message has no price, or an empty text."""
+    if not decoded:
+        return "that are no request or response that is known"
+    if not decoded.exact:
+        return "that could not be decoded whole by their own version"
+    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
+    return "that hold text which is no UTF-8, and has no other form" if lossy else ""
+
+
+def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: MessageForms, skipped: Counter[str]) -> Compared:
+    """Compare two messages, each as it was given: the second stands as another form of the first."""
+    if options.chooses:
         raise click.UsageError(
             "two messages are compared as they are; options that choose encodings are for one message, or for a capture"
         )
@@ -437,4 +389,4 @@ def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: dict[str, 
     comparison = Comparison(names[0] if names[0] == names[1] else " and ".join(names), None)
     first = price_as_given(Form(labels[0], a.spec, a.version), a)
     comparison.add(first, [price_as_given(Form(labels[1], b.spec, b.version), b)])
-    return Result(f"{labels[0]} against {labels[1]}", {"a": labels[0], "b": labels[1]}, [Row({}, comparison)], skipped)
+    return Compared(f"{labels[0]} against {labels[1]}", [comparison], skipped=skipped)

@@ -30,7 +30,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "notes": [block.text for block in answer.blocks if isinstance(block, Note)],
     }
     for block in answer.blocks:
-        if isinstance(block, Outline):
+        if isinstance(block, Outline) and block.name:
             document["tables"][block.name] = [
                 {"depth": item.depth, "text": item.text, "detail": item.detail} for item in block.items
             ]
@@ -55,7 +55,7 @@ def answer_jsonl(answer: Answer) -> Iterator[str]:
     for block in answer.blocks:
         if isinstance(block, Note):
             yield dumps({"table": "notes", "text": block.text, "level": block.level or "info"}, indent=False)
-        elif isinstance(block, Outline):
+        elif isinstance(block, Outline) and block.name:
             for item in block.items:
                 line = {"table": block.name, "depth": item.depth, "text": item.text, "detail": item.detail}
                 yield dumps(line, indent=False)

@@ -75,10 +75,13 @@ def answer_text(answer: Answer, width: int | None = None, *, colour: bool = Fals
 def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
     """Yield the parts of a block; a part in Padding begins after an empty line."""
     match block:
+        case Table(wide=True):
+            pass  # for programs
         case Table():
             yield from _table(block, width)
         case Facts():
-            yield Padding(_facts(block), 0)
+            if (grid := _facts(block)).row_count:
+                yield Padding(grid, 0)
         case Outline():
             yield Padding(Text(block.title, STYLES["title"]) if block.title else _outline(block), 0)
             if block.title:
@@ -94,7 +97,7 @@ def _facts(block: Facts) -> Grid:
     grid.add_column(style=STYLES["dim"], no_wrap=True)
     grid.add_column()
     for fact in block.facts:
-        if fact.value in EMPTY:
+        if fact.wide or fact.value in EMPTY:
             continue
         text = _plural(fact.value, fact.kind) or cell_text(
             fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES

@@ -17,21 +17,24 @@ METADATA = ("-m", "MetadataResponse", "-n", "12", "--brokers", "2", "--partition
 
 
 def forms(*arguments, **streams):
-    """The forms of the only comparison, by name."""
+    """The forms of the only comparison, by name, each with its kinds."""
     done = kwire("compare", *arguments, "-f", "json", **streams)
     assert (done.code, done.err) == (0, "")
-    [comparison] = json.loads(done.out)["comparisons"]
-    return {form["form"]: form for form in comparison["forms"]}
+    tables = json.loads(done.out)["tables"]
+    kinds = {form["form"]: {} for form in tables["forms"]}
+    assert len(kinds) == len(tables["forms"])
+    for row in tables["kinds"]:
+        kinds[row["form"]][row["kind"]] = {"number": row["number"], "bytes": row["bytes"]}
+    return {form["form"]: form | {"kinds": kinds[form["form"]]} for form in tables["forms"]}
 
 
 def test_each_size_is_that_of_the_bytes_that_encode_writes():
     document = json.loads(kwire("compare", *METADATA, "--versions", "all", "-f", "json").out)
-    value = document["input"]["values"]
-    for form in document["comparisons"][0]["forms"]:
+    value = document["facts"]["values"]
+    assert not [loss for loss in document["tables"]["lost"] if loss["kafka"] == "refuses"]
+    for form in document["tables"]["forms"]:
         absent = {"clusterAuthorizedOperations": -2147483648} if 8 <= form["version"] <= 10 else {}
         absent |= {"errorCode": 0} if form["version"] == 13 else {}
-        lost = {loss["path"].rpartition(".")[2] for loss in form["lost"] if loss["kafka"] == "refuses"}
-        assert not lost
         assert form["size"] == len(api.encode(value | absent, message="MetadataResponse", version=form["version"]))
 
 
@@ -51,7 +54,7 @@ def test_best_and_worst_case_name_the_numbers_that_reach_them():
     found = forms(*METADATA, "--encoding", "packed", "--cases")
     assert found["packed, worst case"]["integers"] == {"packed16": 8192, "packed32": 134217728}
     assert found["packed, best case"]["integers"] == {"packed16": 0, "packed32": 0}
-    assert "integers" not in found["packed"]
+    assert found["packed"]["integers"] == {}
 
 
 def test_what_decode_prints_is_a_message_with_its_version():
@@ -76,26 +79,28 @@ def test_two_files_of_one_message_stand_side_by_side():
     files = FRAMES / "api-versions-v5-request.hex", FRAMES / "librdkafka-api-versions-request.hex"
     done = kwire("compare", *files)
     assert done.code == 0
-    assert f"{files[0].name} against {files[1].name}" in " ".join(done.out.split())
+    assert f"{files[0].name} against {files[1].name}" in done.out
     assert "clientSoftwareName" in done.out
     assert kwire("compare", *files, "--flexible").code == 2
     same = kwire("compare", files[0], files[0], "-f", "json")
-    assert [form["difference"] for form in json.loads(same.out)["comparisons"][0]["forms"]] == [0, 0]
+    assert [form["difference"] for form in json.loads(same.out)["tables"]["forms"]] == [0, 0]
 
 
 def test_all_messages_of_a_capture_are_added_up():
     done = kwire("compare", CAPTURE, "-f", "json")
     document = json.loads(done.out)
+    facts, tables = document["facts"], document["tables"]
     decoded = [json.loads(line) for line in kwire("decode", CAPTURE, "-f", "jsonl").out.splitlines()]
-    assert document["input"]["messages"] == sum(1 for line in decoded if line.get("body") is not None)
-    total = {form["form"]: form for form in document["total"]["forms"]}
-    for name, form in total.items():
-        sums = [each for comparison in document["comparisons"] for each in comparison["forms"] if each["form"] == name]
-        assert form["size"] == sum(each["size"] for each in sums)
-        assert form["messages"] == sum(each["messages"] for each in sums) == document["input"]["messages"]
+    assert facts["messages"] == sum(1 for line in decoded if line.get("body") is not None)
+    for form in tables["total"]:
+        forms_of = [row for row in tables["forms"] if row["form"] == form["form"]]
+        assert form["size"] == sum(row["size"] for row in forms_of)
+        assert form["messages"] == sum(row["messages"] for row in forms_of) == facts["messages"]
         assert form["difference"] == form["size"] - form["given"]
+        if form["form"] != "as given":
+            assert form["difference"] == sum(row[form["form"]] for row in tables["byMessage"])
     answers = sum(1 for line in decoded if line.get("api") == "ApiVersions" and line["kind"] == "response")
-    assert document["flexibleHeaders"] == document["input"]["messages"] - answers
+    assert facts["flexibleHeaders"] == facts["messages"] - answers
 
 
 def test_the_prices_of_one_frame_are_those_of_the_frame_alone():
@@ -134,8 +139,9 @@ def test_the_rows_of_csv_and_jsonl_are_the_same_numbers():
     arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2", "--versions", "all")
     rows = list(csv.DictReader(io.StringIO(kwire(*arguments, "-f", "csv").out)))
     lines = [json.loads(line) for line in kwire(*arguments, "-f", "jsonl").out.splitlines()]
-    assert [(row["counts"], row["form"], int(row["size"]), int(row["difference"])) for row in rows] == [
-        (f"partitions={line['counts']['partitions']}", line["form"], line["size"], line["difference"]) for line in lines
+    columns = ("partitions", "form", "size", "difference")
+    assert [[row[name] for name in columns] for row in rows] == [
+        [str(line[name]) for name in columns] for line in lines if line["table"] == "forms"
     ]
 
 
@@ -153,8 +159,8 @@ def test_the_rows_of_csv_and_jsonl_are_the_same_numbers():
 )
 def test_numbers_of_an_option(text, numbers):
     done = kwire("compare", "-m", "MetadataRequest", "--topics", text, "--flexible", "-f", "json")
-    found = json.loads(done.out)["comparisons"]
-    assert [row.get("counts", {"topics": numbers[0]})["topics"] for row in found] == numbers
+    tables = json.loads(done.out)["tables"]
+    assert [row["topics"] for row in tables.get("byCounts", [{"topics": numbers[0]}])] == numbers
 
 
 @pytest.mark.parametrize("depth", [10, 500, 100_000])
@@ -204,7 +210,7 @@ def test_options_that_do_not_fit_are_refused(arguments):
 
 
 def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.costs.form_comparison.Comparing", None)
+    monkeypatch.setattr("kwire_cli.cli.compare_messages.generate", None)
     done = kwire("compare", "-m", "MetadataResponse", "--versions", "12", "--partitions", "1..1000000")
     assert (done.code, "are too many" in done.err) == (2, True)
 

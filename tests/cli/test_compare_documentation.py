@@ -1,11 +1,12 @@
 """docs/compare.md: all options of messages are named, and its code runs."""
 
+import inspect
 import re
 
 from command_line import ROOT
 
 from kwire_cli.cli.compare import command
-from kwire_cli.cli.compare_records import with_record_options
+from kwire_cli.cli.compare_records import RecordForms
 
 EVERYWHERE = {
     "--input",
@@ -17,6 +18,11 @@ EVERYWHERE = {
     "--kafka",
     "--color",
     "--raw-csv",
+    "--table",
+    "--output",
+    "-o",
+    "--capture-point",
+    "--merge-points",
     "--verbose",
     "-v",
     "-m",
@@ -26,11 +32,15 @@ EVERYWHERE = {
 """Options that decode has too."""
 
 
+def own_options(group):
+    """The options that a group declares itself."""
+    fields = [group.__dataclass_fields__[name] for name in inspect.get_annotations(group)]
+    return {text for field in fields for declared in field.metadata["kwire"] for text in declared.names}
+
+
 def test_every_option_of_messages_is_on_the_page():
     pages = "".join((ROOT / "docs" / f"{page}.md").read_text("utf-8") for page in ("compare", "kafka9927"))
-    of_records = {
-        name for parameter in with_record_options(lambda **_: None).__click_params__ for name in parameter.opts
-    }
+    of_records = own_options(RecordForms)
     options = {
         name
         for parameter in command.params

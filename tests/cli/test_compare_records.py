@@ -2,6 +2,7 @@
 by saying so.
 """
 
+import csv
 import io
 import json
 import random
@@ -38,7 +39,7 @@ def compared(*arguments, stdin=b""):
 
 
 def sizes(found):
-    return {price["form"]: price["bytes"] for price in found["forms"]}
+    return {price["form"]: price["bytes"] for price in found["tables"]["forms"]}
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_records_are_taken_out_of_messages(expected):
 
 def test_a_capture_prices_what_is_produced_and_what_is_fetched():
     found = compared("--as-records", ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng", *NONE)
-    assert (found["records"]["records"], found["records"]["partitions"]) == (20, 4)
+    assert (found["facts"]["records"], found["facts"]["partitions"]) == (20, 4)
 
 
 def test_several_inputs_are_added_up(expected, tmp_path):
@@ -98,8 +99,8 @@ def test_a_draft_is_read_when_its_format_is_said(tmp_path):
         kwire_cli.write_records([{"records": [{"timestamp": 5, "key": {"text": "k"}}]}], "kip98-draft")
     )
     found = compared(tmp_path / "draft.bin", "--record-format", "kip98-draft", *NONE)
-    assert found["records"]["formats"] == {"kip98-draft": 1}
-    assert sizes(found)["kip98-draft"] == found["records"]["bytes"]
+    assert found["facts"]["formats"] == {"kip98-draft": 1}
+    assert sizes(found)["kip98-draft"] == found["facts"]["bytes"]
 
 
 def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
@@ -139,12 +140,13 @@ def test_a_register_gives_names_their_numbers(tmp_path):
 def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
     arguments = ("compare", "--as-records", json.dumps(ITEM), *NONE, "-f", "csv")
     assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
-    assert kwire(*arguments, "--headers-as", "v2").out.startswith("form,records,headers,")
+    headers = kwire(*arguments, "--headers-as", "v2", "--table", "headers")
+    assert headers.out.startswith("form,records,headers,")
 
 
 def test_limit_takes_the_first_batches():
     found = compared(SEGMENTS / "__transaction_state-0", *NONE, "--limit", 3)
-    assert found["records"]["batches"] == 3
+    assert found["facts"]["batches"] == 3
 
 
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
@@ -159,13 +161,26 @@ def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
 
 def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
     found = compared(ORDERS, *NONE)
-    rows = kwire("compare", ORDERS, *NONE, "-f", "csv").out.splitlines()
-    assert {row.split(",")[0]: int(row.split(",")[6]) for row in rows[1:]} == sizes(found)
+    rows = csv.DictReader(io.StringIO(kwire("compare", ORDERS, *NONE, "-f", "csv").out))
+    assert {row["form"]: int(row["bytes"]) for row in rows} == sizes(found)
     lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
-    assert {line["form"]: line["bytes"] for line in lines if line["section"] == "form"} == sizes(found)
-    assert [line["form"] for line in lines if line["section"] == "headers"] == [
-        price["form"] for price in found["headers"]
+    assert {line["form"]: line["bytes"] for line in lines if line["table"] == "forms"} == sizes(found)
+    assert [line["form"] for line in lines if line["table"] == "headers"] == [
+        price["form"] for price in found["tables"]["headers"]
     ]
+
+
+def test_headers_have_numbers_and_what_each_form_loses():
+    twice = {"key": "a", "value": {"hex": "0102"}}
+    item = {"records": [{"timestamp": 5, "headers": [twice, twice, {"key": "b", "value": None}]}]}
+    found = compared("--as-records", json.dumps(item), *NONE, "--headers-as", "v2,kip82-draft")
+    for row in found["tables"]["headers"]:
+        assert row["headers"] == 3
+        assert row["bytes"] - row["bytesWithoutHeaders"] == row["headerBytes"]
+        assert row["bytesPerHeader"] == round(row["headerBytes"] / 3, 3)
+    assert {row["form"] for row in found["tables"]["headersCannotCarry"]} == {"kip82-draft"}
+    none = compared("--as-records", json.dumps({"records": [{"timestamp": 5}]}), *NONE, "--headers-as", "v2")
+    assert none["tables"]["headers"][0]["bytesPerHeader"] is None
 
 
 @pytest.mark.fuzz

@@ -2,6 +2,7 @@
 named.
 """
 
+import inspect
 import re
 
 import pytest
@@ -11,6 +12,7 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
 from kwire_cli.analysis.papers.claims import paper
+from kwire_cli.cli.compare_records import RecordForms
 from kwire_cli.records.compression import CODECS, library
 
 PAGES = ("compare-records", "kip98", "kip82")
@@ -54,12 +56,8 @@ def test_the_commands_that_papers_give_run():
 
 
 def test_every_form_and_option_is_on_the_page():
-    import click
-
-    from kwire_cli.cli.compare_records import with_record_options
-
     page = (ROOT / "docs" / "compare-records.md").read_text("utf-8")
-    command = click.command()(with_record_options(lambda **_: None))
-    options = {name for parameter in command.params for name in parameter.opts}
+    fields = [RecordForms.__dataclass_fields__[name] for name in inspect.get_annotations(RecordForms)]
+    options = {name for field in fields for declared in field.metadata["kwire"] for name in declared.names}
     assert {name for name in (*FORMS, *HEADER_FORMS, *CODECS.values()) if f"`{name}`" not in page} == set()
     assert {name for name in options if name not in page} == set()

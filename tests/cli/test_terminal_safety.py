@@ -159,7 +159,7 @@ PAGES = [
     "overhead by client",
     "compare",
 ]
-PAGES += ["clients", "clients refused", "advise", "diff partitions"]
+PAGES += ["clients", "clients refused", "diff partitions"]
 
 
 @pytest.mark.parametrize("name", PAGES)

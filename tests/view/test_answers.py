@@ -197,3 +197,22 @@ def test_a_table_of_which_nothing_is_to_be_shown_is_for_programs_alone():
     assert answer_text(hidden) == ""
     assert '"blocks":[]' in answer_page(hidden)
     assert len(answer_document(hidden)["tables"]["apis"]) == 2
+
+
+def test_what_is_for_programs_alone_and_for_people_alone():
+    mixed = Answer(
+        "t",
+        [
+            Facts([Fact("values", {"a": [1]}, "map", wide=True)]),
+            Table("rows", (Column("name"),), [("unseen",)], wide=True),
+            Outline("", [Item(0, "said")]),
+        ],
+    )
+    document = answer_document(mixed)
+    assert document["facts"] == {"values": {"a": [1]}}
+    assert document["tables"] == {"rows": [{"name": "unseen"}]}
+    assert "said" not in "".join(answer_jsonl(mixed))
+    assert answer_text(mixed) == "said"
+    page = answer_page(mixed)
+    assert "unseen" not in page
+    assert "said" in page

@@ -202,34 +202,6 @@ class Sum:
     ledger: Ledger = field(default_factory=Ledger)
     integers: dict[str, int] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it but the fields."""
-        written = {"size": self.size, "overhead": self.overhead, "given": self.given, "difference": self.difference}
-        lost = [
-            {
-                "path": loss.path,
-                "values": loss.number,
-                "first": loss.value,
-                "kafka": "drops" if loss.ignorable else "refuses",
-            }
-            for loss in self.lost.values()
-        ]
-        return {
-            "form": self.name,
-            "version": self.version,
-            "flexible": self.flexible,
-            "messages": self.messages,
-            **(written if self.messages else dict.fromkeys(written)),
-            "cut": self.cut,
-            "lost": lost,
-            "filled": [
-                {"path": fill.path, "fields": fill.number, "default": fill.value} for fill in self.filled.values()
-            ],
-            "refused": [{"messages": number, "why": why} for why, number in self.refused.items()],
-            **({"integers": self.integers} if self.integers else {}),
-            "kinds": {name: {"number": number, "bytes": size} for name, (number, size) in self.by_kind.items()},
-        }
-
     @property
     def difference(self) -> int:
         """Return how many bytes more there are than as given, below 0 if there are fewer."""
@@ -328,14 +300,6 @@ class Comparison:
     def given(self) -> Sum:
         """Return the messages as they were given."""
         return next(iter(self.sums.values()))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the message, and each form."""
-        return {
-            "message": self.message,
-            "version": self.version,
-            "forms": [form_sum.to_json() for form_sum in self.sums.values()],
-        }
 
     @classmethod
     def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:

@@ -188,20 +188,6 @@ class HeaderPrice:
         """Return the bytes that headers take."""
         return self.size - self.bare
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers, and what the form can't carry."""
-        return {
-            "form": self.form,
-            "says": HEADER_FORMS[self.form].says,
-            "records": self.records,
-            "headers": self.headers,
-            "bytes": self.size,
-            "bytesWithoutHeaders": self.bare,
-            "headerBytes": self.cost,
-            "bytesPerHeader": round(self.cost / self.headers, 3) if self.headers else None,
-            "cannotCarry": {what: count for what, count in self.lost.items() if count},
-        }
-
 
 class HeaderForms:
     """The prices of headers in these forms; the records of each batch are added as they are read, those without headers

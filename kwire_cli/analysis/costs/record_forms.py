@@ -166,29 +166,6 @@ class Price:
         """
         return self.size - self.data
 
-    def to_json(self, reference: int | None) -> dict[str, Any]:
-        """Return the numbers, with the size's ratio to `reference`."""
-        return {
-            "form": self.form,
-            "batch": self.batch,
-            "codec": self.codec.label,
-            "library": self.codec.library,
-            "records": self.records,
-            "batches": self.batches,
-            "bytes": self.size,
-            "overhead": self.overhead,
-            "bytesPerRecord": _share(self.size, self.records),
-            "overheadPerRecord": _share(self.overhead, self.records),
-            "overheadPerBatch": _share(self.overhead, self.batches),
-            "ratio": _share(self.size, reference),
-            "refusedBatches": self.refused,
-            "unwritableBatches": self.unwritable,
-        }
-
-
-def _share(part: int, whole: int | None) -> float | None:
-    return round(part / whole, 3) if whole else None
-
 
 # The same records in other record formats, batches and codecs: written by kwire's own writers, and counted.
 

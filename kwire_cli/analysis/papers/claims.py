@@ -7,15 +7,20 @@ the figures that measure them. The module of the same name measures: `figures` b
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table as AnswerTable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.answer import Kind, Level, Row
     from kwire_cli.spec.catalog import Catalog
 
 PAPERS = {
@@ -59,18 +64,6 @@ class Claim:
         """Never "same" by declaration: only where the two are equal."""
         return "same" if self.says == self.measured else self.differing
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it; one number is a number, several are a list."""
-        return {
-            "where": self.where,
-            "statement": self.statement,
-            "says": _plain(self.says),
-            "measured": _plain(self.measured),
-            "verdict": self.verdict,
-            "why": self.why or None,
-            "repeat": self.repeat or None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -80,14 +73,6 @@ class Table:
     heading: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the rows as objects with the heading's texts as keys."""
-        return {
-            "title": self.title,
-            "note": self.note or None,
-            "rows": [dict(zip(self.heading, row, strict=True)) for row in self.rows],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +86,75 @@ class Paper:
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it."""
-        return {
-            "paper": self.name,
-            "title": self.title,
-            "proposed": self.proposed,
-            "shipped": self.shipped,
-            "claims": [claim.to_json() for claim in self.claims],
-            "tables": [table.to_json() for table in self.tables],
-        }
+    def answer(self) -> Answer:
+        """Return what was proposed and what shipped, the claims, and kwire's own tables."""
+        counts = Counter(claim.verdict for claim in self.claims)
+        verdicts = [(verdict, counts[verdict], meaning) for verdict, meaning in VERDICTS.items() if counts[verdict]]
+        return Answer(
+            self.title,
+            [
+                Facts([Fact("paper", self.title), Fact("proposed", self.proposed), Fact("shipped", self.shipped)]),
+                AnswerTable("verdicts", _VERDICTS, verdicts),
+                AnswerTable("claims", _CLAIMS, [_row(claim) for claim in self.claims], wide=True),
+                Outline("", [item for claim in self.claims for item in _items(claim)]),
+                *(_measured(number, table) for number, table in enumerate(self.tables, 1)),
+            ],
+        )
 
 
-def _plain(cells: Sequence[Cell]) -> Any:
-    return cells[0] if len(cells) == 1 else list(cells)
+_VERDICTS = (Column("verdict"), Column("claims", "count"), Column("meaning"))
+_CLAIMS = (
+    Column("where"),
+    Column("statement"),
+    Column("says", "list"),
+    Column("measured", "list"),
+    Column("verdict"),
+    Column("why"),
+    Column("repeat"),
+)
+_LEVELS: Mapping[Verdict, Level] = {"same": "", "corrected": "error", "explained": "warning"}
+
+
+def _row(claim: Claim) -> Row:
+    says, measured = list(claim.says), list(claim.measured)
+    return claim.where, claim.statement, says, measured, claim.verdict, claim.why or None, claim.repeat or None
+
+
+def _items(claim: Claim) -> Iterator[Item]:
+    """Yield the lines in which a person reads a claim."""
+    yield Item(0, claim.verdict, f"{claim.where}: {claim.statement}", _LEVELS[claim.verdict])
+    yield Item(1, "says", _shown(claim.says))
+    if claim.verdict != "same":
+        yield Item(1, "kwire", _shown(claim.measured))
+    for text, detail in (("why", claim.why), ("repeat", claim.repeat)):
+        if detail:
+            yield Item(1, text, detail)
+
+
+def _shown(cells: Sequence[Cell]) -> str:
+    return ", ".join(f"{cell:.3f}" if isinstance(cell, float) else "" if cell is None else str(cell) for cell in cells)
+
+
+def _measured(number: int, table: Table) -> AnswerTable:
+    """Return one of kwire's own tables. The names of its columns are the words of their headings."""
+    columns = [
+        Column(_name(heading), _kind([row[at] for row in table.rows]), heading)
+        for at, heading in enumerate(table.heading)
+    ]
+    return AnswerTable(f"measured{number}", columns, table.rows, table.title, note=table.note)
+
+
+def _name(heading: str) -> str:
+    words: list[str] = re.findall(r"\w+", heading)
+    first, *others = words or ["change"]
+    return first[:1].lower() + first[1:] + "".join(word[:1].upper() + word[1:] for word in others)
+
+
+def _kind(cells: Sequence[Cell]) -> Kind:
+    numbers = [cell for cell in cells if cell is not None]
+    if not numbers or not all(isinstance(cell, int | float) for cell in numbers):
+        return "text"
+    return "count" if all(isinstance(cell, int) for cell in numbers) else "number"
 
 
 def paper(name: str, catalog: Catalog, *, times: bool | None = None) -> Paper:

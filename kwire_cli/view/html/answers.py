@@ -33,6 +33,8 @@ def answer_blocks(answer: Answer) -> list[Block]:
 
 def _blocks(block: AnswerBlock) -> Iterator[Block]:
     match block:
+        case Table(wide=True):
+            pass  # for programs
         case Table():
             yield from _table(block)
         case Facts():
@@ -42,7 +44,7 @@ def _blocks(block: AnswerBlock) -> Iterator[Block]:
                 "facts": [
                     [escaped(fact.heading), _number(fact.value, Column(fact.name, fact.kind))]
                     for fact in block.facts
-                    if fact.value not in EMPTY
+                    if not fact.wide and fact.value not in EMPTY
                 ],
             }
         case Note():

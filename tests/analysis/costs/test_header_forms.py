@@ -142,14 +142,6 @@ def test_records_without_headers_count_only_if_all_do():
     assert found["wrapper"].size - found["wrapper"].bare == prices(record(TWO), forms=("wrapper",))["wrapper"].cost + 8
 
 
-def test_in_json_the_numbers_are_there_with_what_is_lost():
-    found = prices(record(REPEATED), forms=("kip82-draft",))["kip82-draft"].to_json()
-    assert (found["headers"], found["headerBytes"], found["bytesPerHeader"]) == (3, 4 + 8 * 2 + 1, 7.0)
-    assert found["bytes"] - found["bytesWithoutHeaders"] == found["headerBytes"]
-    assert len(found["cannotCarry"]) == 2
-    assert prices(record(), forms=("v2",))["v2"].to_json()["bytesPerHeader"] is None
-
-
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 

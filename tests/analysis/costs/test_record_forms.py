@@ -8,9 +8,11 @@ from record_sets import SEGMENTS
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import record_forms
 from kwire_cli.analysis.costs.header_forms import Register
+from kwire_cli.analysis.costs.record_answer import records_answer
 from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, Plan, RecordForms
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
+from kwire_cli.view.answers import answer_document
 
 NONE, OWN = Codec("none"), Codec(AS_IS)
 FILES = sorted(SEGMENTS.glob("*/*.log"))
@@ -300,12 +302,13 @@ def test_ratios_are_to_what_was_read_and_of_generated_records_to_v2():
     found = priced(data, forms=("v1", "v2"), batches=(1, 5))
     assert {found.reference(price) for price in found.prices} == {len(data)}
     found = priced(data, forms=("v1", "v2"), batches=(1, 5), generated=True)
-    assert [price.to_json(found.reference(price))["ratio"] for price in found.prices if price.form == "v2"] == [
-        1.0,
-        1.0,
-    ]
+    assert [row["ratio"] for row in forms_of(found) if row["form"] == "v2"] == [1.0, 1.0]
     found = priced(data, forms=("v1",), generated=True)
-    assert found.prices[0].to_json(found.reference(found.prices[0]))["ratio"] is None
+    assert forms_of(found)[0]["ratio"] is None
+
+
+def forms_of(found):
+    return answer_document(records_answer(found))["tables"]["forms"]
 
 
 @examples(25)

@@ -7,9 +7,10 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.analysis.papers.claims import PAPERS, Claim, Paper, Table, claim
-from kwire_cli.view.advice import paper_lines
+from kwire_cli.view.answers import answer_document
 from kwire_cli.view.lines import plain
 from kwire_cli.view.tables import bar, grid_lines
+from kwire_cli.view.terminal import answer_text
 
 SAME = Claim("Space", "old overhead", (34, 102), (34, 102), repeat="kwire compare --records 3")
 WRONG = Claim("Space", "bytes per message", (14, 25), (15, 28), "the schema gives more")
@@ -45,8 +46,10 @@ def test_the_verdict_is_what_the_numbers_say():
 
 
 def test_in_json_numbers_stay_numbers():
-    document = PAPER.to_json()
-    assert document["claims"][1] == {
+    document = answer_document(PAPER.answer())
+    assert document["title"] == "KIP-0"
+    assert (document["facts"]["proposed"], document["facts"]["shipped"]) == ("all", "nothing")
+    assert document["tables"]["claims"][1] == {
         "where": "Space",
         "statement": "bytes per message",
         "says": [14, 25],
@@ -55,19 +58,17 @@ def test_in_json_numbers_stay_numbers():
         "why": "the schema gives more",
         "repeat": None,
     }
-    assert document["claims"][2]["says"] == "crc"
-    assert document["tables"] == [
-        {"title": "sizes", "note": None, "rows": [{"form": "v2", "bytes": 7}, {"form": "v1", "bytes": None}]}
-    ]
+    assert document["tables"]["claims"][2]["says"] == ["crc"]
+    assert document["tables"]["measured1"] == [{"form": "v2", "bytes": 7}, {"form": "v1", "bytes": None}]
+    assert [row["claims"] for row in document["tables"]["verdicts"]] == [1, 1, 1]
 
 
-def test_lines_show_both_numbers_only_where_they_differ():
-    lines = [plain(line).rstrip() for line in paper_lines(PAPER)]
-    assert lines[0] == "KIP-0"
-    at = lines.index("same       Space: old overhead")
-    assert lines[at + 1 : at + 3] == ["  says     34, 102", "  repeat   kwire compare --records 3"]
+def test_a_person_sees_both_numbers_only_where_they_differ():
+    lines = answer_text(PAPER.answer()).splitlines()
+    at = lines.index("same  Space: old overhead")
+    assert lines[at + 1 : at + 3] == ["  says  34, 102", "  repeat  kwire compare --records 3"]
     at = lines.index("corrected  Space: bytes per message")
-    assert lines[at + 1 : at + 4] == ["  says     14, 25", "  kwire    15, 28", "  why      the schema gives more"]
+    assert lines[at + 1 : at + 4] == ["  says  14, 25", "  kwire  15, 28", "  why  the schema gives more"]
     assert lines[-3:] == ["form  bytes", "v2        7", "v1"]
 
 

@@ -1,0 +1,89 @@
+"""The answer of compare: how versions are named together, what is cut, and what each table adds up to."""
+
+import pytest
+from definitions import definition
+
+from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
+from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Choice, Comparison, forms_of
+from kwire_cli.analysis.costs.forms import Form, price
+from kwire_cli.answer import MOST_ROWS
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.terminal import answer_text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["version 3"], "version 3"),
+        (["version 0", "version 1", "version 2"], "versions 0-2"),
+        (["version 0", "version 2", "version 3", "packed"], "versions 0, 2-3; packed"),
+        (["lowest version", "inflexible"], "lowest version; inflexible"),
+        (["version 1", "version 5"], "versions 1, 5"),
+    ],
+)
+def test_versions_that_follow_one_another_are_a_range(names, text):
+    assert names_text(names) == text
+
+
+@pytest.mark.parametrize("value", ["a\x1b[2J\nb", ["\x9b", {"k": "\u202e"}], None, 7, "x" * 500])
+def test_an_example_is_short_and_moves_no_cursor(value):
+    text = example(value)
+    assert len(text) <= SHOWN + 1
+    assert text.isprintable()
+
+
+def compared(spec, value, choice):
+    comparison = Comparison(spec.name, 1)
+    comparison.add(price(Form("as given", spec, 1), value), [price(form, value) for form in forms_of(spec, 1, choice)])
+    return comparison
+
+
+def tables_of(comparison, **how):
+    return answer_document(Compared("remark", [comparison]).answer(**how))["tables"]
+
+
+def test_the_answer_says_what_is_lost_filled_and_refused():
+    spec = definition(
+        {"name": "A", "type": "int32"},
+        {"name": "B", "type": "string", "versions": "1+", "ignorable": True},
+        {"name": "C", "type": "int8", "versions": "0"},
+    )
+    comparison = compared(spec, {"a": 70_000, "b": "text"}, Choice(versions=(0,), encodings=("packed16",)))
+    tables = tables_of(comparison)
+    assert [row["remark"] for row in tables["forms"]] == [
+        "",
+        "1 field lost, 1 field at default",
+        "cannot be written",
+    ]
+    [lost], [filled], [refused] = tables["lost"], tables["filled"], tables["refused"]
+    assert (lost["path"], lost["first"], lost["kafka"], lost["forms"]) == ("b", '"text"', "drops", "version 0")
+    assert (filled["path"], filled["default"], filled["formNames"]) == ("c", "0", ["version 0"])
+    assert refused["why"].startswith("a: 70000 does not fit int32 written as packed16")
+    shown = answer_text(Compared("remark", [comparison]).answer())
+    assert "remark" in shown
+    assert '"text"' in shown
+
+
+def test_the_differences_of_kinds_add_up_to_that_of_all():
+    spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
+    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(both_ways=True))
+    sums = comparison.sums
+    difference = sum(row["difference"] for row in tables_of(comparison)["flexible"])
+    assert difference == sums[FLEXIBLE].size - sums[INFLEXIBLE].size
+    assert "flexible" not in tables_of(compared(spec, {"a": [], "b": ""}, Choice()))
+
+
+def test_bytes_by_field_add_up_to_each_form():
+    spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
+    comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(both_ways=True))
+    rows = tables_of(comparison, by_field=True)["byField"]
+    for name, total in comparison.sums.items():
+        assert sum(row[name] or 0 for row in rows) == total.size
+
+
+def test_long_lists_of_losses_are_cut_for_a_person_alone():
+    count = MOST_ROWS + 3
+    spec = definition(*({"name": f"F{n}", "type": "int32", "versions": "1+"} for n in range(count)))
+    comparison = compared(spec, {f"f{n}": n + 1 for n in range(count)}, Choice(versions=(0,)))
+    assert len(tables_of(comparison)["lost"]) == count
+    assert answer_text(Compared("", [comparison]).answer()).splitlines()[-1] == "… and 3 more"
