@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -25,17 +25,28 @@ from kwire_cli.analysis.costs.advice_values import (
     named,
     place_of,
 )
-from kwire_cli.cli.capture_inputs import CapturePoints, capture_lines, chosen, read_log, tell_of_logs
+from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Environment, Progress
-from kwire_cli.cli.inputs import inputs
-from kwire_cli.cli.options import Captures, Definitions, Report, argument, either, flag, option, takes
-from kwire_cli.cli.segments import segment_files
+from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Definitions,
+    Report,
+    argument,
+    either,
+    flag,
+    option,
+    refuse,
+    takes,
+)
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
-from kwire_cli.records.reading import items, source_of
+from kwire_cli.source.capture_inputs import CaptureInput, RequestLogInput
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import READABLE, STANDARD_INPUT, open_inputs
 from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
 from kwire_cli.source.text.reading import frames_in
 from kwire_cli.stores import exists, path_of
@@ -44,145 +55,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.cli.environment import Environment
 
 
-# The messages that `kwire advise` looks at: in captures, frames, segments, log directories and request logs,
-# as often as they are asked for.
-
-STANDARD_INPUT = "standard input"
-
-
-APART = "only the captures are read; give request logs alone for advice on them"
-
-
-@dataclass
-class Messages:
-    """All inputs of a command line. They are read anew each time, so what comes through a pipe is kept in a file until
-    this is closed.
-    """
-
-    environment: Environment
-    catalog: Catalog
-    arguments: tuple[str, ...]
-    options: Options
-    times: int = 0
-    _piped: list[Any] = field(default_factory=list)
-    _names: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.progress = Progress(self.environment)
-        if not self.arguments and not self.environment.stdin.isatty():
-            self.arguments = ("-",)
-        self.arguments = tuple(self._kept(argument) for argument in self.arguments)
-
-    def close(self) -> None:
-        """Let go of what came through pipes."""
-        for file in self._piped:
-            file.close()
-        self.progress.done()
-
-    def _kept(self, argument: str) -> str:
-        if argument != "-" and not _is_pipe(argument):
-            return argument
-        kept = tempfile.NamedTemporaryFile(prefix="kwire-")  # noqa: SIM115 - closed with all others
-        if argument == "-":
-            shutil.copyfileobj(self.environment.stdin, kept)
-        else:
-            with path_of(argument).open("rb") as pipe:
-                shutil.copyfileobj(pipe, kept)
-        kept.flush()
-        self._piped.append(kept)
-        self._names[kept.name] = STANDARD_INPUT if argument == "-" else argument
-        return kept.name
-
-    def each(self) -> Iterator[Message]:
-        """Every message that is wanted. InputError where an input cannot be read."""
-        self.times += 1
-        wanted = named(self.catalog, self.options.messages, self.options.apis)
-        try:
-            for message in self._all():
-                if wanted is None or message.name in wanted:
-                    yield message
-        except InputError as error:
-            if error.file not in self._names:
-                raise
-            raise InputError(error.reason, file=self._names[error.file], line=error.line, column=error.column) from None
-
-    def _all(self) -> Iterator[Message]:
-        """Everything as it was given, request logs last."""
-        apis, logs, captured = self.options.apis, list[str](), False
-        hints = Hints(self.catalog.api(apis[0]) if len(apis) == 1 else None, self.options.version, self.options.kind)
-        says = Kind.FRAMES if hints.version is not None or hints.kind else None
-        numbers = count()
-        points = CapturePoints(self.environment, self.arguments, vars(self.options), tell=self.times == 1)
-        for content in inputs(self.environment, self.arguments, "auto", catalog=self.catalog, says=says):
-            if content.kind is Kind.REQUEST_LOG:
-                logs.append(content.source)
-                continue
-            if content.kind in {Kind.BATCHES, Kind.FOLDER}:
-                for file in segment_files(content):
-                    yield from in_batches(self._batches(file.view, file.label, file.topic), place_of(next(numbers)))
-                continue
-            place = place_of(next(numbers))
-            if content.kind is Kind.CAPTURE:
-                captured = True
-                if (capture := points.take(content.source)) is not None:
-                    yield from self._capture(capture, content.source, place)
-                continue
-            for frame in frames_in(self.catalog, content.frames, hints):
-                yield from in_frame(frame, place + frame.number)
-        if captured and logs:
-            if self.times == 1:
-                tell_of_logs(self.environment, [self._names.get(log, log) for log in logs], APART)
-            return
-        for log in logs:
-            yield from self._log(log, place_of(next(numbers)))
-
-    def _batches(self, view: Any, label: str, topic: str | None) -> Iterator[Any]:
-
-        for item in items(source_of(view, topic=self.options.as_topic or topic, catalog=self.catalog)):
-            self.progress.tell(self._names.get(label, label), item.position, len(view))
-            yield item
-
-    def _capture(self, source: Any, path: Any, place: int) -> Iterator[Message]:
-
-        name, port = self._names.get(path), self.options.port
-        keys = self.options.tls_keylog
-        lines = capture_lines(
-            self.environment, self.catalog, source, name=name, port=port, notices=self.times == 1, key_logs=keys
-        )
-        yield from in_lines(
-            chosen(lines, self.catalog, vars(self.options) | {"limit": None, "frames": None, "stream": ()}), [place]
-        )
-
-    def _log(self, path: str, place: int) -> Iterator[Message]:
-
-        label = self._names.get(path, path)
-        if self.options.filter:
-            raise click.UsageError(f"--filter is for packet captures, and {label} is a broker's request log")
-        first = self.times == 1
-        exchanges = (
-            entry
-            for entry in read_log(self.environment, self.catalog, path, self.progress, label=label, notices=first)
-            if isinstance(entry, Exchange)
-        )
-        left_out = LeftOut()
-        for entry in in_exchanges(exchanges, Bodies(self.catalog), place):
-            if isinstance(entry, Message):
-                yield entry
-            else:
-                left_out.add(f"{label}:{entry.line}", entry)
-        if first and left_out.text:
-            self.environment.note(f"kwire: {left_out.text}")
-
-
-def _is_pipe(argument: str) -> bool:
-    return exists(argument) and path_of(argument).is_fifo()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Definitions):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Report, Captures, Choosing, Definitions):
     """Options of `kwire advise`."""
 
     PIPED: ClassVar[str] = "table"
@@ -269,7 +146,7 @@ def command(environment: Environment, options: Options) -> None:
             "standard input"
         )
     catalog = options.catalog
-    with closing(Messages(environment, catalog, options.source, options)) as messages:
+    with closing(Messages(environment, options)) as messages:
         observed = Observed(catalog)
         for message in messages.each():
             observed.add(message)
@@ -299,3 +176,101 @@ def write(environment: Environment, file: Path, advice: Advice) -> None:
     environment.note(
         f"{file}: an overlay of {len(advice.plan)} fields, which saves {advice.saved} of {advice.seen.size} bytes"
     )
+
+
+APART = "only the captures are read; give request logs alone for advice on them"
+"""What is said of request logs among captures, which may show the same exchanges."""
+_TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
+
+
+class Messages:
+    """All inputs of a command line: captures, frames, segments, log directories and request logs.
+
+    They are read anew each time, so what comes through a pipe is kept in a file until this is closed.
+    """
+
+    def __init__(self, environment: Environment, options: Options) -> None:
+        self.options, self.catalog = options, options.catalog
+        self.first = True
+        self._environment, self._terminal = environment, Terminal(environment)
+        self._piped: list[Any] = []
+        self._names: dict[str, str] = {}
+        sources = options.source or (() if environment.stdin.isatty() else ("-",))
+        self._sources = [self._kept(source) for source in sources]
+        how = reading_of(options)
+        self._how = replace(how, version=options.version, kind=options.kind, topic=options.as_topic)
+
+    def close(self) -> None:
+        """Let go of what came through pipes."""
+        for file in self._piped:
+            file.close()
+
+    def _kept(self, source: str) -> str:
+        if source != "-" and not (exists(source) and path_of(source).is_fifo()):
+            return source
+        kept = tempfile.NamedTemporaryFile(prefix="kwire-")  # noqa: SIM115 - closed with all others
+        if source == "-":
+            shutil.copyfileobj(self._environment.stdin, kept)
+        else:
+            with path_of(source).open("rb") as pipe:
+                shutil.copyfileobj(pipe, kept)
+        kept.flush()
+        self._piped.append(kept)
+        self._names[kept.name] = STANDARD_INPUT if source == "-" else source
+        return kept.name
+
+    def each(self) -> Iterator[Message]:
+        """Yield every message that is wanted. Raises InputError if an input cannot be read."""
+        wanted = named(self.catalog, self.options.messages, self.options.apis)
+        for message in self._all():
+            if wanted is None or message.name in wanted:
+                yield message
+        self.first = False
+
+    def _all(self) -> Iterator[Message]:
+        """Yield everything as it was given, request logs last."""
+        apis, logs, captured = self.options.apis, list[RequestLogInput](), False
+        api = self.catalog.api(apis[0]) if len(apis) == 1 else None
+        hints = Hints(api, self.options.version, self.options.kind)
+        choice, numbers = Choice(self.options, self.catalog), count()
+        caller = self._terminal if self.first else Again(self._environment)
+        for opened in open_inputs(self._sources, self._how, caller, takes=_TAKES, names=self._names):
+            if isinstance(opened, RequestLogInput):
+                logs.append(opened)
+            elif isinstance(opened, LogInput):
+                for file in opened.files():
+                    yield from in_batches(file.items(opened.how, caller), place_of(next(numbers)))
+                caller.done()
+            elif isinstance(opened, CaptureInput):
+                captured = True
+                yield from in_lines(choice.among(opened.subjects()), [place_of(next(numbers))])
+            else:
+                place = place_of(next(numbers))
+                for frame in frames_in(self.catalog, opened.recognised.frames, hints):
+                    yield from in_frame(frame, place + frame.number)
+        if captured and logs:
+            if self.first:
+                tell_of_logs(self._environment, [log.label for log in logs], APART)
+            return
+        for log in logs:
+            yield from self._log(log, place_of(next(numbers)))
+
+    def _log(self, log: RequestLogInput, place: int) -> Iterator[Message]:
+        why = f"is for packet captures, and {log.label} is a broker's request log"
+        refuse(self.options, ("filter", "frames", "stream"), why)
+        exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
+        left_out = LeftOut()
+        for entry in in_exchanges(exchanges, Bodies(self.catalog), place):
+            if isinstance(entry, Message):
+                yield entry
+            else:
+                left_out.add(f"{log.label}:{entry.line}", entry)
+        if left_out.text:
+            log.caller.note(left_out.text)
+
+
+class Again(Terminal):
+    """The caller of inputs that are read once more: they were remarked upon before."""
+
+    def note(self, text: str) -> None:
+        """Leave the remark out."""

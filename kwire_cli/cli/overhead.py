@@ -14,43 +14,40 @@ from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.overlaid import Overlaid
 from kwire_cli.analysis.costs.tallies import Loose, Tallies
 from kwire_cli.answer import MOST_ROWS
-from kwire_cli.cli.capture_inputs import STANDARD_INPUT, CapturePoints, capture_lines, chosen, name_of
-from kwire_cli.cli.completion import complete_dimensions, complete_file, complete_message, complete_version
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Environment, Exit, Progress
-from kwire_cli.cli.inputs import bodies_of, frames_of, inputs
+from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import size_of
-from kwire_cli.cli.old_options import said
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
     Decompression,
-    Frames,
+    Messages,
+    RecordSets,
     Report,
+    Verbose,
     WhatIf,
     argument,
     flag,
     option,
-    refuse,
     takes,
 )
-from kwire_cli.cli.segments import note_links, segment_files
+from kwire_cli.cli.segments import note_links
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.message.decoded import checked
-from kwire_cli.records.formats import CHOICES
-from kwire_cli.records.reading import items, source_of
+from kwire_cli.message.decoded import Decoded, checked
+from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
-from kwire_cli.stores import path_text, sizes
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import READABLE, open_inputs
+from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.segments import SegmentFile
-    from kwire_cli.source.kinds import Recognised
-    from kwire_cli.source.text.reading import Input
+    from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.source.reading import Opened
 
-CHOICE = ("filter", "frames", "stream", "port")
-"""Options that choose among the frames of a capture."""
-OF_CAPTURES = (*CHOICE, "tls_keylog")
-NO_CAPTURE = "is for packet captures, and this input is not one"
+_TAKES = READABLE - {Kind.REQUEST_LOG, Kind.LOG_FILE}
 DEFAULTS = {
     "capture": (("api",), ("kind",)),
     "frames": (("field",), ("kind",)),
@@ -62,8 +59,8 @@ LONGEST_LINGER = LARGEST_BATCH = 2147483647
 """The largest numbers of Kafka's types for linger.ms and batch.size."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Report, Frames, Choosing, Captures, Decompression, WhatIf):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Report, Messages, Choosing, Captures, RecordSets, Decompression, WhatIf, Verbose):
     """Options of `kwire overhead`."""
 
     PIPED: ClassVar[str] = "table"
@@ -102,30 +99,9 @@ class Options(Report, Frames, Choosing, Captures, Decompression, WhatIf):
     batch_sizes: str | None = option(
         "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
     )
-    message: str | None = option(
-        "--message",
-        "-m",
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Read the input as a bare body of this message (with --version).",
-    )
-    version: int | None = option(
-        "--version",
-        "-n",
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        shell_complete=complete_version,
-        help="Set the version of the message or api.",
-    )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
     topics: tuple[str, ...] = option(
         "--topic", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
-    )
-    record_format: str | None = option(
-        "--record-format", type=click.Choice(CHOICES), help="Read the input as a record set of this format."
-    )
-    verbose: bool = flag(
-        "-v", "--verbose", help="Say how the input was recognised, and which folder links were followed."
     )
 
 
@@ -211,8 +187,7 @@ class Counting:
 
     def __init__(self, environment: Environment, options: Options) -> None:
         self.environment, self.options = environment, options
-        self.progress = Progress(environment)
-        self.decodable = False
+        self.decodable = self.several = False
         self._tables = tables_of(options.by)
         self._overhead: Overhead | None = None
 
@@ -222,25 +197,17 @@ class Counting:
         Raises InputError if an input cannot be read, or if there is nothing that can be counted.
         """
         options = self.options
-        if options.record_format:
-            why = "is for messages, and --record-format says that the input is a record set"
-            refuse(options, ("message", "version", "api", "framed"), why)
-        says = Kind.BATCHES if options.record_format else said(vars(options))
-        grouped = () if options.message or options.form != "auto" else options.source
-        points = CapturePoints(self.environment, grouped, vars(options))
-        for content in inputs(
-            self.environment, options.source, options.form, catalog=options.catalog, says=says, verbose=options.verbose
-        ):
-            if content.kind in {Kind.BATCHES, Kind.FOLDER}:
-                self._segments(content)
-                continue
-            why = "is for folders of a log directory; --filter 'topic == NAME' chooses frames of captures"
-            refuse(options, ("topics",), why)
-            if content.kind is Kind.CAPTURE:
-                self._capture(content, points.take(content.source))
+        choice = Choice(options, options.catalog)
+        inputs = open_inputs(options.source, reading_of(options), Terminal(self.environment), takes=_TAKES)
+        self.several = inputs.several
+        for opened in inputs:
+            refuse_unfit(options, opened)
+            if isinstance(opened, LogInput):
+                self._segments(opened)
+            elif isinstance(opened, CaptureInput):
+                self._capture(opened, choice)
             else:
-                self._frames(content, content.frames)
-        self.progress.done()
+                self._messages(opened)
         if self._overhead is None or not self.decodable:
             raise InputError(
                 "there is nothing to count: say what it is with --api and --version or --message and --version, or "
@@ -255,7 +222,7 @@ class Counting:
             overhead = self._overhead = self._begun(self._tables or [*DEFAULTS[kind]])
         overhead.only_files = overhead.only_files and kind == "segments"
         overhead.tallies.file = name
-        overhead.tallies.largest.turn_to({"file": name} if len(self.options.source) > 1 and name else {})
+        overhead.tallies.largest.turn_to({"file": name} if self.several and name else {})
         return overhead
 
     def _begun(self, tables: list[tuple[str, ...]]) -> Overhead:
@@ -282,80 +249,69 @@ class Counting:
             overhead.written.file = overhead.tallies.file
             overhead.written.add(subject)
 
-    def _segments(self, content: Recognised) -> None:
+    def _segments(self, opened: LogInput) -> None:
         options = self.options
-        refuse(options, OF_CAPTURES, NO_CAPTURE)
-        if options.verbose and content.name:
-            note_links(self.environment, (content.name,))
-        for file in segment_files(content):
-            if options.topics and file.topic not in options.topics:
+        if options.verbose and opened.recognised.name:
+            note_links(self.environment, (opened.recognised.name,))
+        for file in opened.files():
+            topic = options.as_topic or file.topic
+            if options.topics and topic not in options.topics:
                 continue
             view = file.view
             overhead = self._of("segments", file.label)
             self.decodable = True
             form = options.record_format or "auto"
-            for at in overhead.tallies.records(view, file.topic, file.partition, form):
-                self.progress.tell(file.label, at, len(view))
+            for at in overhead.tallies.records(view, topic, file.partition, form):
+                opened.caller.progress(file.label, at, len(view))
             if overhead.written:
-                self._messages_in_records(overhead, overhead.written, view, file)
+                for _ in overhead.written.records(view, topic, file.partition, form):
+                    pass
+                self._messages_in_records(overhead, opened, file)
+        opened.caller.done()
         if self._overhead is None:
-            raise InputError("there is no partition of this topic", file=content.label)
+            raise InputError("there is no partition of this topic", file=opened.label)
 
-    def _messages_in_records(self, overhead: Overhead, written: Tallies, view: memoryview, file: SegmentFile) -> None:
+    def _messages_in_records(self, overhead: Overhead, opened: LogInput, file: LogFile) -> None:
         """Count Kafka's own messages in records as they would be under the overlay.
 
         The records around the messages stay as they are.
         """
-        form, overlaid = self.options.record_format or "auto", overhead.tallies.overlaid
-        written.file = overhead.tallies.file
-        for _ in written.records(view, file.topic, file.partition, form):
-            pass
-        for message in in_batches(items(source_of(view, topic=file.topic, catalog=self.options.catalog, form=form))):
+        overlaid = overhead.tallies.overlaid
+        for message in in_batches(file.items(opened.how, opened.caller)):
             try:
                 if overlaid:
                     overlaid.spans(message.name, message.version, message.entry, message.spans, guess=message.guess)
             except EncodeError as error:
                 raise InputError(str(error), file=file.label) from None
 
-    def _capture(self, content: Recognised, source: Any) -> None:
-        """Count a capture, or all files of its capture point; None for a file whose point was counted before."""
-        if source is None:
-            return
-        options = self.options
-        point = name_of(source)
-        overhead = self._of("capture", point or (content.name and path_text(content.name)))
-        files = [source] if isinstance(source, str) else [] if point is None or source.live else source.point.files
-        name = point or (path_text(source) if files else STANDARD_INPUT)
-        lines = capture_lines(
-            self.environment, options.catalog, source, name=name, port=options.port, key_logs=options.tls_keylog
-        )
+    def _capture(self, opened: CaptureInput, choice: Choice) -> None:
+        """Count a capture, or all files of a capture point."""
+        overhead = self._of("capture", opened.name)
         tallies, add, before = overhead.tallies, overhead.tallies.add, overhead.tallies.messages
-        for line in chosen(lines, options.catalog, vars(options) | {"limit": None}):
-            if point is not None and (own := line.where.file) != tallies.file:
+        for line in choice.among(opened.subjects()):
+            if opened.point is not None and (own := line.where.file) != tallies.file:
                 tallies.file, tallies.largest.place = own, {"file": own}
             if overhead.written:
-                self._add(overhead, line, f"{name}: frame {line.number}")
+                self._add(overhead, line, f"{opened.label}: frame {line.number}")
             else:
                 add(line)
-        choosing = any(getattr(options, name) for name in CHOICE)
-        self.decodable = self.decodable or tallies.messages > before or choosing
-        overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(files))
+        chosen = choice.chooses or self.options.port is not None
+        self.decodable = self.decodable or tallies.messages > before or chosen
+        overhead.file_bytes = (overhead.file_bytes or 0) + sum(sizes(opened.files))
 
-    def _frames(self, content: Recognised, text: Input) -> None:
-        options = self.options
-        refuse(options, OF_CAPTURES, NO_CAPTURE)
-        overhead = self._of("frames", content.name)
-        label = content.name or "input"
-        if options.message:
-            for number, body in enumerate(bodies_of(options.catalog, text, vars(options)), 1):
-                self._add(overhead, Loose(None, checked(body), number), f"{label}: body {number}")
+    def _messages(self, opened: Opened) -> None:
+        """Count frames, or bodies alone."""
+        overhead = self._of("frames", opened.name)
+        for number, subject in enumerate(opened.subjects(), 1):
+            if isinstance(subject, Decoded):
+                self._add(overhead, Loose(None, checked(subject), number), f"{opened.name or 'input'}: body {number}")
                 self.decodable = True
-            return
-        for frame in frames_of(options.catalog, text, vars(options)):
-            self._add(overhead, Loose(frame, frame.body, frame.number), f"{label}: frame {frame.number}")
-            self.decodable = self.decodable or frame.kind != "unknown"
-            if frame.guess:
-                self.environment.note(
-                    f"kwire: frame {frame.number} was taken for {frame.api} {frame.kind} {frame.api_version} by its "
+                continue
+            frame = Loose(subject, subject.body, subject.number)
+            self._add(overhead, frame, f"{opened.name or 'input'}: frame {subject.number}")
+            self.decodable = self.decodable or subject.kind != "unknown"
+            if subject.guess:
+                opened.caller.note(
+                    f"frame {subject.number} was taken for {subject.api} {subject.kind} {subject.api_version} by its "
                     "bytes alone; --api and --version say what it is"
                 )

@@ -295,7 +295,10 @@ def test_a_guess_is_said():
         (("--filter", "api == Fetch", FETCHED), "is for packet captures"),
         (("--frames", "1-2", ROOT / "samples" / "logs"), "is for packet captures"),
         (("--topic", "t", CAPTURE), "is for folders of a log directory"),
-        (("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"), "is for messages"),
+        (
+            ("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"),
+            "--api is for requests and responses",
+        ),
         (("--message", "MetadataRequest", "00"), "--message needs --version: 0-13"),
         (("--message", "Nothing", "--version", "0", "00"), "no message is called 'Nothing'"),
         (("--message", "MetadataRequest", "--version", "4", ""), "nothing of MetadataRequest 4"),
