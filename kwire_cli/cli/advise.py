@@ -43,11 +43,12 @@ from kwire_cli.cli.options import (
 )
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
-from kwire_cli.source.capture_inputs import CaptureInput, RequestLogInput
+from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, STANDARD_INPUT, open_inputs
 from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
+from kwire_cli.source.request_log_inputs import RequestLogInput
 from kwire_cli.source.text.reading import frames_in
 from kwire_cli.stores import exists, path_of
 
@@ -239,7 +240,7 @@ class Messages:
                 logs.append(opened)
             elif isinstance(opened, LogInput):
                 for file in opened.files():
-                    yield from in_batches(file.items(opened.how, caller), place_of(next(numbers)))
+                    yield from in_batches(file.items(file.source(opened.how), caller), place_of(next(numbers)))
                 caller.done()
             elif isinstance(opened, CaptureInput):
                 captured = True

@@ -30,6 +30,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import RecordsAs, roles
+from kwire_cli.phrases import counted
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.records.formats import AUTO, RECORD_FORMATS
@@ -41,7 +42,6 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, open_inputs
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -277,7 +277,7 @@ class Counting:
         The records around the messages stay as they are.
         """
         overlaid = overhead.tallies.overlaid
-        for message in in_batches(file.items(opened.how, opened.caller)):
+        for message in in_batches(file.items(file.source(opened.how), opened.caller)):
             try:
                 if overlaid:
                     overlaid.spans(message.name, message.version, message.entry, message.spans, guess=message.guess)
