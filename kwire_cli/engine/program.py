@@ -90,7 +90,7 @@ class Leaf(NamedTuple):
     decl: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Struct:
     """Fields in order, then the tag section of a flexible version.
 
@@ -106,7 +106,7 @@ class Struct:
     size: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Array:
     """A count and elements."""
 
@@ -116,7 +116,7 @@ class Array:
     element: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
     """A presence marker and a struct."""
 
@@ -126,7 +126,7 @@ class Nullable:
     struct: Struct
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tags:
     """A tag section; `known` maps a header's node number to the field behind it and its default in JSON form."""
 
@@ -138,7 +138,7 @@ class Tags:
     unknown_data: Leaf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Series:
     """Elements without a count, behind their size in bytes or behind nothing. Another one is there if the next span is
     its first.
@@ -151,7 +151,7 @@ class Series:
     first: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """A field in one of several forms, or absent. `forms` are by the node of their first span; where none is next it is
     `empty`, a series.

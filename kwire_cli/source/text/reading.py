@@ -318,12 +318,18 @@ def _read(text: str, form: str, why: str) -> Input:
     return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}; {why}", reading.notes)
 
 
+_HEX = re.compile("[0-9a-fA-F]+")
+
+
 def _guess(text: str) -> Input:
     """The text read in the first form that fits all of it; MismatchError, as of the form that it comes nearest to, when
     none does.
     """
     failures: list[tuple[str, MismatchError]] = []
-    for form in (*ROW_FORMS, *OTHER_FORMS):
+    digits = text.strip()
+    # An offset has at most 16 digits: a longer number is no row, and the module of rows need not be imported.
+    plain = len(digits) > 16 and len(digits) % 2 == 0 and _HEX.fullmatch(digits)
+    for form in OTHER_FORMS if plain else (*ROW_FORMS, *OTHER_FORMS):
         if form == OTHER_FORMS[0] and any(error.sure for _, error in failures):
             # Rows with offsets, one of them broken: read as plain hex, the offsets would become bytes.
             failures = [failure for failure in failures if failure[1].sure]
