@@ -10,7 +10,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
-from kwire_cli.view.rows import Buffer, Field, Look
+from kwire_cli.view.rows import Buffer, Extent, Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -144,8 +144,8 @@ class BoundedOutline:
         return Bytes(buffer.name, start, buffer.stop - start, bytes(data), tuple(masked))
 
 
-def _look(catalog: Catalog, reading: RecordsAs | None, *, full: bool) -> Look:
-    return Look(catalog, reading, full=full, messages="within", most=None if full else MOST_WALKED)
+def _extent(catalog: Catalog, reading: RecordsAs | None, *, full: bool) -> Extent:
+    return Extent(catalog, reading, full=full, messages="within", most=None if full else MOST_WALKED)
 
 
 def of_frame(
@@ -160,7 +160,7 @@ def of_frame(
 ) -> BoundedOutline:
     """A frame, and its anomalies behind its `own`; `hidden` and `asked` as in `Frame.to_json`."""
     buffer = frame_buffer(frame)
-    rows = frame_rows(_look(catalog, reading, full=full), frame, hidden, asked=asked, buffer=buffer)
+    rows = frame_rows(_extent(catalog, reading, full=full), frame, hidden, asked=asked, buffer=buffer)
     return BoundedOutline(rows, buffer, [*own, *frame.shown(hidden).anomalies], full=full)
 
 
@@ -176,7 +176,7 @@ def of_message(
     catalog: Catalog, decoded: Decoded, hidden: frozenset[int], reading: RecordsAs | None, *, full: bool
 ) -> BoundedOutline:
     """A body alone."""
-    part = body_part(_look(catalog, reading, full=full), "body", decoded, hidden)
+    part = body_part(_extent(catalog, reading, full=full), "body", decoded, hidden)
     return BoundedOutline(part.rows(), part.buffer, decoded.anomalies, full=full)
 
 
@@ -184,12 +184,12 @@ def of_item(
     catalog: Catalog, item: Batch | Gap, data: Any, reading: RecordsAs, topic: str | None, *, full: bool
 ) -> BoundedOutline:
     """A batch of a segment, or bytes that are none."""
-    look = _look(catalog, reading, full=full)
+    extent = _extent(catalog, reading, full=full)
     name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
     buffer = Buffer(name, data, item.position, item.end)
     if isinstance(item, Batch):
-        return BoundedOutline(batch_rows(look, item, buffer), buffer, item.anomalies, full=full)
-    row = item_row(look, item, buffer, topic, name="(no batch)", json_path=None)
+        return BoundedOutline(batch_rows(extent, item, buffer), buffer, item.anomalies, full=full)
+    row = item_row(extent, item, buffer, topic, name="(no batch)", json_path=None)
     odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
     anomalies = item.batch.anomalies if item.batch else [] if item.code == PADDING else odd
     return BoundedOutline([row], buffer, anomalies, full=full)

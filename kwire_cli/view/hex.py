@@ -11,7 +11,7 @@ from kwire_cli.structs.lengths import redacted
 from kwire_cli.view import tree as tree_view
 from kwire_cli.view.lines import Line, anomaly_lines, plain, printable
 from kwire_cli.view.outline import batch_of, body_part, frame_rows, item_row
-from kwire_cli.view.rows import NOUNS, Buffer, Field, Look, Title, leaves, value_segments
+from kwire_cli.view.rows import NOUNS, Buffer, Extent, Field, Title, leaves, value_segments
 from kwire_cli.view.tree import frame_title, message_title
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def frame_lines(
     """
     frame = frame.shown(hidden)
     yield frame_title(frame, labelled=frame.logged)
-    for row in frame_rows(Look(catalog, reading), frame, hidden):
+    for row in frame_rows(Extent(catalog, reading), frame, hidden):
         if row.kind == "gap":
             yield from _gap(row, "gap: not part of any field", rows)
         else:
@@ -61,7 +61,7 @@ def message_lines(
 ) -> Iterator[Line]:
     """A body byte by byte; `reading` as in `frame_lines`."""
     yield message_title(decoded)
-    yield from _fields(body_part(Look(catalog, reading), "body", decoded, hidden).rows(), "", rows)
+    yield from _fields(body_part(Extent(catalog, reading), "body", decoded, hidden).rows(), "", rows)
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -109,7 +109,7 @@ def _note(row: Field) -> Line:
         if kind == "tag-header":
             return [(f" {plain(row.line)}", "dim")]
         if kind == "records":
-            return [(" = ", "dim"), *value_segments(item, part.tree, part.look.catalog, part.message, Form())]
+            return [(" = ", "dim"), *value_segments(item, part.tree, part.extent.catalog, part.message, Form())]
     return [(" = ", "dim"), *row.line]
 
 
@@ -140,9 +140,9 @@ def batch_hex_lines(
 ) -> Iterator[Line]:
     """A batch or gap; with `deep` compressed records are shown as what they become too, with offsets of their own."""
     batch = batch_of(item)
-    look = Look(catalog, RecordsAs(catalog, hide=hide), deep=deep)
+    extent = Extent(catalog, RecordsAs(catalog, hide=hide), deep=deep)
     buffer = Buffer("", batch.source.data if batch else b"", item.position, item.end)
-    yield from _item(item_row(look, item, buffer, None), rows, gaps=False)
+    yield from _item(item_row(extent, item, buffer, None), rows, gaps=False)
     if batch:
         yield from anomaly_lines(batch.anomalies if deep else batch.notes)
 

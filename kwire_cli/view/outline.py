@@ -22,7 +22,7 @@ from kwire_cli.records.v2 import area_of
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import SHOWN_TEXT, Line, counted
-from kwire_cli.view.rows import NOTHING, Buffer, Field, Look, Part, Row, Title
+from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field, Part, Row, Title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +53,12 @@ def declared(entry: Entry, data: Any, start: int, stop: int) -> tuple[Tree, bool
 
 
 def body_part(
-    look: Look, name: str, body: Body, hidden: frozenset[int] = NOTHING, buffer: Buffer | None = None, **more: Any
+    extent: Extent, name: str, body: Body, hidden: frozenset[int] = NOTHING, buffer: Buffer | None = None, **more: Any
 ) -> Part:
     """A decoded size, header, body or payload; records in it are shown if there is a reading for them."""
     buffer = buffer or Buffer(body.message, body.data, body.start, body.stop)
-    part = Part(look, name, body.message, body, body.exact, hidden, buffer, **more)
-    if look.reading and holds_records(body.entry):
+    part = Part(extent, name, body.message, body, body.exact, hidden, buffer, **more)
+    if extent.reading and holds_records(body.entry):
         part.roles, part.opens = roles(body.spec, body.entry).by_node, _batches
         cut = cut_records(body.raw)
         part.cut = None if cut is None or cut.span in hidden else cut
@@ -67,10 +67,10 @@ def body_part(
 
 def _batches(row: Field) -> Iterator[Title]:
     """The batches in a field of records, and the gaps between."""
-    above, look, depth = row.json_path, row.part.look, row.depth + 1
+    above, extent, depth = row.json_path, row.part.extent, row.depth + 1
     for number, item in enumerate(row.items()):
         name = f"[{number}]"
-        yield item_row(look, item, row.buffer, row.topic, depth, name, above + name if above else None)
+        yield item_row(extent, item, row.buffer, row.topic, depth, name, above + name if above else None)
 
 
 def frame_buffer(frame: Frame) -> Buffer:
@@ -79,7 +79,7 @@ def frame_buffer(frame: Frame) -> Buffer:
 
 
 def frame_rows(
-    look: Look,
+    extent: Extent,
     frame: Frame,
     hidden: Hidden,
     *,
@@ -94,9 +94,9 @@ def frame_rows(
     its place among the bytes of that frame.
     """
     buffer = buffer or frame_buffer(frame)
-    messages = frame.inside(asked) if look.messages and frame.body and PAYLOADS not in hidden else []
+    messages = frame.inside(asked) if extent.messages and frame.body and PAYLOADS not in hidden else []
     within: Within = {}
-    if look.messages == "within" and frame.body and messages:
+    if extent.messages == "within" and frame.body and messages:
         starts = {span.path: span.value for span in frame.body.spans}
         for message in messages:
             below = hidden_below(message.path, hidden)
@@ -108,16 +108,16 @@ def frame_rows(
     for name, body in frame.parts:
         yield from _outside(buffer, at, body.start, hidden, depth)
         above = None if carried else "" if name == "body" else f"{name}."
-        part = body_part(look, name, body, hidden.get(name, NOTHING), buffer, json_path=above, within=within)
+        part = body_part(extent, name, body, hidden.get(name, NOTHING), buffer, json_path=above, within=within)
         line: Line = [(f"{body.message} version {body.version}" if name != "size" else "", "dim")]
         place, rows = (body.start, body.start, body.stop), partial(part.rows, depth + 1)
         title = f"({name})" if carried or name == "body" else name
         yield Title(depth, title, "", buffer, place, line, part, rows, json_path=(above or "")[:-1])
         at = body.stop
     yield from _outside(buffer, at, frame.stop, hidden, depth)
-    if look.messages == "behind":
+    if extent.messages == "behind":
         for message in messages:
-            yield message_row(look, message, hidden_below(message.path, hidden), depth)
+            yield message_row(extent, message, hidden_below(message.path, hidden), depth)
 
 
 def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden, depth: int) -> Iterator[Title]:
@@ -129,32 +129,32 @@ def _outside(buffer: Buffer, start: int, stop: int, hidden: Hidden, depth: int) 
 
 def _carried(frame: Frame, hidden: Hidden, row: Field) -> Iterator[Title]:
     """A request or response in a field, whose data are those around it."""
-    return frame_rows(row.part.look, frame, hidden, buffer=row.buffer, depth=row.depth + 1, carried=True)
+    return frame_rows(row.part.extent, frame, hidden, buffer=row.buffer, depth=row.depth + 1, carried=True)
 
 
-def message_row(look: Look, message: Payload | Forwarded, hidden: Hidden, depth: int, path: str = "") -> Title:
+def message_row(extent: Extent, message: Payload | Forwarded, hidden: Hidden, depth: int, path: str = "") -> Title:
     """A message in a field, behind what has that field; `hidden` are the secret spans by part."""
     path = path or message.path
     line: Line = [(message.type, "title"), ("" if message.version is None else f" version {message.version}", "dim")]
     if isinstance(message, Forwarded):
         frame = message.frame
         buffer = Buffer(path, frame.data, frame.start, frame.stop)
-        rows = partial(frame_rows, look, frame, hidden, buffer=buffer, depth=depth + 1, carried=True)
+        rows = partial(frame_rows, extent, frame, hidden, buffer=buffer, depth=depth + 1, carried=True)
         return Title(depth, path, "", buffer, (frame.start, frame.start, frame.stop), line, message, rows)
     buffer = Buffer(path, message.data, 0, message.size, own=True)
     place = 0, message.start, message.size
     secret = hidden.get("body", NOTHING)
     if message.body:
-        part = body_part(replace(look, reading=None), path, message.body, secret, buffer, json_path=None)
+        part = body_part(replace(extent, reading=None), path, message.body, secret, buffer, json_path=None)
         part.payload = message
         return Title(depth, path, "", buffer, place, line, part, partial(part.rows, depth + 1))
-    below = Title(depth + 1, "", "", buffer, place, _excerpt(look, message.json_data(hidden=secret)))
+    below = Title(depth + 1, "", "", buffer, place, _excerpt(extent, message.json_data(hidden=secret)))
     return Title(depth, path, "", buffer, place, line, message, lambda: (below,))
 
 
-def _excerpt(look: Look, document: Any) -> Line:
+def _excerpt(extent: Extent, document: Any) -> Line:
     text = dumps(document, indent=False)
-    if look.full or len(text) <= SHOWN_TEXT:
+    if extent.full or len(text) <= SHOWN_TEXT:
         return [(text, "text")]
     return [(text[:SHOWN_TEXT], "text"), ("…", "dim")]
 
@@ -175,11 +175,11 @@ def _place(
 
 
 def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[Title]:
-    place, depth, look = row.place, row.depth + 1, row.part.look
+    place, depth, extent = row.place, row.depth + 1, row.part.extent
     version = "" if payload.version is None else f" version {payload.version}"
     if body := payload.body:
         where = {"shift": place[1], "json_path": None, "within": row.part.within, "whole": place[1:]}
-        part = body_part(replace(look, reading=None), payload.path, body, hidden, row.buffer, **where)
+        part = body_part(replace(extent, reading=None), payload.path, body, hidden, row.buffer, **where)
         line = [(f"{body.message}{version}", "title"), (", guessed" if payload.guess else "", "warning")]
         yield Title(depth, "(means)", "", row.buffer, place, line, payload, partial(part.rows, depth + 1))
     else:
@@ -187,14 +187,14 @@ def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[T
 
 
 def _text(name: str, document: Any, row: Field) -> Title:
-    return Title(row.depth + 1, name, "", row.buffer, row.place, _excerpt(row.part.look, document))
+    return Title(row.depth + 1, name, "", row.buffer, row.place, _excerpt(row.part.extent, document))
 
 
 # Batches.
 
 
 def item_row(
-    look: Look,
+    extent: Extent,
     item: Batch | Gap,
     buffer: Buffer,
     topic: str | None,
@@ -207,13 +207,13 @@ def item_row(
     above = f"{json_path}." if json_path else json_path
     row = Title(depth, name, "", buffer, place, [], item, json_path=json_path or "")
     if isinstance(item, Batch):
-        rows = partial(batch_rows, look, item, buffer, depth + 1, above)
+        rows = partial(batch_rows, extent, item, buffer, depth + 1, above)
         return replace(row, line=[(batch_title(item), "dim")], rows=rows)
     line: Line = [(f"{item.code}, {counted(item.size, 'byte')}", "warning")]
-    topic = look.reading.topic(topic) if topic and look.reading else topic
-    secret = item.position if look.hide is not None and look.hide.gap(topic) else None
+    topic = extent.reading.topic(topic) if topic and extent.reading else topic
+    secret = item.position if extent.hide is not None and extent.hide.gap(topic) else None
     row = replace(row, kind="gap", line=line, secret=secret)
-    return replace(row, rows=partial(batch_rows, look, item.batch, buffer, depth + 1, above)) if item.batch else row
+    return replace(row, rows=partial(batch_rows, extent, item.batch, buffer, depth + 1, above)) if item.batch else row
 
 
 def batch_of(item: Batch | Gap) -> Batch | None:
@@ -243,71 +243,71 @@ def offsets(batch: Batch) -> str:
 
 
 def batch_rows(
-    look: Look, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
+    extent: Extent, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
 ) -> Iterator[Row]:
     """The fields of a batch, and what stands behind them."""
-    part, behind = batch_parts(look, batch, buffer, depth, json_path)
+    part, behind = batch_parts(extent, batch, buffer, depth, json_path)
     yield from part.rows(depth)
     yield from behind
 
 
 def batch_parts(
-    look: Look, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
+    extent: Extent, batch: Batch, buffer: Buffer | None = None, depth: int = 0, json_path: str | None = ""
 ) -> tuple[Part, Iterator[Title]]:
     """The bytes of a batch, in a buffer with the offsets of its source, and the rows behind its fields: what it packs,
     and what its records mean if messages stand there.
     """
-    secret = look.hide is not None and look.hide.batch(batch)
+    secret = extent.hide is not None and extent.hide.batch(batch)
     buffer = buffer or Buffer(f"batch at {batch.position}", batch.source.data, batch.position, batch.end)
-    stop = batch.end if look.most is None else min(batch.end, batch.position + look.most)
-    part = _declared(look, batch, buffer, batch.layout.decl, batch.position, stop, secret=secret)
+    stop = batch.end if extent.most is None else min(batch.end, batch.position + extent.most)
+    part = _declared(extent, batch, buffer, batch.layout.decl, batch.position, stop, secret=secret)
     part.json_path = json_path
     if not batch.head.codec and _is_v2(batch):
-        part.within = _meanings(look, batch, None, secret=secret)
-    return part, _behind(look, batch, depth, secret=secret)
+        part.within = _meanings(extent, batch, None, secret=secret)
+    return part, _behind(extent, batch, depth, secret=secret)
 
 
 def _is_v2(batch: Batch) -> bool:
     return batch.layout.name == "v2" and batch.size >= batch.layout.head.size
 
 
-def _declared(look: Look, batch: Batch, buffer: Buffer, decl: Any, start: int, stop: int, *, secret: bool) -> Part:
+def _declared(extent: Extent, batch: Batch, buffer: Buffer, decl: Any, start: int, stop: int, *, secret: bool) -> Part:
     """Bytes of a batch by a declaration of `structs.records`."""
     tree, exact = declared(records_entry(decl), buffer.data, start, stop)
-    hidden = look.hide.spans(tree) if look.hide and secret else NOTHING
-    return Part(look, "batch", "RecordBatch", tree, exact, hidden, buffer, batch=batch)
+    hidden = extent.hide.spans(tree) if extent.hide and secret else NOTHING
+    return Part(extent, "batch", "RecordBatch", tree, exact, hidden, buffer, batch=batch)
 
 
-def _behind(look: Look, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
-    if look.deep and batch.head.codec:
+def _behind(extent: Extent, batch: Batch, depth: int, *, secret: bool) -> Iterator[Title]:
+    if extent.deep and batch.head.codec:
         packed = PACKED_RECORDS.get(batch.layout.name)
         if packed is None and not secret:
-            yield _wrapped(look, batch, depth)
+            yield _wrapped(extent, batch, depth)
         elif packed is not None and batch.size >= batch.layout.head.size:
-            yield _packed(look, batch, packed, depth, secret=secret)
-    if look.messages == "behind" and has_payloads(batch):
+            yield _packed(extent, batch, packed, depth, secret=secret)
+    if extent.messages == "behind" and has_payloads(batch):
         for number, record in enumerate(batch.records()):
-            yield from _messages(look, batch, record, f"records[{number}].", depth)
+            yield from _messages(extent, batch, record, f"records[{number}].", depth)
 
 
-def _packed(look: Look, batch: Batch, decl: Any, depth: int, *, secret: bool) -> Title:
+def _packed(extent: Extent, batch: Batch, decl: Any, depth: int, *, secret: bool) -> Title:
     """The records that a batch's codec packed."""
     area = area_of(batch, [])
     buffer, row = _decompressed(batch, area, depth)
-    stop = buffer.stop if look.most is None else min(buffer.stop, look.most)
-    part = _declared(look, batch, buffer, decl, 0, stop, secret=secret)
+    stop = buffer.stop if extent.most is None else min(buffer.stop, extent.most)
+    part = _declared(extent, batch, buffer, decl, 0, stop, secret=secret)
     part.name, part.json_path = "records", None
-    part.within = _meanings(look, batch, area, secret=secret) if _is_v2(batch) else {}
+    part.within = _meanings(extent, batch, area, secret=secret) if _is_v2(batch) else {}
     return replace(row, subject=part, rows=partial(part.rows, depth + 1))
 
 
-def _wrapped(look: Look, batch: Batch, depth: int) -> Title:
+def _wrapped(extent: Extent, batch: Batch, depth: int) -> Title:
     """The messages in a wrapper message. Compressed ones among them are not opened."""
     from kwire_cli.records.legacy import inner_messages, unpacked  # noqa: PLC0415 - few batches are wrappers
 
     area = unpacked(batch)
     buffer, row = _decompressed(batch, area, depth)
-    inner = replace(look, deep=False)
+    inner = replace(extent, deep=False)
 
     def rows() -> Iterator[Title]:
         for number, item in enumerate(inner_messages(batch, area)):
@@ -323,19 +323,19 @@ def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
     return buffer, Title(depth, "(decompressed)", "", buffer, (0, 0, size), line)
 
 
-def _meanings(look: Look, batch: Batch, area: Area | None, *, secret: bool) -> Within:
+def _meanings(extent: Extent, batch: Batch, area: Area | None, *, secret: bool) -> Within:
     """What keys and values of Kafka's own records mean, by the offsets at which these stand, if messages stand within
     fields. What a damaged batch with secrets says is not known to be what it seems to be.
     """
     within: Within = {}
-    if look.messages != "within" or not has_payloads(batch) or (secret and not batch.crc_valid):
+    if extent.messages != "within" or not has_payloads(batch) or (secret and not batch.crc_valid):
         return within
     area = area or area_of(batch, [])
     origin = 0 if area.compressed else area.origin
     for record in batch.records():
         payload = payload_of(batch, record)
         if payload and payload.record:
-            hidden = look.hide.record(batch, payload.record) if look.hide else {}
+            hidden = extent.hide.record(batch, payload.record) if extent.hide else {}
             starts = {"key": origin + record.key_at, "value": origin + record.value_at}
             starts = {name: at for name, at in starts.items() if at >= origin}
             for inner in payload.record.payloads:
@@ -350,10 +350,10 @@ def _control(document: Any, row: Field) -> Iterator[Title]:
     yield _text("(control)", document, row)
 
 
-def _messages(look: Look, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
+def _messages(extent: Extent, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
     payloads = payload_of(batch, record)
     if payloads:
-        hidden = look.hide.record(batch, payloads.record) if look.hide else {}
+        hidden = extent.hide.record(batch, payloads.record) if extent.hide else {}
         for payload in payloads.messages:
             secret = {"body": hidden.get(payload.path, NOTHING)}
-            yield message_row(look, payload, secret, depth, above + payload.path)
+            yield message_row(extent, payload, secret, depth, above + payload.path)

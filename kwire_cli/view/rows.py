@@ -41,7 +41,7 @@ _TOPICS = frozenset({TOPIC, TOPIC_ID})
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Extent:
     """The extent of an outline.
 
     Records are shown as batches if there is a `reading`, which also says what is secret in them; compressed ones as
@@ -178,7 +178,7 @@ class Field:
 
     def items(self, *, own: bool = False) -> Iterator[Batch | Gap]:
         """The batches in a field of records, and the gaps between; with `own` offsets count from the first of them."""
-        reading, records, data = self.part.look.reading, self.records, self.part.tree.spans.data
+        reading, records, data = self.part.extent.reading, self.records, self.part.tree.spans.data
         assert reading is not None  # noqa: S101 - for the type checker: without it there are no records
         assert records is not None  # noqa: S101 - as above
         if own:
@@ -212,7 +212,7 @@ class Part:
     itself stands, which is none of them. `cut` are the records in which the bytes end.
     """
 
-    look: Look
+    extent: Extent
     name: str
     message: str
     source: Body | Tree
@@ -321,9 +321,9 @@ class Part:
                 return [("null", "null") if count < 0 else (str(count), "number")]
             if leaf.kind == "tag-header":
                 return [("tag {}, size {}".format(*tag_and_size(item, tree)), "dim")]
-            if self.look.reading and not (isinstance(leaf.decl, Sized) and is_null(item, tree.spans.data)):
+            if self.extent.reading and not (isinstance(leaf.decl, Sized) and is_null(item, tree.spans.data)):
                 return [(counted(item.end - tree.spans.value[item.span], "byte"), "number")]
-        return value_segments(item, tree, self.look.catalog, self.message, self.form, full=self.look.full)
+        return value_segments(item, tree, self.extent.catalog, self.message, self.form, full=self.extent.full)
 
     def summary(self, item: Item) -> Line:
         """The text beside a struct or array."""

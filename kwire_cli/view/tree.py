@@ -21,7 +21,7 @@ from kwire_cli.view.lines import (
     quoted,
 )
 from kwire_cli.view.outline import body_part, frame_rows, offsets
-from kwire_cli.view.rows import MARKERS, Field, Look, Part, Title
+from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def frame_lines(
     """
     frame = frame.shown(hidden)
     yield frame_title(frame)
-    look = Look(catalog, reading, full=full, messages="behind")
-    yield from _lines([row for row in frame_rows(look, frame, hidden, asked=asked) if row.name != "size"], "")
+    extent = Extent(catalog, reading, full=full, messages="behind")
+    yield from _lines([row for row in frame_rows(extent, frame, hidden, asked=asked) if row.name != "size"], "")
     yield from anomaly_lines(frame.anomalies)
 
 
@@ -70,7 +70,7 @@ def message_lines(
 ) -> Iterator[Line]:
     """A body: a title, its fields, then what was odd. `full` and `reading` as in `frame_lines`."""
     yield message_title(decoded)
-    yield from _lines(body_part(Look(catalog, reading, full=full), "body", decoded, hidden).rows(), "")
+    yield from _lines(body_part(Extent(catalog, reading, full=full), "body", decoded, hidden).rows(), "")
     yield from anomaly_lines(decoded.anomalies)
 
 
@@ -151,7 +151,7 @@ def _value(row: Field) -> Line:
 
 def _list(row: Field) -> Line:
     """An array of numbers or of a few short texts on one line; nothing for whatever takes more."""
-    item, node, full = row.item, row.item.node, row.part.look.full
+    item, node, full = row.item, row.item.node, row.part.extent.full
     if (
         not isinstance(node, Array)
         or not isinstance(node.element, Leaf)
@@ -241,13 +241,13 @@ def _batch_lines(
 
 def _record_set(row: Field) -> Iterator[Line]:
     """The batches in a records field, with their records: the first of them unless all is asked for."""
-    look = row.part.look
+    extent = row.part.extent
     for item in row.items(own=True):
         notes: list[Anomaly] = []
         batch = item if isinstance(item, Batch) else item.batch
         records = [*enumerate(batch.records(notes))] if batch else []
-        visible = records if look.full else records[:SHOWN_RECORDS]
-        yield from tree_lines(item, visible, notes, look.hide, full=look.full, pretty=False)
+        visible = records if extent.full else records[:SHOWN_RECORDS]
+        yield from tree_lines(item, visible, notes, extent.hide, full=extent.full, pretty=False)
         if len(visible) < len(records):
             yield [(f"   … {len(records) - len(visible):,} more records", "dim")]
 

@@ -1,7 +1,9 @@
 """What there is room for of an outline: rows and bytes, none of them secret."""
 
+import kwire_cli
 from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES, BoundedOutline
-from kwire_cli.view.rows import Buffer, Title
+from kwire_cli.view.outline import body_part
+from kwire_cli.view.rows import Buffer, Extent, Title
 
 
 def rows(buffer, count, secret=None):
@@ -20,14 +22,10 @@ def test_an_outline_has_room_for_so_many_rows_and_bytes_unless_all_is_asked_for(
 
 
 def test_bytes_end_with_the_last_field_that_was_told_where_rows_are_left_out():
-    import kwire_cli
-    from kwire_cli.view.outline import body_part
-    from kwire_cli.view.rows import Look
-
     value = {"topics": [{"topic": "t", "partitions": [*range(30_000)]}]}
     data = kwire_cli.encode(value, message="DescribeLogDirsRequest", version=1)
     body = kwire_cli.decode(data, message="DescribeLogDirsRequest", version=1)
-    part = body_part(Look(kwire_cli.catalog()), "body", body)
+    part = body_part(Extent(kwire_cli.catalog()), "body", body)
     outline = BoundedOutline(part.rows(), part.buffer)
     (shown,) = outline.buffers
     assert outline.left_out

@@ -12,12 +12,11 @@ from kwire_cli.engine.values import anomalies
 from kwire_cli.message.frames import Forwarded
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.structs import messages
-from kwire_cli.view import rows
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Piece, Remark, Skipped, Step, specials
 from kwire_cli.view.explain.walk import steps
 from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import PACKED_RECORDS, batch_parts, body_part, declared, frame_rows, item_row, offsets
-from kwire_cli.view.rows import NOTHING, Buffer, Part
+from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,9 +46,9 @@ class Look:
     reading: RecordsAs
 
     @property
-    def outline(self) -> rows.Look:
+    def extent(self) -> Extent:
         """The extent of the outline that is explained."""
-        return rows.Look(self.reading.catalog, self.reading, messages="behind")
+        return Extent(self.reading.catalog, self.reading, messages="behind")
 
 
 # Frames and bodies explained: their parts, what stands between these, the records and messages in their fields.
@@ -59,7 +58,7 @@ def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | No
     """A frame from its first byte to its last; `hidden` has the secret spans by part, `asked` is a response's
     request.
     """
-    yield from _frame(frame, frame_rows(look.outline, frame, hidden, asked=asked), look, 0)
+    yield from _frame(frame, frame_rows(look.extent, frame, hidden, asked=asked), look, 0)
 
 
 def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
@@ -114,7 +113,7 @@ def explain_body(
     last: str = "the message ends here",
 ) -> Iterator[Event]:
     """The steps of a message, and below its records their batches; `last` is what follows its last field."""
-    yield from _message(body_part(look.outline, name, body, hidden), body, look, 0, last)
+    yield from _message(body_part(look.extent, name, body, hidden), body, look, 0, last)
 
 
 def _message(part: Part, body: Body, look: Look, level: int, last: str) -> Iterator[Event]:
@@ -150,7 +149,7 @@ def _prefix(part: Part, payload: Payload, level: int) -> Iterator[Event]:
     for decl, title in ((messages.VERSION, first), (messages.METADATA_FRAME, "the frame of a metadata record")):
         tree, exact = declared(records_entry(decl), payload.data, 0, part.body.start)
         if exact:
-            prefix = Part(part.look, f"{part.name} prefix", "prefix", tree, exact, NOTHING, part.buffer)
+            prefix = Part(part.extent, f"{part.name} prefix", "prefix", tree, exact, NOTHING, part.buffer)
             yield Heading(prefix, title, level)
             yield from steps(prefix, every=True, level=level)
             return
@@ -178,7 +177,7 @@ def explain_items(items: Iterable[Batch | Gap], look: Look, *, data: Any, topic:
     `data` is what their places count in; `topic` is that of the records, by name or id.
     """
     buffer = Buffer("records", data, 0, len(data))
-    yield from _items((item_row(look.outline, item, buffer, topic) for item in items), look, 0)
+    yield from _items((item_row(look.extent, item, buffer, topic) for item in items), look, 0)
 
 
 def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
@@ -233,8 +232,8 @@ def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
 
 
 def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
-    outline = replace(look.outline, deep=not row.buffer.own)
-    part, behind = batch_parts(outline, batch, row.buffer)
+    extent = replace(look.extent, deep=not row.buffer.own)
+    part, behind = batch_parts(extent, batch, row.buffer)
     yield Heading(part, batch_text(batch), level)
     yield from steps(part, batch_facts(batch, part), every=look.every, level=level)
     for title in behind:

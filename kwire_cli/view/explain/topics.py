@@ -19,14 +19,14 @@ from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_t
 from kwire_cli.view.explain.walk import steps
 from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import batch_parts, declared
-from kwire_cli.view.rows import NOTHING, Buffer, Look, Part
+from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
-    from kwire_cli.view.explain.messages import Look as Extent
+    from kwire_cli.view.explain.messages import Look
 
 
 # Values and bytes of single types explained, as they would stand in a message.
@@ -95,7 +95,7 @@ def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
 def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
     """Bytes read as a type."""
     tree, exact = declared(lower(_wrapped(decl)), data, 0, len(data))
-    part = Part(Look(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
+    part = Part(Extent(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
     yield Heading(part, counted(len(data), "byte"))
     yield from steps(part, Facts(Facts.where_they_are(anomalies(tree))), every=True)
 
@@ -149,7 +149,7 @@ def explain_headers() -> Iterator[Event]:
     )
 
 
-def explain_header(catalog: Catalog, api: Api, version: int, look: Extent) -> Iterator[Event]:
+def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iterator[Event]:
     """The headers of a request and its response at a version, and why they are these."""
     for kind, name in (("request", api.request), ("response", api.response)):
         if not name:
@@ -201,7 +201,7 @@ MOST_TRIED = 1 << 20
 def explain_crc(batch: Batch) -> Iterator[Event]:
     """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
     layout = batch.layout
-    part, _ = batch_parts(Look(None), batch)
+    part, _ = batch_parts(Extent(None), batch)
     facts = batch_facts(batch, part)
     crc = facts.specials["crc"]
     first, last = batch.position + layout.crc_from, batch.end - 1
