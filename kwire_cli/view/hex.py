@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 # colour.
 
 WIDTH = 16
-
-
+"""Bytes in a row, which take 47 cells in hex."""
 COLOURS = 6
 
 
@@ -128,8 +127,10 @@ def byte_rows(
             masked = len(raw) - visible
             cells = " ".join([f"{byte:02x}" for byte in raw[:visible]] + ["**"] * masked)
             text = text[:visible] + "*" * masked
-        line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<{WIDTH * 3 - 1}}", style), (f"  {text:<{WIDTH}}", style)]
-        yield [*line, ("  ", "dim"), *note] if number == 0 else line
+        line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<47}", style), (f"  {text:<16}", style)]
+        if number == 0:
+            line += (("  ", "dim"), *note)
+        yield line
 
 
 # Batches byte by byte: their header, their records; those that are compressed a second time as what they become.
