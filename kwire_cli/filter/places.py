@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.filter.model import BY_NAME, OF_BATCHES, ROOTS, below, values_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY
+from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,33 +24,9 @@ Rows: TypeAlias = Literal["frames", "batches", "either"]
 what frames alone have."""
 
 
-BATCH = (
-    *(
-        "position",
-        "size",
-        "baseOffset",
-        "lastOffset",
-        "magic",
-        "crc",
-        "crcValid",
-        "compression",
-        "timestampType",
-        "maxTimestamp",
-    ),
-    *(
-        "producerId",
-        "producerEpoch",
-        "baseSequence",
-        "partitionLeaderEpoch",
-        "isTransactional",
-        "isControl",
-        "deleteHorizonMs",
-        "count",
-    ),
-    *("records", "anomalies", "gap"),
-)
+BATCH = (*BATCH_KEYS, "records", "anomalies", "gap")
 """The keys of a batch or gap in JSON."""
-RECORD = ("offset", "timestamp", "sequence", "keySize", "valueSize", "key", "value", "headers", "decoded", "control")
+RECORD = (*RECORD_KEYS, "decoded", "control")
 """The keys of a record in JSON."""
 RECORDS, PAYLOADS = "records", "payloads"
 FRAME_HEADER = (

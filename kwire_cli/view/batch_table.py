@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.phrases import instant
 from kwire_cli.records.batch import TRUNCATED, Batch, base64_text, head_json, headers_of, record_json
+from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 from kwire_cli.view.lines import Line, moment
 from kwire_cli.view.tables import text_of
 
@@ -34,44 +35,8 @@ BATCH_COLUMNS = {
 RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "keySize": 7, "valueSize": 9, "key": 20, "value": 30, "headers": 0}
 _LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value", "headers"})
 _TABLE_TEXT = 60
-CSV_BATCH = (
-    *(
-        "position",
-        "size",
-        "baseOffset",
-        "lastOffset",
-        "magic",
-        "crc",
-        "crcValid",
-        "compression",
-        "timestampType",
-        "maxTimestamp",
-    ),
-    *(
-        "producerId",
-        "producerEpoch",
-        "baseSequence",
-        "partitionLeaderEpoch",
-        "isTransactional",
-        "isControl",
-        "deleteHorizon",
-        "count",
-        "gap",
-    ),
-)
-CSV_RECORD = (
-    "position",
-    "offset",
-    "timestamp",
-    "sequence",
-    "keySize",
-    "valueSize",
-    "key",
-    "value",
-    "headers",
-    "decoded",
-    "gap",
-)
+CSV_BATCH = (*("deleteHorizon" if key == "deleteHorizonMs" else key for key in BATCH_KEYS), "gap")
+CSV_RECORD = ("position", *RECORD_KEYS, "decoded", "gap")
 
 
 def flags_of(batch: Batch) -> str:

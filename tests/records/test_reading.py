@@ -9,10 +9,11 @@ from record_sets import SEGMENTS, batch, message, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.message.reading import split
-from kwire_cli.records.batch import Batch
+from kwire_cli.records.batch import Batch, head_json, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.source.text.reading import MAGICS as BINARY
+from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 
 MAGICS = [magic for magic, _ in BINARY]
 
@@ -181,3 +182,10 @@ def test_hostile_sizes_do_not_make_it_slow():
         pieces += (good[:8], (left - 12).to_bytes(4, "big"), good[12:61], good)
     found = items(b"".join(pieces))
     assert sum(isinstance(item, Batch) for item in found) >= count // 2
+
+
+def test_batches_and_records_have_the_keys_that_filters_and_csv_know():
+    (one,) = items(ONE)
+    (first,) = one.records()
+    assert tuple(head_json(one)) == BATCH_KEYS
+    assert tuple(record_json(one, first, 0, [], None)) == RECORD_KEYS

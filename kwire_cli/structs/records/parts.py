@@ -17,6 +17,29 @@ from kwire_cli.structs.numbers import FIXED, field_path
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+BATCH_KEYS = (
+    "position",
+    "size",
+    "baseOffset",
+    "lastOffset",
+    "magic",
+    "crc",
+    "crcValid",
+    "compression",
+    "timestampType",
+    "maxTimestamp",
+    "producerId",
+    "producerEpoch",
+    "baseSequence",
+    "partitionLeaderEpoch",
+    "isTransactional",
+    "isControl",
+    "deleteHorizonMs",
+    "count",
+)
+"""The names of what a batch says before its records, in the order of JSON and csv."""
+RECORD_KEYS = ("offset", "timestamp", "sequence", "keySize", "valueSize", "key", "value", "headers")
+"""The same of a record."""
 
 # What record formats are made of beyond what messages need: structs that a size bounds, series without a
 # count, fields that attribute bits bring.

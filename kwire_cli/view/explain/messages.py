@@ -71,7 +71,8 @@ def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iter
         if row.kind == "gap":
             yield _bare(row, "gap.outside", level)
         elif isinstance(part, Part) and part.body and not part.payload:
-            yield from _message(part, part.body, look, level, _end(frame, part.name))
+            prefix = "header." if part.name == "header" else ""
+            yield from _message(part, part.body, look, level, _end(frame, part.name), prefix)
         else:
             message: Any = part.payload if isinstance(part, Part) else part
             if look.every or _type(message) not in types or message.anomalies:
@@ -116,7 +117,7 @@ def explain_body(
     yield from _message(body_part(look.extent, name, body, hidden), body, look, 0, last)
 
 
-def _message(part: Part, body: Body, look: Look, level: int, last: str) -> Iterator[Event]:
+def _message(part: Part, body: Body, look: Look, level: int, last: str, prefix: str = "") -> Iterator[Event]:
     version = f"{body.message} version {body.layout_version}"
     guess = f", by which {body.version} is read as a guess" if body.guess else ""
     yield Heading(part, "the size of the frame" if part.name == "size" else version + guess, level)
@@ -124,7 +125,7 @@ def _message(part: Part, body: Body, look: Look, level: int, last: str) -> Itera
         yield Remark(f"{note.code}: {note.detail}", level, note)
     odd = (in_payload(body.anomalies) if level else body.anomalies)[len(body.notes) :]
     facts = Facts(Facts.where_they_are(odd if part.name != "size" else ()))
-    for step in steps(part, facts, every=look.every, level=level, last=last):
+    for step in steps(part, facts, every=look.every, level=level, prefix=prefix, last=last):
         yield step
         if isinstance(step, Step) and step.row and step.row.records:
             yield from _items(step.row.below(), look, level + 1)

@@ -202,7 +202,7 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     """The checksum of a batch or message: its bytes, those that it covers, and those that it does not."""
     layout = batch.layout
     part, _ = batch_parts(Extent(None), batch)
-    facts = batch_facts(batch, part)
+    facts = batch_facts(batch, part)._replace(odd=())  # what is wrong is said last
     crc = facts.specials["crc"]
     first, last = batch.position + layout.crc_from, batch.end - 1
     yield Remark(f"{FORMATS[layout.name]}, at byte {batch.position}, {batch.size} bytes")

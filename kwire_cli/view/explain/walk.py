@@ -34,7 +34,7 @@ AFTER = 6
 """Fields that are named of those that would come after the one that is missing."""
 
 
-def gap_step(part: Part, level: int, anomalies: Sequence[Anomaly], row: Field | None) -> Step:
+def gap_step(part: Part, level: int, prefix: str, anomalies: Sequence[Anomaly], row: Field | None) -> Step:
     """The bytes that could not be read, or none where they ended; `row` is the field of records that they cut."""
     gap = part.tree.gap
     assert gap  # noqa: S101 - for the type checker
@@ -43,7 +43,7 @@ def gap_step(part: Part, level: int, anomalies: Sequence[Anomaly], row: Field | 
     secret = gap.span in part.hidden
     if flags & TRAILING_BYTES:
         pieces = [Piece(gap.start, gap.end, "gap", "gap.rest", (counted(gap.end - gap.start, "byte"),), secret)]
-        return _step(part, level, "", gap, pieces, anomalies)
+        return _step(part, level, prefix, gap, pieces, anomalies)
     path = next((path for path, item in reversed([*_unfinished(part.tree.root)]) if isinstance(item.node, Leaf)), "")
     lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
     cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
@@ -60,7 +60,7 @@ def gap_step(part: Part, level: int, anomalies: Sequence[Anomaly], row: Field | 
     pieces = [Piece(gap.start, records.start if records else gap.end, "gap", rule, working, secret)]
     if records:
         pieces.append(Piece(records.start, gap.end, "value", "records"))
-    return _step(part, level, path, gap, pieces, anomalies, f"then would come {then}" if then else "", row)
+    return _step(part, level, prefix + path, gap, pieces, anomalies, f"then would come {then}" if then else "", row)
 
 
 def _step(
@@ -73,14 +73,8 @@ def _step(
     then: str = "",
     row: Field | None = None,
 ) -> Step:
-    path = prefix_of(part) + path
     start, end = item.start, item.end
     return Step(part, part.data, level, path, start, end, "gap", tuple(pieces), row, tuple(anomalies), then)
-
-
-def prefix_of(part: Part) -> str:
-    """Return what stands before the paths of the fields of a part."""
-    return "header." if part.name == "header" else ""
 
 
 def _unfinished(root: Item) -> Iterator[tuple[str, Item]]:
@@ -163,16 +157,16 @@ SHOWN_VALUES = 20
 
 
 def steps(
-    part: Part, facts: Facts = NO_FACTS, *, every: bool, level: int = 0, last: str = ""
+    part: Part, facts: Facts = NO_FACTS, *, every: bool, level: int = 0, prefix: str = "", last: str = ""
 ) -> Iterator[Step | Skipped]:
-    """The steps of a part, each with the path of the next one; `last` is what follows because its last field has been
-    read.
+    """The steps of a part, each with the path of the next one. `prefix` stands before the paths of its fields, `last`
+    is what follows because its last field has been read.
 
     Unless `every` element is wanted, those that are read by nothing but what was shown become one Skipped, as far as
     nothing is odd about them.
     """
     held: Step | Skipped | None = None
-    for step in _Walk(part, facts, level, every=every).all():
+    for step in _Walk(part, facts, level, prefix, every=every).all():
         if isinstance(held, Step):
             yield replace(held, next=step.path if isinstance(step, Step) else step.first)
         elif held is not None:
@@ -189,9 +183,8 @@ class _Walk:
     there was any. `cut` is the field of records in which the bytes end.
     """
 
-    def __init__(self, part: Part, facts: Facts, level: int, *, every: bool) -> None:
-        self.part, self.facts, self.level, self.every = part, facts, level, every
-        self.prefix = prefix_of(part)
+    def __init__(self, part: Part, facts: Facts, level: int, prefix: str, *, every: bool) -> None:
+        self.part, self.facts, self.level, self.prefix, self.every = part, facts, level, prefix, every
         self.seen: set[tuple[int, int]] = set()
         self.cut: Field | None = None
         self.notes = NOTES.get(layout_of(part), {})
@@ -201,7 +194,7 @@ class _Walk:
     def all(self) -> Iterator[Step | Skipped]:
         yield from self.inside(self.part.rows())
         if gap := self.part.tree.gap:
-            yield gap_step(self.part, self.level, self.between(gap.start, gap.start + 1), self.cut)
+            yield gap_step(self.part, self.level, self.prefix, self.between(gap.start, gap.start + 1), self.cut)
 
     def between(self, start: int, end: int) -> Sequence[Anomaly]:
         """Return the anomalies in these bytes."""
