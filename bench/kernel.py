@@ -9,7 +9,7 @@ import rivals
 from inputs import METADATA, MIX, Body, bodies
 from javareader import JavaReader, NotHereError
 from stock import stock
-from timing import Row, find, measure_in_turns, print_verdict, ratio, repeat
+from timing import Row, find, measure_in_turns, print_verdict, ratio, ratio_at_best, repeat
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.spans import walk
@@ -44,6 +44,10 @@ def block(rounds: int) -> None:
     for name in METADATA:
         print_verdict(f"{name}: {JAVA} / {COMPILED}", ratio(rows, name, JAVA, COMPILED), at_least=1.2)
     print_verdict(f"{MIX}: {JAVA} / {COMPILED}", ratio(rows, MIX, JAVA, COMPILED), at_least=1)
+    for name in METADATA:
+        print_verdict(
+            f"{name}: {JAVA} / {COMPILED}, best turns", ratio_at_best(rows, name, JAVA, COMPILED), at_least=1.2
+        )
     print(f"\n  no target: {OURS} / {PLAIN}, and what Python's readers need")
     for name, slow, fast in [
         (METADATA[0], OURS, PLAIN),
