@@ -94,36 +94,6 @@ def with_overlaid_catalog(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def with_what_if(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--specs, --kafka, --overlay and --overlaid-input; the command gets the `catalog` of its input, and `laid`, that
-    of the what-if, or None.
-    """
-
-    @SPECS
-    @KAFKA
-    @_overlay("Count what the same values would be with these encodings, tags and types; see docs/overlays.md.")
-    @click.option("--overlaid-input", is_flag=True, help="Read the input as already encoded with --overlay.")
-    @wraps(command)
-    def wrapped(
-        *args: Any,
-        specs: tuple[str, ...],
-        kafka: str | None,
-        overlays: tuple[str, ...],
-        overlaid_input: bool,
-        **kwargs: Any,
-    ) -> Any:
-        from kwire_cli.spec.catalog import catalog
-
-        if overlaid_input and not overlays:
-            raise click.UsageError("--overlaid-input is of an --overlay")
-        laid = catalog(specs, kafka, overlays) if overlays else None
-        if overlaid_input:
-            return command(*args, catalog=laid, laid=None, **kwargs)
-        return command(*args, catalog=catalog(specs, kafka), laid=laid, **kwargs)
-
-    return wrapped
-
-
 def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
     """--color; the command gets the `environment`."""
 
@@ -135,10 +105,6 @@ def with_output(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*args, environment=environment, **kwargs)
 
     return wrapped
-
-
-EXIT_CODE = click.option("--exit-code", is_flag=True, help="Exit with 1 if nothing matches what was chosen.")
-"""--exit-code of commands with a filter or another choice."""
 
 
 def with_csv(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -157,17 +123,6 @@ def records_of(options: dict[str, Any]) -> str:
     """Return the form of records in JSON: the requested one, base64 with --lossless, or else decoded."""
     said: str | None = options["records"]
     return said or ("base64" if options["lossless"] else "decoded")
-
-
-def shows_raw_records(fmt: str, options: dict[str, Any]) -> bool:
-    """Return whether records are shown as bytes."""
-    return bool(options["fields"]) or fmt == "csv" or (fmt in {"json", "jsonl"} and records_of(options) == "base64")
-
-
-def refuse_format(option: str, fmt: str, formats: Sequence[str]) -> None:
-    """UsageError for a --format that an option has no output in, with the names of those that it has."""
-    if fmt not in formats:
-        raise click.UsageError(f"{option} shows {', '.join(formats)}, not {fmt}")
 
 
 # Options of commands that read frames: what the bytes are, and which frames of a capture are wanted; and what
@@ -239,10 +194,6 @@ _CAPTURES = (
 )
 CHOOSING = ("filter", "frames", "stream", "port")
 """What of these chooses among frames, or says what they are."""
-OF_CAPTURES = (*CHOOSING, "tls_keylog")
-"""What `of_captures` gives a command."""
-NO_CAPTURE = "is for packet captures, and this input is not one"
-"""Why they are refused."""
 
 
 def of_frames(command: Command) -> Command:

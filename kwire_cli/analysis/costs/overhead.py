@@ -46,13 +46,12 @@ class Amount:
 class Table:
     """Rows by `dimensions`, the most bytes first, those of as many by their values.
 
-    They add up to `total`; `rest` are those behind the first ones that were asked for.
+    They add up to `total`.
     """
 
     dimensions: tuple[str, ...]
     rows: list[Amount]
     total: Amount
-    rest: Amount | None = None
 
     @property
     def counts(self) -> str:
@@ -115,7 +114,6 @@ def table(
     messages: Mapping[tuple[Any, ...], int],
     names: Sequence[str],
     dimensions: Sequence[str],
-    top: int | None,
 ) -> Table:
     """The table of some dimensions; `names` are those of the owners of the rows, who have so many messages."""
     outer = [names.index(name) for name in dimensions if name not in WITHIN]
@@ -146,24 +144,17 @@ def table(
                     amount.count += row.count
                 last = amount
     ordered = sorted(rows.values(), key=lambda row: (-row.bytes, *by_values(row.key)))
-    top_rows = ordered if top is None else ordered[:top]
-    rest = None
-    if len(top_rows) < len(ordered):
-        rest = Amount((len(ordered) - len(top_rows),))
-        for amount in ordered[len(top_rows) :]:
-            rest.count, rest.bytes = rest.count + amount.count, rest.bytes + amount.bytes
-            rest.overhead, rest.unread = rest.overhead + amount.overhead, rest.unread + amount.unread
-    return Table(tuple(dimensions), top_rows, total, rest)
+    return Table(tuple(dimensions), ordered, total)
 
 
-def report(tallies: Tallies, tables: Sequence[Sequence[str]], top: int | None) -> Report:
+def report(tallies: Tallies, tables: Sequence[Sequence[str]]) -> Report:
     """The tables that were asked for; statistics of records by the outer dimensions of the first one."""
     rows, inside = tallies.ledger.rows(), tallies.inside.rows()
     names = tallies.dimensions
-    breakdowns = [table(rows, tallies.message_counts, names, dimensions, top) for dimensions in tables]
+    breakdowns = [table(rows, tallies.message_counts, names, dimensions) for dimensions in tables]
     for breakdown in breakdowns:
         breakdown.total.count = tallies.messages  # which may be about several topics
-    unpacked = table(inside, {}, names, ("kind",), None) if inside else None
+    unpacked = table(inside, {}, names, ("kind",)) if inside else None
     batches = _records(tallies.accounts, names, tables[0])
     overview = Report(tallies.size, tallies.messages, breakdowns, unpacked, batches)
     if batches:
@@ -241,4 +232,4 @@ def changes(written: Tallies, under: Tallies, dimensions: Sequence[str]) -> tupl
 
 
 def _whole(tallies: Tallies, dimensions: Sequence[str]) -> Table:
-    return table(tallies.ledger.rows(), tallies.message_counts, tallies.dimensions, dimensions, None)
+    return table(tallies.ledger.rows(), tallies.message_counts, tallies.dimensions, dimensions)

@@ -109,7 +109,7 @@ class Overhead:
         `top` is how many rows of a table are wanted. `records` adds what records and batches cost, and `limits` how far
         the largest things are from their limits: those that are given here by name, and Kafka's.
         """
-        whole = report(self.tallies, [*dict.fromkeys(self.tables)], None)
+        whole = report(self.tallies, [*dict.fromkeys(self.tables)])
         blocks: list[Block] = [self._facts(whole), *self._charts(whole)]
         blocks += [self._bytes(table, _named("by", table.dimensions), top) for table in whole.tables]
         if whole.inside:
@@ -148,7 +148,7 @@ class Overhead:
 
     def _by_field(self) -> Iterator[tuple[tuple[str, ...], int]]:
         """Yield the bytes of each field, below what they belong to."""
-        [table] = report(self.tallies, [(*self.tallies.dimensions, "field")], None).tables
+        [table] = report(self.tallies, [(*self.tallies.dimensions, "field")]).tables
         for row in table.rows:
             *owner, path = row.key
             yield (
@@ -157,7 +157,7 @@ class Overhead:
             )
 
     def _by_kind(self) -> Iterator[tuple[str, int]]:
-        [table] = report(self.tallies, [("kind",)], None).tables
+        [table] = report(self.tallies, [("kind",)]).tables
         for row in table.rows:
             yield f"{row.key[0]}{' *' if row.key[0] in OVERHEAD else ''}", row.bytes
 
