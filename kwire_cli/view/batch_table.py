@@ -40,7 +40,7 @@ CSV_RECORD = ("position", *RECORD_KEYS, "decoded", "gap")
 
 
 def flags_of(batch: Batch) -> str:
-    """What a batch says of itself in a cell: transactional, control."""
+    """Return the flags of a batch for a cell: transactional, control."""
     head = batch.head
     flags = [name for name, on in (("transactional", head.transactional), ("control", head.control)) if on]
     return ", ".join(flags)

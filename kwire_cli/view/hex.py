@@ -98,7 +98,7 @@ def _record_set(row: Field, rows: int | None) -> Iterator[Line]:
 
 
 def _note(row: Field) -> Line:
-    """What a field says: its value, or what it counts."""
+    """Return the value of a field, or what it counts."""
     part, item, kind = row.part, row.item, row.kind
     if row.records:
         return [(f" = {row.records.text} of records", row.line[0][1])]
@@ -164,7 +164,7 @@ def _item(row: Row, rows: int | None, *, gaps: bool = True) -> Iterator[Line]:
 
 
 def _packed(row: Title, rows: int | None) -> Iterator[Line]:
-    """What a batch's codec packed: its records, or messages."""
+    """Show the records, or messages, that the codec of a batch packed."""
     yield [("decompressed: ", "dim"), (f"{row.buffer.stop} bytes", "number")]
     if row.subject:
         yield from _fields(row.below(), "", rows)

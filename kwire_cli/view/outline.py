@@ -324,8 +324,9 @@ def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
 
 
 def _meanings(extent: Extent, batch: Batch, area: Area | None, *, secret: bool) -> Within:
-    """What keys and values of Kafka's own records mean, by the offsets at which these stand, if messages stand within
-    fields. What a damaged batch with secrets says is not known to be what it seems to be.
+    """Return the meanings of keys and values of Kafka's own records by their offsets, if messages stand within fields.
+
+    What a damaged batch with secrets says is not known to be what it seems to be.
     """
     within: Within = {}
     if extent.messages != "within" or not has_payloads(batch) or (secret and not batch.crc_valid):

@@ -272,7 +272,7 @@ class Part:
                 yield self._row(part, item, node.name, dot + node.name, depth)
 
     def parts(self, item: Item, path: str, depth: int) -> Iterator[Field]:
-        """What an array, series or nullable struct consists of."""
+        """Yield the count or marker and the elements of an array, series or nullable struct."""
         kind = type(item.node)
         first = PRESENCE if kind is Nullable else COUNT if kind is Array else SIZE
         for number, part in enumerate(item.each()):

@@ -235,7 +235,7 @@ def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
 def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Iterator[Event]:
     extent = replace(look.extent, deep=not row.buffer.own)
     part, behind = batch_parts(extent, batch, row.buffer)
-    yield Heading(part, batch_text(batch), level)
+    yield Heading(part, f"{FORMATS[batch.layout.name]}, {offsets(batch)}, {batch.size} bytes", level)
     yield from steps(part, batch_facts(batch, part), every=look.every, level=level)
     for title in behind:
         payload = title.subject.payload if title.subject else None
@@ -246,13 +246,8 @@ def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Ite
             yield from _inside(title, look, level + 1)
 
 
-def batch_text(batch: Batch) -> str:
-    """What a batch is, in a few words."""
-    return f"{FORMATS[batch.layout.name]}, {offsets(batch)}, {batch.size} bytes"
-
-
 def batch_facts(batch: Batch, part: Part) -> Facts:
-    """What is odd about a batch, said at the fields that it is about, and what its fields mean together."""
+    """Return the facts of a batch: anomalies at their fields, special fields, and bases of differences."""
     places = {item.node.name: item.start for item in part.tree.root.parts}
     odd = tuple(
         (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)

@@ -197,7 +197,7 @@ def layout_of(part: Part) -> str:
 
 
 class Facts(NamedTuple):
-    """What is known of a part besides its fields.
+    """Facts of a part besides its fields.
 
     `odd` is what is odd about it, each with the offset of the byte at which to say so. `specials` are the special
     fields of a record format. `bases` are what differences in records count from, by the name of the field that says
