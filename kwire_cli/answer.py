@@ -6,10 +6,9 @@ texts in UTC.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
-
-from kwire_cli.phrases import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +27,11 @@ NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
 """Kinds that line up to the right, and that sort as numbers."""
 MOST_ROWS = 25
 """Rows of a table that a person is shown, unless --top says otherwise."""
+
+
+def words(name: str) -> str:
+    """Return the words of a camelCase name: `overheadBytes` is `overhead bytes`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,3 +87,8 @@ def did_you_mean(close: Sequence[str]) -> str:
     Return an empty text if no name is close.
     """
     return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return `1 byte` or `2 bytes`; `many` is the plural of `one` if it is not `one` with an s."""
+    return f"{number} {one if number == 1 else many or f'{one}s'}"

@@ -26,11 +26,10 @@ from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.inputs import BATCHES, FITS, FRAMES, Fit, Terminal, documents, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Verbose, flag, given, option
 from kwire_cli.cli.segments import holds_batches, note_links
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import RecordsAs, roles
-from kwire_cli.phrases import counted
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.records.formats import AUTO, RECORD_FORMATS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -304,3 +305,17 @@ class Body:
             return document
         root_value = value(self.tree.root, self.tree, form)
         return {} if root_value is ABSENT else root_value
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def instant(milliseconds: int) -> str | int | None:
+    """Return milliseconds since 1970 as ISO 8601 in UTC; None for -1, and the number outside the years 1 to 9999."""
+    if milliseconds == -1:
+        return None
+    try:
+        time = _EPOCH + timedelta(milliseconds=milliseconds)
+    except (OverflowError, OSError, ValueError):
+        return milliseconds
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.phrases import instant
+from kwire_cli.engine.values import instant
 from kwire_cli.records.batch import TRUNCATED, Batch, base64_text, head_json, headers_of, record_json
 from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 from kwire_cli.view.lines import Line, moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.phrases import instant
+from kwire_cli.engine.values import instant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

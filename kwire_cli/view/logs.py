@@ -9,7 +9,7 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.phrases import instant
+from kwire_cli.engine.values import instant
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.lines import Line, anomaly_lines, counted, moment
 from kwire_cli.view.tables import text_of

@@ -18,7 +18,7 @@ from kwire_cli.analysis.costs.advice_plan import (
 )
 from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.phrases import counted
+from kwire_cli.errors import counted
 from kwire_cli.spec.reading import OWN_WIDTH
 
 if TYPE_CHECKING:

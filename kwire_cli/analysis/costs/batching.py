@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.record_sets import MAX_RECORD_OVERHEAD
 from kwire_cli.answer import MOST_ROWS, Column, Note, Table
-from kwire_cli.phrases import counted
+from kwire_cli.errors import counted
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.numbers import ZIGZAG_LONG
 from kwire_cli.structs.records import v2

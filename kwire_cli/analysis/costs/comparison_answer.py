@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Comparison, difference_by_kind
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.phrases import counted
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.phrases import counted
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.costs.advice import integers, taggable, tagged
 from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import in_lines
-from kwire_cli.errors import KwireError
-from kwire_cli.phrases import counted
+from kwire_cli.errors import KwireError, counted
 from kwire_cli.spec.files import Finding, Report, read_text
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.reading import read_definition

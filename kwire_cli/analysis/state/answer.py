@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import Answer, Column, Table
-from kwire_cli.phrases import instant, words
+from kwire_cli.answer import Answer, Column, Table, words
+from kwire_cli.engine.values import instant
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
