@@ -51,13 +51,16 @@ class Terminal(Caller):
 
     def __init__(self, environment: Environment) -> None:
         self.stdin = environment.stdin
-        self.idle = environment.flush  # type: ignore[method-assign]  # called for each piece of a pipe
         self._environment, self._progress = environment, Progress(environment)
 
     def note(self, text: str) -> None:
         """Write a remark."""
         self._progress.done()
         self._environment.note(f"kwire: {text}")
+
+    def idle(self) -> None:
+        """Send out the results so far."""
+        self._environment.flush()
 
     def progress(self, label: str, at: int, size: int) -> None:
         """Show how much was read."""

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import time
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
+from kwire_cli.analysis.stats import Stats
+from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.old_options import PORT, with_catalog, with_output, with_tls_keylog
+from kwire_cli.cli.follow import Interrupt
+from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.options import PORT, Definitions, Report, argument, flag, option, takes
 from kwire_cli.errors import InputError
+from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.source.opening import open_input
+from kwire_cli.source.packets.live import Capturing, interfaces
+from kwire_cli.source.packets.tcp import Limits
+from kwire_cli.source.reading import Follow
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import STYLES, without_control
+from kwire_cli.view.terminal import answer_text
+from kwire_cli.view.traffic import interval_line, rows_for, screen_head
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.stats import Stats
-    from kwire_cli.source.growing import Following
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.live import Capturing
-    from kwire_cli.spec.catalog import Catalog
 
 MOST_GROUPS, MOST_CONNECTIONS = 10_000, 1 << 14
 """Clients, topics and so on that are counted one by one, and connections that are open at a time: memory stays flat for
@@ -32,51 +49,60 @@ A connection whose end was not captured stays open until others take its place.
 FORMATS = ("table", "jsonl")
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Definitions):
+    """Options of `kwire watch`."""
+
+    source: str | None = argument(metavar="INTERFACE", required=False, shell_complete=complete_file)
+    port: tuple[int, ...] = option(
+        "--port", type=PORT, multiple=True, metavar="N", help="Capture only this port of brokers; repeatable."
+    )
+    filter: str | None = option(
+        "--filter", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md."
+    )
+    duration: float | None = option(
+        "--duration",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        help="Stop after this long.  [default: on Ctrl-C]",
+    )
+    every: float = option(
+        "--every",
+        type=click.FloatRange(min=0.1),
+        default=2.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Set how often figures are printed.",
+    )
+    keep: str | None = option(
+        "--write", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too."
+    )
+    force: bool = flag("--force", help="Overwrite the file of --write if it exists.")
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        type=click.Choice(FORMATS),
+        help="Set the output format.  [default: table, redrawn on a terminal]",
+    )
+    tls_keylog: tuple[str, ...] = option(
+        "--tls-keylog",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
+    )
+
+
 @click.command(name="watch")
-@click.argument("source", metavar="INTERFACE", required=False, shell_complete=complete_file)
-@click.option("--port", type=PORT, multiple=True, metavar="N", help="Capture only this port of brokers; repeatable.")
-@click.option(
-    "--filter",
-    "text",
-    metavar="TEXT",
-    help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.",
-)
-@click.option(
-    "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop after this long.  [default: on Ctrl-C]"
-)
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0.1),
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Set how often figures are printed.",
-)
-@click.option(
-    "--write", "keep", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too."
-)
-@click.option("--force", is_flag=True, help="Overwrite the file of --write if it exists.")
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(FORMATS),
-    help="Set the output format.  [default: table, redrawn on a terminal]",
-)
-@with_tls_keylog
-@with_catalog
-@with_output
-def command(environment: Environment, catalog: Catalog, source: str | None, **options: Any) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
     """Watch Kafka traffic live: rates, latencies and errors by api, client, topic and broker.
 
     INTERFACE is a network interface of this machine, such as eth0, lo or any, on which tcpdump or dumpcap
     captures; - for packets from standard input; or a capture file, which is followed as it grows. Ctrl-C ends
     it and prints the totals.
     """
-    from kwire_cli.cli.capture_inputs import filter_of
-    from kwire_cli.cli.follow import Interrupt
-    from kwire_cli.source.packets.live import Capturing, interfaces
-
+    source = options.source
     if source is None:
         if environment.stdin.isatty():
             raise click.UsageError(
@@ -84,31 +110,38 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
                 f"from standard input"
             )
         source = "-"
-    if options["text"]:
-        filter_of(catalog, options["text"])  # before anything is captured
+    choice = Choice(options.catalog, options.filter)  # before anything is captured
     interrupt = Interrupt()
     ends: float | None = None
 
     def stop() -> bool:
         nonlocal ends
-        if ends is None and options["duration"] is not None:
-            ends = time.monotonic() + options["duration"]  # it begins with the first look at the packets
+        if ends is None and options.duration is not None:
+            ends = time.monotonic() + options.duration  # it begins with the first look at the packets
         return interrupt.came or (ends is not None and time.monotonic() >= ends)
 
     with contextlib.ExitStack() as opened, interrupt.watched():
         capturing: Capturing | None = None
         packets: str | IO[bytes] = environment.stdin if source == "-" else source
         if source != "-" and (source in interfaces() or not Path(source).exists()):
-            capturing = Capturing(source, options["port"])
+            capturing = Capturing(source, options.port)
             opened.callback(capturing.end)
             packets = capturing.output
-        written = (
-            opened.enter_context(_written(options["keep"], source, force=options["force"])) if options["keep"] else None
-        )
-        display = _Shown(environment, "standard input" if source == "-" else source, options["every"], options["fmt"])
+        written = opened.enter_context(_written(options.keep, source, force=options.force)) if options.keep else None
+        name = "standard input" if source == "-" else source
+        display = _Shown(environment, name, options.every, options.fmt)
         opened.callback(display.close)
-        live_capture = _following(environment, packets, display, stop, options["tls_keylog"], written)
-        for line in _lines(catalog, live_capture, options):
+        follow = Follow(
+            stop=stop,
+            limits=Limits(connections=MOST_CONNECTIONS),
+            keep=None if written is None else partial(_keep, written),
+        )
+        how = replace(
+            reading_of(options, follow=follow),
+            port=options.port[0] if len(options.port) == 1 else None,
+            key_logs=options.tls_keylog,
+        )
+        for line in choice.among(open_input(packets, how, _Watching(environment, display), name=name).subjects()):
             display.add(line)
         display.end()
         if capturing:
@@ -117,39 +150,7 @@ def command(environment: Environment, catalog: Catalog, source: str | None, **op
                 environment.note(
                     f"kwire: {capturing.tool} had no time for {capturing.dropped} packets: --port captures fewer"
                 )
-        for notice in live_capture.notices:
-            environment.note(f"kwire: after packet {notice.packet}, byte {notice.position}: {notice.text}")
     return Exit.DONE
-
-
-def _following(
-    environment: Environment,
-    packets: str | IO[bytes],
-    shown: _Shown,
-    stop: Any,
-    key_logs: tuple[str, ...],
-    written: IO[bytes] | None,
-) -> Following:
-    from kwire_cli.source.growing import Following
-    from kwire_cli.source.packets.tcp import Limits
-
-    return Following(
-        packets,
-        limits=Limits(connections=MOST_CONNECTIONS),
-        wait=shown.tick,
-        stop=stop,
-        note=lambda text: environment.note(f"kwire: {text}"),
-        key_logs=key_logs,
-        keep=None if written is None else lambda data: _keep(written, data),
-    )
-
-
-def _lines(catalog: Catalog, found: Following, options: dict[str, Any]) -> Iterator[Captured]:
-    from kwire_cli.cli.capture_inputs import chosen
-    from kwire_cli.source.kafka.traffic import traffic
-
-    lines = traffic(catalog, found, port=options["port"][0] if len(options["port"]) == 1 else None)
-    return chosen(lines, catalog, {"frames": None, "stream": (), "limit": None, "filter": options["text"]})
 
 
 @contextlib.contextmanager
@@ -178,8 +179,6 @@ class _Shown:
     """Statistics that are counted and shown: of the last seconds, and since the beginning."""
 
     def __init__(self, environment: Environment, where: str, every: float, fmt: str | None) -> None:
-        from kwire_cli.analysis.stats import Stats
-
         self._environment, self._where, self._every = environment, where, every
         self._document = fmt == "jsonl"
         self._total, self._recent = Stats(most=MOST_GROUPS), Stats(most=MOST_GROUPS)
@@ -201,9 +200,6 @@ class _Shown:
 
     def end(self) -> None:
         """Show the totals."""
-        from kwire_cli.cli.emit import emit
-        from kwire_cli.cli.options import Report
-
         self._total.merge(self._recent)
         self.close()
         if self._document:
@@ -223,10 +219,6 @@ class _Shown:
             self._screen = None
 
     def _show(self) -> None:
-        from kwire_cli.analysis.stats import Stats
-        from kwire_cli.source.kafka.captured import time_text
-        from kwire_cli.view.traffic import interval_line
-
         now = time.monotonic()
         seconds, self._since = now - self._since, now
         recent, self._recent = self._recent, Stats(most=MOST_GROUPS)
@@ -241,20 +233,10 @@ class _Shown:
             self._environment.write_lines([line])
 
     def _write(self, stats: Stats, kind: str, seconds: float) -> None:
-        from kwire_cli.source.kafka.captured import time_text
-        from kwire_cli.view.answers import answer_document
-        from kwire_cli.view.json import dumps
-
         head = {"kind": kind, "time": time_text(time.time_ns()), "seconds": round(seconds, 3)}
         self._environment.write(dumps(head | answer_document(stats.answer()), indent=False))
 
     def _renew(self, line: Any, elapsed: float) -> None:
-        from rich.text import Text
-
-        from kwire_cli.view.lines import STYLES, without_control
-        from kwire_cli.view.terminal import answer_text
-        from kwire_cli.view.traffic import rows_for, screen_head
-
         if self._screen is None:
             self._screen = _screen(self._environment)
         console = self._screen.console
@@ -268,13 +250,25 @@ class _Shown:
         self._screen.update(text, refresh=True)
 
 
+class _Watching(Terminal):
+    """The command as the caller: what is counted is shown when no more packets are there."""
+
+    def __init__(self, environment: Environment, display: _Shown) -> None:
+        super().__init__(environment)
+        self._display = display
+
+    def note(self, text: str) -> None:
+        """Write a remark below what is shown."""
+        self._display.close()
+        super().note(text)
+
+    def idle(self) -> None:
+        """Show what was counted, if it is time."""
+        self._display.tick()
+
+
 def _screen(environment: Environment) -> Any:
     """A part of the terminal that is written over."""
-    import codecs
-
-    from rich.console import Console
-    from rich.live import Live
-
     file: Any = codecs.getwriter("utf-8")(environment.stdout, "backslashreplace")
     console = Console(file=file, force_terminal=True, no_color=not environment.in_colour, highlight=False, markup=False)
     live = Live(
