@@ -3,26 +3,14 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-import kwire_cli
-from kwire_cli.cli.tui import listing_of
+from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.tui.app import Inspector
 
 ROWS = {"80x24": (80, 24), "200x60": (200, 60)}
-OPTIONS = {
-    "form": "auto",
-    "api": None,
-    "version": None,
-    "kind": None,
-    "framed": None,
-    "port": None,
-    "tls_keylog": (),
-    "topic": None,
-    "show_secrets": False,
-}
 
 
 def listing(file, **options):
-    return listing_of(kwire_cli.catalog(), str(file), OPTIONS | options)
+    return listing_of(Options(source=str(file), **options))
 
 
 def read(file, **options):

@@ -65,6 +65,10 @@ class CaptureInput(Opened):
         """Return whether all of the capture is there, so that it can be read again."""
         return isinstance(self.capture, Capture) and self.capture.again is not None
 
+    def anew(self) -> CaptureInput:
+        """Return the same input, to be read from its beginning."""
+        return CaptureInput(self.recognised, self.how, self.caller, self._source)
+
     def subjects(self) -> Iterator[Captured]:
         """Yield the lines of the capture. Tell the caller in the end what ended the reading of files early."""
         size, lines, capture = sum(sizes(self.files)), self.lines(), self.capture

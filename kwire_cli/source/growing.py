@@ -16,6 +16,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.captures import unseen
 from kwire_cli.source.files import GZIP, PIECE, ZSTD, source_name
 from kwire_cli.source.packets.files import CaptureReader
+from kwire_cli.source.packets.model import ALONE
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -169,6 +170,10 @@ class Following:
     the one before is a capture of its own: the connections of the old one end, and `note` is told. `wait` is called
     when there is nothing to do, `keep` with all bytes as they come.
     """
+
+    origin = ALONE
+    passed = 0
+    """How much was read is not told of a capture that grows."""
 
     def __init__(
         self,

@@ -7,28 +7,27 @@ import threading
 from array import array
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.message.encode import request_head, response_correlation
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
-from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
-from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.stores import sizes
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.html.frames import line_row
 from kwire_cli.view.tables import TABLE, heading, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.selection import RowFilter
+    from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.view.lines import Line
 
@@ -253,57 +252,33 @@ class _KnownRow(LineRow):
 
 
 class Captures:
-    """The lines of a capture file. `filter_of` compiles a filter."""
+    """The lines of a capture. `filter_of` compiles a filter."""
 
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(
-        self,
-        redaction: Redaction,
-        path: str,
-        filter_of: Callable[[str], RowFilter],
-        *,
-        port: int | None,
-        key_logs: Sequence[str],
-    ) -> None:
-        self.catalog, self.path, self.port, self.key_logs, self.redaction = (
-            redaction.catalog,
-            path,
-            port,
-            key_logs,
-            redaction,
-        )
+    def __init__(self, redaction: Redaction, opened: CaptureInput, filter_of: Callable[[str], RowFilter]) -> None:
+        self.catalog, self.redaction = redaction.catalog, redaction
         self.notes: list[str] = []
-        self._filter_of = filter_of
-        self._index = Index(Layouts(self.catalog), self._capture().origin)  # what cannot be read says so at once
+        self._opened, self._filter_of = opened, filter_of
+        origin = opened.capture.origin  # what cannot be read says so at once
+        self._index = Index(Layouts(self.catalog), origin)
         self._read = False
-        self._size = max(Path(path).stat().st_size, 1)
+        self._size = max(sum(sizes(opened.files)), 1)
         self._known: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:
         return len(self._index)
 
-    def _capture(self, source: Any = None) -> Capture:
-        return Capture(source or self.path, key_logs=self.key_logs)
-
     def _lines(self, names: Names | None) -> Iterator[tuple[float, Captured]]:
-        """The lines, with the share of the file that has been read; what ended it early is noted."""
-        with Path(self.path).open("rb") as file:
-            capture = self._capture(file)
-            lines = traffic(
-                self.catalog,
-                capture,
-                port=self.port,
-                waiting_since=capture.waiting_since,
-                again=self._capture,
-                names=names,
-            )
-            for line in lines:
-                yield file.tell() / self._size, line
-            self.notes = [
-                f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices
-            ]
+        """Yield the lines, with the share of the file that was read. Note what ended the reading early."""
+        opened = self._opened.anew()
+        capture = opened.capture
+        for line in opened.lines(names):
+            yield capture.passed / self._size, line
+        self.notes = [
+            f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices
+        ]
 
     def read(self) -> Iterator[float]:
         """Find the lines. Names of topics are learnt on the way, so that rows get them that were found before."""

@@ -14,7 +14,6 @@ from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
 from kwire_cli.source.kafka.columns import BatchRow, frame_fields, opened_batches
-from kwire_cli.source.text.reading import frames_in
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.batch_table import batch_row, heading
 from kwire_cli.view.bounded_outline import of_frame, of_item
@@ -25,10 +24,10 @@ from kwire_cli.view.tree import frame_title
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.message.frames import Frame, Hints
+    from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.selection import RowFilter
-    from kwire_cli.source.text.reading import Input
+    from kwire_cli.source.reading import Opened
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
@@ -124,24 +123,10 @@ class Frames:
     what = ("frame", "frames")
     number_is = "a frame's number"
 
-    def __init__(
-        self,
-        redaction: Redaction,
-        found: Input,
-        filter_of: Callable[[str], RowFilter],
-        hints: Hints,
-        *,
-        framed: bool | None,
-    ) -> None:
-        self.catalog, self.found, self.hints, self.framed, self.redaction = (
-            redaction.catalog,
-            found,
-            hints,
-            framed,
-            redaction,
-        )
+    def __init__(self, redaction: Redaction, opened: Opened, filter_of: Callable[[str], RowFilter]) -> None:
+        self.catalog, self.redaction = redaction.catalog, redaction
         self.notes: list[str] = []
-        self._filter_of = filter_of
+        self._opened, self._filter_of = opened, filter_of
         self._frames: list[Frame] = []
         self._read = False
 
@@ -150,8 +135,8 @@ class Frames:
 
     def read(self) -> Iterator[float]:
         """Find the frames."""
-        size, read = sum(len(chunk.data) for chunk in self.found.chunks), 0
-        for frame in frames_in(self.catalog, self.found, self.hints, framed=self.framed):
+        size, read = sum(len(chunk.data) for chunk in self._opened.recognised.frames.chunks), 0
+        for frame in self._opened.subjects():
             self._frames.append(frame)
             read += frame.size
             yield min(read / max(size, 1), 1.0)

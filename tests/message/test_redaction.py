@@ -29,7 +29,7 @@ from wire import Wire
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
-from kwire_cli.cli.tui import listing_of
+from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.message.roles import redacted_value
 
 FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
@@ -206,16 +206,6 @@ def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path
     body, key = body_of(message, path, version), CATALOG[message].api_key
     frame = framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
     token = b"\0alice\0" + SECRET.encode()
-    options = {
-        "form": "auto",
-        "port": None,
-        "tls_keylog": (),
-        "api": None,
-        "version": None,
-        "kind": None,
-        "framed": None,
-        "topic": None,
-    }
     for data in (
         frame,
         frame[1:],
@@ -223,7 +213,7 @@ def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path
     ):
         file = tmp_path / "frames.hex"
         file.write_text(data.hex())
-        listing = listing_of(CATALOG, str(file), options | {"show_secrets": False})
+        listing = listing_of(Options(source=str(file)))
         for _ in listing.read():
             pass
         for number in range(len(listing)):

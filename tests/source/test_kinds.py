@@ -17,11 +17,10 @@ from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, message, record
 
 import kwire_cli
-from kwire_cli.cli.tui import listing_of
+from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.message.encode import header_version
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
-from kwire_cli.spec.catalog import catalog
 
 SAMPLES = ROOT / "samples"
 CLIENTS = (None, "", "a", "adminclient-1")
@@ -212,16 +211,6 @@ def test_other_kinds(tmp_path):
 
 
 SEGMENT = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
-OPTIONS = {
-    "form": "auto",
-    "api": None,
-    "kind": None,
-    "framed": None,
-    "version": None,
-    "port": None,
-    "tls_keylog": (),
-    "topic": None,
-}
 
 
 @pytest.mark.parametrize("size", [None, 300])
@@ -240,7 +229,7 @@ def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
             for command in (("decode", "--records", "size"), ("dump",)):
                 shown.add(kwire(*command, "--format", "jsonl", *given_, stdin=stdin).out)
             assert "record batches" in kwire("explain", *given_, stdin=stdin).out
-        assert type(listing_of(catalog(), str(file), OPTIONS | {"show_secrets": False})).__name__ == "Segments"
+        assert type(listing_of(Options(source=str(file)))).__name__ == "Segments"
         assert [item.position for item in kwire_cli.read_records(str(file))][:1] == [0]
         with pytest.raises(kwire_cli.InputError, match="read_records reads"):
             kwire_cli.read_frames(str(file))
