@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.options import Choosing
     from kwire_cli.filter import Filter, Rows
     from kwire_cli.source.captures import Capture, PointFiles
     from kwire_cli.source.growing import Following
@@ -274,20 +275,13 @@ class Choice:
     """
 
     def __init__(
-        self,
-        catalog: Catalog,
-        text: str | None,
-        frames: str | None = None,
-        streams: Sequence[int] = (),
-        limit: int | None = None,
-        *,
-        show_secrets: bool = False,
+        self, options: Choosing, catalog: Catalog, limit: int | None = None, *, show_secrets: bool = False
     ) -> None:
-        self.first, self.last = _frame_range(frames)
+        self.first, self.last = _frame_range(options.frames)
         self.limit, self.seen = limit, 0
-        self.chooses = bool(text or frames or streams)
-        self._streams = frozenset(streams)
-        self._matches = _filter(catalog, {"filter": text, "show_secrets": show_secrets})
+        self.chooses = bool(options.filter or options.frames or options.stream)
+        self._streams = frozenset(options.stream)
+        self._matches = _filter(catalog, {"filter": options.filter, "show_secrets": show_secrets})
 
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
         """Yield the lines that are wanted, up to the last one that can be: the next one may never come."""

@@ -114,7 +114,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         """Return which lines of captures are wanted, and at most how many."""
         from kwire_cli.cli.capture_inputs import Choice  # start-up counts
 
-        return Choice(self.catalog, self.filter, self.frames, self.stream, limit, show_secrets=self.show_secrets)
+        return Choice(self, self.catalog, limit, show_secrets=self.show_secrets)
 
 
 @click.command(name="decode")

@@ -22,7 +22,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.follow import Interrupt
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.options import PORT, Definitions, Report, argument, flag, option, takes
+from kwire_cli.cli.options import PORT, Choosing, Definitions, Report, argument, flag, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.opening import open_input
@@ -110,7 +110,7 @@ def command(environment: Environment, options: Options) -> int:
                 f"from standard input"
             )
         source = "-"
-    choice = Choice(options.catalog, options.filter)  # before anything is captured
+    choice = Choice(Choosing(filter=options.filter), options.catalog)  # before anything is captured
     interrupt = Interrupt()
     ends: float | None = None
 

@@ -86,8 +86,10 @@ def printed(path, command, fmt):
     for words in CALLS[command]:
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
         assert "No such option" not in done.err, words
+        is_table = done.raw.startswith(b"PAR1")
+        out = repr(pq.read_table(io.BytesIO(done.raw)).to_pylist()) if is_table else done.out
         text = (
-            (done.out + done.err)
+            (out + done.err)
             .replace("\\u003c", "<")
             .replace("\\u003e", ">")
             .replace("&lt;", "<")
