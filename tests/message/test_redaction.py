@@ -89,11 +89,7 @@ def printed(path, command, fmt):
         is_table = done.raw.startswith(b"PAR1")
         out = repr(pq.read_table(io.BytesIO(done.raw)).to_pylist()) if is_table else done.out
         text = (
-            (out + done.err)
-            .replace("\\u003c", "<")
-            .replace("\\u003e", ">")
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
+            (out + done.err).replace("\\u003c", "<").replace("\\u003e", ">").replace("&lt;", "<").replace("&gt;", ">")
         )
         assert not CLIPPED.sub("", text).count("<redacted"), (words, fmt)
         yield words, text
