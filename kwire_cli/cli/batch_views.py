@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BatchSettings:
-    """How record batches are shown, and which of them.
+    """Settings of a run: which record batches are shown, and how.
 
     `deep` shows their records. `several` says that there may be more than one file, so that each has to be named.
     `topics` are the topics of the wanted partitions, none for all. `limit` is the number of batches, or of records with
@@ -107,7 +107,7 @@ class View:
 
     @property
     def label(self) -> dict[str, str]:
-        """What stands before the keys of a line: the file, if there may be several files."""
+        """The keys before those of a line: the file, if there may be several files."""
         return {"file": self.file} if self.settings.several else {}
 
     @property

@@ -90,8 +90,8 @@ class BatchRun:
         self.chosen += batches
         self.found, self.anomalous = self.found or batches > 0, self.anomalous or anomalous
         gaps = 0
-        for shown in self._chosen(file, source, reader):
-            item = shown.item
+        for chosen in self._chosen(file, source, reader):
+            item = chosen.item
             if not view.takes(item):
                 break
             if isinstance(item, Gap):
@@ -101,8 +101,8 @@ class BatchRun:
             else:
                 batches += 1
                 self.found = True
-            view.show(shown)
-            if not isinstance(item, Gap) and (shown.notes or item.notes):
+            view.show(chosen)
+            if not isinstance(item, Gap) and (chosen.notes or item.notes):
                 self.anomalous = True
         self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
 

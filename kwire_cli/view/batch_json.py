@@ -8,9 +8,14 @@ from functools import cache
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.records.batch import head_json, record_json
+from orjson import Fragment
+
+from kwire_cli.records.batch import Batch, has_payloads, head_json, record_json
+from kwire_cli.records.compression import decompress
+from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.records.reading import sound_batch
+from kwire_cli.records.reading import read_items, sound_batch, source_of
+from kwire_cli.records.v2 import RecordSink, made_of, reader
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 from kwire_cli.view.json import many_dumps
@@ -18,13 +23,11 @@ from kwire_cli.view.json import many_dumps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from orjson import Fragment
-
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.program import Node
     from kwire_cli.engine.python_source import Source as PythonSource
     from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.batch import Batch, Hide, Record, Source
+    from kwire_cli.records.batch import Hide, Record, Source
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.reading import Reader
@@ -68,8 +71,6 @@ def rows_text(batch: Batch, notes: list[Anomaly]) -> Iterator[list[bytes]]:
     before each record.
     """
     if batch.layout.name == "v2":
-        from kwire_cli.records.v2 import made_of  # noqa: PLC0415 - not every batch is of this format
-
         yield from made_of(batch, notes, text_reader(), lambda record: (row_text(record),))
     else:
         for records in batch.pieces(notes):
@@ -104,7 +105,6 @@ def _header(name: str | int, data: bytes | None) -> bytes:
 @cache
 def text_reader() -> Callable[..., Any]:
     """Return a reader that makes text of records. Values are copied once only, into the whole text."""
-    from kwire_cli.records.v2 import RecordSink, reader  # noqa: PLC0415 - not every batch is of this format
 
     class TextSink(RecordSink):
         """A sink of headers as text."""
@@ -166,9 +166,7 @@ def line_pieces(
 
     `chosen` are the records to show with their numbers, all by default; `notes` then gets what is odd as they are read.
     """
-    from kwire_cli.records.batch import Batch as Kind  # noqa: PLC0415 - a class is needed only here
-
-    if not isinstance(item, Kind):
+    if not isinstance(item, Batch):
         yield many_dumps(label | item.to_json(deep=deep, hide=hide))
         return
     if not deep:
@@ -195,8 +193,6 @@ def _rows(
     batch: Batch, chosen: Iterable[list[tuple[int, Record]]] | None, notes: list[Anomaly], hide: Hide | None
 ) -> Iterator[bytes]:
     """The records, some at a time, with a comma before each."""
-    from kwire_cli.records.batch import has_payloads  # noqa: PLC0415 - a list of batches needs none of it
-
     if has_payloads(batch):
         for piece in numbered(batch, notes) if chosen is None else chosen:
             yield b"".join(
@@ -296,8 +292,6 @@ def _label(label: dict[str, Any]) -> bytes:
 
 def _is_plain(source: Source) -> bool:
     """Return whether a source's topic is not one of Kafka's own: only control records are messages then."""
-    from kwire_cli.records.kafka_topics import OWN_TOPICS  # noqa: PLC0415 - a list of batches needs none of it
-
     return source.topic not in OWN_TOPICS
 
 
@@ -321,10 +315,6 @@ def _form(attributes: int, before: bytes, after: bytes, *, deep: bool) -> bytes 
 
 def field_text(reading: RecordsAs) -> Callable[[bytes], Fragment]:
     """Return what makes the JSON of a records field of its bytes, of a topic whose records are nobody's messages."""
-    from orjson import Fragment  # noqa: PLC0415 - only captures with records need it
-
-    from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - as above
-
     limits = source_of(b"", limits=reading.limits).limits
 
     def text(data: bytes) -> Fragment:
@@ -370,14 +360,14 @@ def _record_rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limit
         return []
     data: Any = source[at + _LAYOUT.head.size : end]
     if codec := attributes & _CODEC:
-        data, code, _, _ = _decompress()(codec, data, limits)
+        data, code, _, _ = decompress(codec, data, limits)
         if code:
             return []
     else:
         data = bytes(data)
     appended = latest if attributes & _APPEND_TIME else None
     rows: list[bytes]
-    rows, upto, right, taken, last = _read()(data, 0, len(data), _FEW, base, base_time, sequence, appended)
+    rows, upto, right, taken, last = text_reader()(data, 0, len(data), _FEW, base, base_time, sequence, appended)
     if not right or upto != len(data) or taken != count or last - base > delta:
         return []
     head = form % (at, end - at, base, base + delta, crc, latest, producer, producer_epoch, sequence, epoch, count)
@@ -385,21 +375,7 @@ def _record_rows(source: Any, at: int, end: int, numbers: tuple[Any, ...], limit
     return rows
 
 
-@cache
-def _decompress() -> Any:
-    from kwire_cli.records.compression import decompress  # noqa: PLC0415 - a list of batches needs none of it
-
-    return decompress
-
-
-@cache
-def _read() -> Any:
-    return text_reader()
-
-
 def _long_way(source: Source, at: int, end: int, lines: Lines) -> Iterator[bytes]:
-    from kwire_cli.records.batch import Batch  # noqa: PLC0415 - few need it
-
     notes: list[Anomaly] = []
     batch = Batch(source, at, end - at, _LAYOUT, crc_valid=True)
     yield from line_pieces(batch, label=lines.label, deep=lines.deep, hide=lines.hide, notes=notes)

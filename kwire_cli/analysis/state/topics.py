@@ -95,8 +95,10 @@ def fold(
     """
     out = Folded(topic, partition, new_state(catalog, topic))
     all_segments = list(segments)
-    snapshots = [each for each in all_segments if each.snapshot and (at is None or (each.base_offset or 0) <= at + 1)]
-    newest = max(snapshots, key=lambda each: each.base_offset or 0, default=None)
+    snapshots = [
+        segment for segment in all_segments if segment.snapshot and (at is None or (segment.base_offset or 0) <= at + 1)
+    ]
+    newest = max(snapshots, key=lambda segment: segment.base_offset or 0, default=None)
     first = None
     if newest:
         inside = Passed()
@@ -108,16 +110,16 @@ def fold(
         if inside.gaps or inside.corrupt:
             out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
     logs = sorted(
-        (each for each in all_segments if not each.snapshot),
-        key=lambda each: (each.base_offset is None, each.base_offset or 0),
+        (segment for segment in all_segments if not segment.snapshot),
+        key=lambda segment: (segment.base_offset is None, segment.base_offset or 0),
     )
-    for number, each in enumerate(logs):
+    for number, segment in enumerate(logs):
         following = logs[number + 1].base_offset if number + 1 < len(logs) else None
         if (first is not None and following is not None and following <= first) or (
-            at is not None and (each.base_offset or 0) > at
+            at is not None and (segment.base_offset or 0) > at
         ):
             continue
-        for event in events(each.read(), out.passed, first=first, last=at):
+        for event in events(segment.read(), out.passed, first=first, last=at):
             apply(topic, out.state, event)
     _note_missing(out, newest)
     return out
