@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from kwire_cli.analysis.verify import verify_partition, verify_path
+from kwire_cli.analysis.verify import Checked, verification, verify_partition, verify_path
+from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
 from kwire_cli.source.logs.model import Kind
+from kwire_cli.view.answers import answer_document
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "samples" / "logs"
@@ -24,6 +26,27 @@ TORN = {
     "cutheader-0": ("TRUNCATED", 7940, 109),
     "garbage-0": ("CORRUPT", 7940, 109),
 }
+
+
+def test_the_answer_counts_faults_while_they_are_read():
+    path, checked = str(ROOT / "samples" / "segments" / "garbage-0"), Checked()
+    answer = verification([(path, verify_path(path, checked=checked))], checked)
+    assert (checked.files, checked.faults) == (0, 0)
+    document = answer_document(answer)
+    [row] = document["tables"]["faults"]
+    assert (row["fault"], row["position"], row["offset"]) == TORN["garbage-0"]
+    assert document["facts"] == {"files": 1, "batches": 82, "faults": 1}
+
+
+@pytest.mark.parametrize(("files", "reason"), [({}, "no segment"), ({LOG: b""}, "0 batches in 1 file")])
+def test_the_answer_is_an_error_where_nothing_could_be_verified(tmp_path, files, reason):
+    (tmp_path / "t-0").mkdir()
+    for name, data in files.items():
+        (tmp_path / "t-0" / name).write_bytes(data)
+    checked = Checked()
+    answer = verification([(str(tmp_path), verify_path(tmp_path, checked=checked))], checked)
+    with pytest.raises(InputError, match=reason):
+        answer_document(answer)
 
 
 @pytest.mark.shared
