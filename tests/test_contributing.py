@@ -123,3 +123,14 @@ def test_a_definition_with_comments_in_the_folder_itself_is_told_how_it_gets_the
 def test_the_files_that_it_names_are_there():
     for name in re.findall(r"tests/[\w/]+\.py", PAGE):
         assert (ROOT / name).is_file()
+
+
+def test_an_option_that_crosses_inputs():
+    """The lines of the example are those of the files, and there are four files."""
+    [example] = re.findall(r"```diff\n(.*?)\n```", PAGE, re.DOTALL)
+    files = re.split(r"--- (\S+)\n", example)[1:]
+    assert len(files) == 2 * 4
+    for name, lines in zip(files[::2], files[1::2], strict=True):
+        text = (ROOT / name).read_text("utf-8").splitlines()
+        for line in lines.rstrip("\n").split("\n"):
+            assert line[1:] in text, (name, line)
