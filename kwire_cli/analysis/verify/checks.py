@@ -26,7 +26,7 @@ FAULTS = {
     "CORRUPT": "bytes of a log that are no batch",
     "PADDING": "zeros at the end of a segment that is not the last one; the last may be allocated in advance",
     "OFFSET_ORDER": "a batch that begins at or before the last offset of the batches before it",
-    "OFFSET_OUT_OF_SEGMENT": "a batch whose offsets do not belong into its segment",
+    "OFFSET_OUT_OF_SEGMENT": "a batch whose offsets do not belong in its segment",
     "OFFSET_GAP": "missing offsets where no compaction explains them: in the metadata log, which has none",
     "SEQUENCE_GAP": "a producer's batch that does not follow its last one, though no offset between them is missing",
     "SEQUENCE_DUPLICATE": "a producer's batch with sequences that it wrote before",
@@ -44,7 +44,7 @@ FAULTS = {
     "TIME_INDEX_TIMESTAMP": "an entry of a .timeindex whose time is not the largest up to its batch",
     "LEADER_EPOCH_ORDER": "a batch of an older leader epoch than the one before it",
     "LEADER_EPOCH_CHECKPOINT": "leader epochs of batches that are not those of the leader-epoch-checkpoint",
-    "SNAPSHOT_PRODUCER": "a producer snapshot that does not say of a producer what the log says",
+    "SNAPSHOT_PRODUCER": "a producer snapshot that contradicts the log about a producer",
     "SNAPSHOT_BEYOND_LOG": "a producer snapshot of an offset that the log does not reach",
     "ORPHANED_FILE": "an index of a segment that is not there",
 }
