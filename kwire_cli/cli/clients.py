@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.cli.capture_inputs import CapturePoints, capture_lines, is_log, opened, read_log, tell_of_logs
 from kwire_cli.cli.completion import complete_file, complete_release
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Progress
+from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Definitions, Report, argument, option, takes
 from kwire_cli.errors import InputError
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.request_log.lines import beside_captures
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
-from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
+NEITHER = "is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,41 +65,22 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 def _clients(environment: Environment, options: Options) -> Clients:
-    source = options.source
-    if not source and environment.stdin.isatty():
+    """Return the clients of captures and, beside these, of request logs. InputError if there are none."""
+    if not options.source and environment.stdin.isatty():
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged = (Clients(options.upgrade_to, options.upgrade_from) for _ in range(2))
-    progress = Progress(environment)
     logs: list[str] = []
-    are_logs = {name for name in source or ("-",) if is_log(environment, name)}
-    points = CapturePoints(environment, [name for name in source if name not in are_logs], vars(options))
-    for name in source or ("-",):
-        label = "standard input" if name == "-" else name
-        if name != "-" and not path_of(name).is_file():
-            raise InputError(
-                "this is a folder; give the files in it" if path_of(name).is_dir() else "there is no such file",
-                file=name,
-            )
-        if name in are_logs:
-            logs.append(label)
-            for entry in read_log(environment, options.catalog, name, progress):
-                logged.add(entry)
-            continue
-        capture = environment.stdin if name == "-" else name
-        if begins_as(capture) is not Kind.CAPTURE:
-            with opened(environment, name):  # where that can't be, it says why
-                raise InputError(
-                    "is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)", file=label
-                )
-        if (capture := points.take(capture)) is None:
-            continue
-        for line in capture_lines(
-            environment, options.catalog, capture, port=options.port, key_logs=options.tls_keylog
-        ):
-            clients.add(line)
-    progress.done()
+    for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
+        if opened.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG}:
+            what = "this is a folder; give the files in it" if opened.kind is Kind.FOLDER else NEITHER
+            raise InputError(what, file=opened.name)
+        is_log = opened.kind is Kind.REQUEST_LOG
+        logs += [opened.label] * is_log
+        add = logged.add if is_log else clients.add
+        for subject in opened.subjects():
+            add(subject)
     if clients.uses and logged.uses:
-        tell_of_logs(environment, logs, BESIDE)
+        environment.note(f"kwire: {beside_captures(logs, BESIDE)}")
     clients.beside(logged)
     if not clients.uses:
         raise InputError("there is no request of Kafka in this; --port says which port is the broker's")

@@ -11,12 +11,13 @@ import click
 
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import contents, documents, no_file
+from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import OverlaidDefinitions, argument, either, flag, given, option, refuse, takes
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
+from kwire_cli.source.opening import not_files
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def command(environment: Environment, options: Options) -> int:
     encode = _record_set if options.records else _messages
     write_bytes = WRITERS[options.fmt]
     for data, name in contents(environment, options.source, "the JSON itself"):
-        with no_file(options.source if name is None else ()):
+        with not_files(options.source if name is None else ()):
             rest = documents(data, name, keep_going=options.keep_going)
             values = chain([*islice(rest, 1)], rest)
         for result in encode(options, values, name):

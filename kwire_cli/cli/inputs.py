@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -26,19 +25,17 @@ from kwire_cli.cli.options import (
 )
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
-from kwire_cli.source.kinds import Kind, Recognised, kinds_by_line, recognise, recognise_pieces
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import STANDARD_INPUT, sources
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Definitions, Printing
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.source.reading import Follow, Opened
-    from kwire_cli.source.text.reading import Input
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -144,14 +141,7 @@ def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FI
             refuse(options, (name,), f"is for {fit.what}, and {opened.label} is {opened.kind.what}")
 
 
-# Inputs of a command line: files, standard input, or the bytes themselves as arguments.
-
-MOST_NAMES, LONGEST_NAME = 3, 255
-"""Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
-
-
-BYTES = "the bytes themselves, such as 0000002b0012..."
-STANDARD_INPUT = "standard input"
+# Inputs that are read whole, such as JSON.
 
 
 def contents(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[tuple[bytes, str | None]]:
@@ -161,98 +151,10 @@ def contents(environment: Environment, arguments: tuple[str, ...], what: str) ->
     Without arguments it is standard input, unless that is a terminal. InputError for a file that cannot be read; `what`
     is what an argument can be that is no file, with an example of it.
     """
-    for source in _sources(environment, arguments, what):
+    for source in sources(arguments, Terminal(environment), what):
         if isinstance(source, str) and source != "-" and path_of(source).is_dir():
             raise InputError("this is a folder; give the files in it", file=source)
         yield _content(environment, source)
-
-
-def inputs(
-    environment: Environment,
-    arguments: tuple[str, ...],
-    form: str,
-    *,
-    catalog: Catalog | None,
-    says: Kind | None = None,
-    verbose: bool = False,
-    pieces: bool = False,
-) -> Iterator[Recognised]:
-    """Recognise the inputs: files, folders, `-` for standard input, or text.
-
-    Arguments that are neither files nor folders are joined and read as text. `says` is the kind, if an option gives
-    it. With `pieces`, a text whose pieces are of several kinds becomes one input for each kind. Without arguments the
-    input is standard input, unless that is a terminal.
-    """
-    if "" in arguments and says is not Kind.BODY:  # as a path it is the folder that one is in
-        raise InputError("an argument is empty: it is neither a file nor bytes")
-
-    def recognised(given: Any, **how: Any) -> tuple[Recognised, ...]:
-        return recognise_pieces(given, **how) if pieces else (recognise(given, **how),)
-
-    for source in _sources(environment, arguments, BYTES):
-        if isinstance(source, bytes):
-            with no_file(arguments if form == "auto" else ()):
-                parts = recognised(source, form=form, says=says, catalog=catalog)
-        elif says is not Kind.CAPTURE and (source == "-" or path_of(source).is_fifo()):
-            parts = recognised(
-                _live(environment, source),
-                form=form,
-                says=says,
-                name=STANDARD_INPUT if source == "-" else source,
-                catalog=catalog,
-            )
-        else:
-            parts = recognised(
-                environment.stdin if source == "-" else source, form=form, says=says, name=source, catalog=catalog
-            )
-        if len(parts) > 1:
-            environment.note(f"kwire: {parts[0].label}: {kinds_by_line(parts)}, shown in this order")
-        for content in parts:
-            if verbose and content.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG, Kind.FOLDER}:
-                environment.note(f"{content.label}: {content.detail}")
-            for note in content.text.notes if content.text else ():
-                environment.note(f"kwire: {content.label}: {note}")
-            yield content
-
-
-@contextmanager
-def no_file(arguments: Sequence[str]) -> Iterator[None]:
-    """Wrap the reading of arguments that are not files.
-
-    If the arguments look like names, an InputError also says that there are no such files.
-    """
-    try:
-        yield
-    except InputError as error:
-        if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
-            raise
-        what = "file of this name" if len(arguments) == 1 else "files of these names"
-        missing = f"there {'is' if len(arguments) == 1 else 'are'} no {what}"
-        raise InputError(
-            f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column
-        ) from None
-
-
-def _may_be_name(argument: str) -> bool:
-    return (
-        0 < len(argument) <= LONGEST_NAME and argument.isprintable() and not any(map(argument.__contains__, " \"'{}[]"))
-    )
-
-
-def _sources(environment: Environment, arguments: tuple[str, ...], what: str) -> Iterator[str | bytes]:
-    """Names of files and folders, `-`, or the arguments themselves as bytes."""
-    if not arguments and not environment.stdin.isatty():
-        arguments = ("-",)
-    if not arguments:
-        raise InputError(f"no input: give files, - for standard input, or {what}")
-    if not any(argument == "-" or exists(argument) for argument in arguments):
-        _refuse_paths(arguments[0])
-        yield " ".join(arguments).encode("utf-8", "surrogateescape")
-        return
-    for argument in arguments:
-        if argument != "-" and not exists(argument):
-            raise InputError("there is no such file", file=argument)
-        yield argument
 
 
 def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str | None]:
@@ -264,56 +166,6 @@ def _content(environment: Environment, source: str | bytes) -> tuple[bytes, str 
         return path_of(source).read_bytes(), source
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=source) from None
-
-
-def _live(environment: Environment, source: str) -> Live:
-    """Standard input, or a pipe with a name, opened."""
-    return Live(environment.stdin if source == "-" else path_of(source).open("rb", buffering=0), environment.flush)
-
-
-class Live:
-    """A pipe: a read gives what has come so far, and before it waits for more, the results are sent out (`idle`)."""
-
-    def __init__(self, file: IO[bytes], idle: Callable[[], None]) -> None:
-        self._file, self._idle = file, idle
-        self._some: Callable[[int], bytes] = getattr(file, "read1", file.read)
-        self._held = b""
-
-    def peek(self, size: int) -> bytes:
-        """The next bytes, fewer than `size` only where it ends, which are read again later."""
-        while len(self._held) < size and (more := self._some(size - len(self._held))):
-            self._held += more
-        return self._held
-
-    def read1(self, size: int) -> bytes:
-        """At most `size` bytes; none at the end."""
-        if self._held:
-            data, self._held = self._held[:size], self._held[size:]
-            return data
-        self._idle()
-        return self._some(size)
-
-    def read(self, size: int = -1) -> bytes:
-        """All the rest, or so many bytes of it."""
-        if 0 <= size <= len(self._held):
-            return self.read1(size)
-        data, self._held = (
-            self._held + (self._file.read() if size < 0 else self._file.read(size - len(self._held))),
-            b"",
-        )
-        return data
-
-
-def _refuse_paths(argument: str) -> None:
-    """InputError for what looks like a path, is none, and is no base64 either."""
-    suffixes = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
-    if "/" not in argument and not argument.endswith(suffixes):
-        return
-    text = argument.rstrip("=")
-    if not text.lstrip().startswith(("{", "[")) and (
-        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1
-    ):
-        raise InputError("there is no such file", file=argument)
 
 
 def documents(data: bytes, name: str | None, *, keep_going: bool = False) -> Iterator[Any]:
@@ -427,22 +279,3 @@ def _text(environment: Environment, argument: str) -> tuple[bytes, str | None]:
         return Path(argument).read_bytes(), argument
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=argument) from None
-
-
-def frames_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Frame]:
-    """The frames of an input, by what these options and --version say of them."""
-    from kwire_cli.message.frames import Hints
-    from kwire_cli.source.text.reading import frames_in
-
-    hints = Hints(catalog.api(options["api"]) if options["api"] else None, options["version"], options["kind"])
-    return frames_in(catalog, found, hints, framed=options["framed"])
-
-
-def bodies_of(catalog: Catalog, found: Input, options: dict[str, Any]) -> Iterator[Decoded]:
-    """The bodies of an input, by --message and --version; UsageError without the latter."""
-    from kwire_cli.message.decoded import decode
-
-    message, version = options["message"], options["version"]
-    if version is None:
-        raise click.UsageError(f"--message needs --version: {catalog.entry(message).valid_versions}")
-    return (decode(catalog, chunk.data, message, version) for chunk in found.chunks)

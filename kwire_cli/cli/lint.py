@@ -105,8 +105,11 @@ def _of_traffic(
     Return an empty list if one of the definitions has no usable meaning.
     """
     from kwire_cli.analysis.costs.traffic_advice import traffic_findings
-    from kwire_cli.cli.capture_inputs import capture_lines
+    from kwire_cli.cli.inputs import Terminal
     from kwire_cli.errors import SpecError
+    from kwire_cli.source.kinds import Kind
+    from kwire_cli.source.opening import open_inputs
+    from kwire_cli.source.reading import Reading
     from kwire_cli.spec.catalog import catalog
     from kwire_cli.spec.files import json_files
 
@@ -115,7 +118,9 @@ def _of_traffic(
     except SpecError:
         return []
     files = {str(path) for path in json_files(list(paths))}
-    lines = (line for capture in captures for line in capture_lines(environment, specs, capture, key_logs=key_logs))
+    how = Reading(catalog=specs, input_kind=Kind.CAPTURE, key_logs=key_logs)
+    inputs = open_inputs(captures, how, Terminal(environment))
+    lines = (line for opened in inputs for line in opened.subjects())
     return [finding for finding in traffic_findings(specs, lines) if finding.file in files]
 
 

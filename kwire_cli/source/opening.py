@@ -196,7 +196,7 @@ class Inputs:
             if isinstance(source, str):
                 name = STANDARD_INPUT if source == "-" else self._names.get(source, source)
             given = source if isinstance(source, bytes) else self._given(source)
-            with _not_files(arguments if name is None and how.form == "auto" else ()):
+            with not_files(arguments if name is None and how.form == "auto" else ()):
                 parts = self._parts(given, name)
             if len(parts) > 1:
                 caller.note(f"{parts[0].label}: {kinds_by_line(parts)}, shown in this order")
@@ -275,7 +275,7 @@ def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str
 
 
 @contextmanager
-def _not_files(arguments: Sequence[str]) -> Iterator[None]:
+def not_files(arguments: Sequence[str]) -> Iterator[None]:
     """Wrap the reading of arguments that are not files.
 
     If the arguments look like names, an InputError also says that there are no such files.
