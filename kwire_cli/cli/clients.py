@@ -70,7 +70,7 @@ def _clients(environment: Environment, options: Options) -> Clients:
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged = (Clients(options.upgrade_to, options.upgrade_from) for _ in range(2))
     logs: list[str] = []
-    for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
+    for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
         if opened.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG}:
             what = "this is a folder; give the files in it" if opened.kind is Kind.FOLDER else NEITHER
             raise InputError(what, file=opened.name)

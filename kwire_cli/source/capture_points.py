@@ -24,7 +24,7 @@ class CapturePoints:
     at if there is one argument only.
     """
 
-    def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller) -> None:
+    def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller, *, waits: bool = False) -> None:
         self._sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
         self._live = self.together = 0
@@ -32,7 +32,9 @@ class CapturePoints:
         names = dict.fromkeys(arguments)
         files = [name for name in names if is_file(name)]
         paths = [path for path in files if begins_as(path) is Kind.CAPTURE]
-        live = sum(name == "-" or (name not in files and exists(name)) for name in names)
+        live = sum(name not in files and name != "-" and exists(name) for name in names)
+        if "-" in names and not (waits and begins_as(caller.stdin) is not Kind.CAPTURE):
+            live += 1  # what is in standard input is seen when its turn comes
         if not paths or len(paths) + live < 2:
             return
         points = points_of(paths, how.naming)

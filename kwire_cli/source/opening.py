@@ -159,7 +159,9 @@ class Inputs:
         names: Mapping[str, str],
         *,
         pieces: bool,
+        waits: bool,
     ) -> None:
+        self._waits = waits
         self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
         self._pieces = pieces
         self._points = self._capture_points()
@@ -174,7 +176,7 @@ class Inputs:
             return None
         from kwire_cli.source.capture_points import CapturePoints  # noqa: PLC0415 - as in _opened
 
-        return CapturePoints([*arguments], how, self._caller)
+        return CapturePoints([*arguments], how, self._caller, waits=self._waits)
 
     def __iter__(self) -> Iterator[Opened]:
         if self._points:
@@ -229,6 +231,7 @@ def open_inputs(
     takes: Collection[Kind] = READABLE,
     names: Mapping[str, str] | None = None,
     pieces: bool = False,
+    waits: bool = False,
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
 
@@ -242,12 +245,14 @@ def open_inputs(
         takes: The kinds that the caller has a use for.
         names: What to call files in place of their paths.
         pieces: Whether a text that holds batches and frames is one input for each.
+        waits: Whether to wait for the first bytes of standard input before any input is opened, so that it counts as
+            a capture only if it is one. A caller that shows inputs one by one has no time for that.
 
     Returns:
         The inputs. Iterating raises InputError if an input cannot be read or is of a kind that is not among `takes`.
 
     """
-    return Inputs(arguments, how, caller or Caller(), takes, names or {}, pieces=pieces)
+    return Inputs(arguments, how, caller or Caller(), takes, names or {}, pieces=pieces, waits=waits)
 
 
 # The arguments of a command line: names of files, or the input itself.
