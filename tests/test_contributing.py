@@ -91,7 +91,7 @@ def test_an_input_form(copy):
 def test_a_report_and_a_command(copy):
     cli = copy / "kwire_cli" / "cli"
     reports = cli / "reports.py"
-    ages = "def _ages(asked):\n    return 0\n\n\nREPORTS = {"
+    ages = 'def _ages(run):\n    return Answer("ages", [])\n\n\nREPORTS = {'
     reports.write_text(reports.read_text("utf-8").replace("REPORTS = {", ages), "utf-8")
     line_before(reports, '"stats": Report("by api', '"ages": Report("how old records are", _ages),')
     (cli / "hello.py").write_text(

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 
-class Fold(Protocol[Subject_contra]):
-    """A question to any number of subjects.
+class Counter(Protocol[Subject_contra]):
+    """What counts subjects.
 
-    Its state is small, without layouts, and can be pickled: tasks of `kwire scan` have folds of their own, which are
+    Its state is small, without layouts, and can be pickled: tasks of `kwire scan` have counters of their own, which are
     merged in the order of the inputs.
     """
 
@@ -27,7 +27,11 @@ class Fold(Protocol[Subject_contra]):
         """Take a subject in."""
 
     def merge(self, other: Self, /) -> None:
-        """Take in what another fold was given; its subjects come later."""
+        """Take in what another one was given; its subjects come later."""
+
+
+class Fold(Counter[Subject_contra], Protocol[Subject_contra]):
+    """A question: what counts subjects, and answers."""
 
     def answer(self, *_: Any, **__: Any) -> Answer:
         """Return the answer so far. Its options say what of it is wanted."""

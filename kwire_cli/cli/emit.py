@@ -26,8 +26,21 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     chosen = options.format_for(environment)
     if options.table is not None and chosen not in {"csv", "parquet"}:
         raise click.UsageError("--table goes with --format csv or parquet")
+    refuse_place(environment, options)
     WRITERS[chosen](environment, answer, options)
     return Exit.FOUND if answer.found else Exit.DONE
+
+
+def refuse_place(environment: Environment, options: Report) -> None:
+    """Raise UsageError if a page or Parquet would go to a terminal; before long work."""
+    if environment.to_terminal and (why := _NOT_FOR_EYES.get(options.format_for(environment))):
+        raise click.UsageError(why)
+
+
+_NOT_FOR_EYES = {
+    "html": "HTML is for a browser: write it to a file with -o report.html",
+    "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
+}
 
 
 def _table(environment: Environment, answer: Answer, _: Report) -> None:
@@ -57,14 +70,10 @@ def _csv(environment: Environment, answer: Answer, options: Report) -> None:
 def _html(environment: Environment, answer: Answer, _: Report) -> None:
     from kwire_cli.view.html.answers import answer_page  # only pages need it
 
-    if environment.to_terminal:
-        raise click.UsageError("HTML is for a browser: write it to a file with -o report.html")
     environment.write_bytes(answer_page(answer).encode("utf-8", "backslashreplace"))
 
 
 def _parquet(environment: Environment, answer: Answer, options: Report) -> None:
-    if environment.to_terminal:
-        raise click.UsageError("Parquet is for programs: write it to a file with -o report.parquet")
     environment.write_bytes(answer_parquet(answer, options.table))
 
 

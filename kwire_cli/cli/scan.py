@@ -3,38 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
 import signal
 import threading
 import time
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.completion import complete_file, complete_table
+from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import EVERY, Environment, Exit, Progress
 from kwire_cli.cli.numbers import size_of
-from kwire_cli.cli.old_options import (
-    PORT,
-    REPORT_FORMATS,
-    limits_of,
-    naming_of,
-    with_capture_points,
-    with_csv,
-    with_output,
-    with_overlaid_catalog,
-    with_tls_keylog,
+from kwire_cli.cli.options import (
+    Captures,
+    Decompression,
+    OverlaidDefinitions,
+    Report,
+    argument,
+    flag,
+    option,
+    refuse,
+    takes,
 )
-from kwire_cli.cli.reports import REPORTS, Asked, Summary, check, of_reports
+from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.errors import InputError
+from kwire_cli.view.lines import counted
+from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwire_cli.answer import Kind
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.named import Tables
     from kwire_cli.pipeline.parts import Rows
 
 
@@ -145,157 +152,126 @@ ROWS = 100
 """Rows of a table for eyes, where --limit says nothing."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, ReportOptions, Captures, Decompression, OverlaidDefinitions):
+    """Options of `kwire scan`."""
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="PATH...", shell_complete=complete_file)
+    table: str | None = option(
+        "--table",
+        metavar="NAME",
+        shell_complete=complete_table,
+        help="Show this table: batches, records, faults, …; with --report write only this one (csv, parquet).",
+    )
+    columns: str | None = option("--columns", metavar="A,B", help="Read and show only these columns of the table.")
+    sql: str | None = option("--sql", metavar="QUERY", help="Show the result of a query over all tables.")
+    report: str | None = option(
+        "--report",
+        type=click.Choice([*REPORTS]),
+        help=f"Show a ready report: {'; '.join(f'{name}: {report.about}' for name, report in REPORTS.items())}.",
+    )
+    limit: int | None = option(
+        "--limit",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]",
+    )
+    out: str | None = option(
+        "--out",
+        metavar="DIR",
+        shell_complete=complete_file,
+        help="Write the rows to files in this folder instead of printing them.",
+    )
+    out_format: str | None = option(
+        "--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]"
+    )
+    partition_by: str | None = option(
+        "--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]"
+    )
+    overwrite: bool = flag("--overwrite", help="Replace what is in the folder.")
+    follow: bool = flag("--follow", help="Keep reading files that arrive or grow until Ctrl-C; resumes an --out.")
+    every: float | None = option(
+        "--every",
+        type=click.FloatRange(min=0.1),
+        metavar="SECONDS",
+        help=f"Look for more this often (--follow).  [default: {SECONDS:g}]",
+    )
+    master: str | None = option(
+        "--master", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]"
+    )
+    conf: tuple[str, ...] = option("--conf", multiple=True, metavar="K=V", help="Set an option of Spark; repeatable.")
+    worker_python: str | None = option(
+        "--worker-python",
+        metavar="PATH",
+        shell_complete=complete_file,
+        help="Set the Python of the workers.  [default: the one that runs kwire]",
+    )
+    split_size: str | None = option(
+        "--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB."
+    )
+    show_secrets: bool = flag(
+        "--show-secrets", help="Show tokens, keys, salts and sensitive configs instead of redacting them."
+    )
+    fail_fast: bool = flag("--fail-fast", help="Stop with exit code 2 at the first fault of a file.")
+
+    def __post_init__(self) -> None:
+        if not self.paths:
+            raise click.UsageError("give files, folders or globs")
+        if [self.table is not None and not self.report, bool(self.sql), bool(self.report)].count(True) != 1:
+            raise click.UsageError("say what to show with --table, --sql or --report")
+        check(self)
+        if self.columns and (self.report or not self.table):
+            raise click.UsageError("--columns goes with --table")
+        if not self.out:
+            refuse(self, ("out_format", "partition_by", "overwrite"), "goes with --out")
+        if not self.follow:
+            refuse(self, ("every",), "goes with --follow")
+        elif self.report or not (self.table and self.out):
+            raise click.UsageError("--follow goes with --table and --out")
+        else:
+            refuse(self, ("overwrite", "limit"), "does not go with --follow")
+            if self.tls_keylog:
+                raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
+        if self.report:
+            refuse(self, ("out", "limit"), "is for rows, and a report is printed as a whole")
+        if self.out and self.fmt:
+            refuse(self, ("fmt",), "is for what is printed, and --out writes rows to files: --out-format")
+
+    @property
+    def every_seconds(self) -> float:
+        """Seconds between two looks."""
+        return self.every or SECONDS
+
+    @property
+    def part_size(self) -> int | None:
+        """Bytes that a task reads of a file."""
+        return None if self.split_size is None else size_of(self.split_size, "--split-size")
+
+    @property
+    def chosen_columns(self) -> list[str] | None:
+        """The columns of --columns."""
+        return [name.strip() for name in self.columns.split(",")] if self.columns else None
+
+
 @click.command(name="scan")
-@click.argument("paths", nargs=-1, metavar="PATH...", shell_complete=complete_file)
-@click.option(
-    "--table",
-    "table",
-    metavar="NAME",
-    shell_complete=complete_table,
-    help="Show this table: batches, records, faults, ….",
-)
-@click.option("--columns", metavar="A,B", help="Read and show only these columns of the table.")
-@click.option("--sql", metavar="QUERY", help="Show the result of a query over all tables.")
-@click.option(
-    "--report",
-    type=click.Choice([*REPORTS]),
-    help=f"Show a ready report: {'; '.join(f'{name}: {report.about}' for name, report in REPORTS.items())}.",
-)
-@click.option(
-    "--port", type=PORT, metavar="N", help="Name the broker's port (captures).  [default: recognised from the bytes]"
-)
-@with_tls_keylog
-@with_capture_points
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(REPORT_FORMATS),
-    help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]",
-)
-@click.option(
-    "--out",
-    metavar="DIR",
-    shell_complete=complete_file,
-    help="Write the rows to files in this folder instead of printing them.",
-)
-@click.option("--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]")
-@click.option(
-    "--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]"
-)
-@click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
-@click.option("--follow", is_flag=True, help="Keep reading files that arrive or grow until Ctrl-C; resumes an --out.")
-@click.option(
-    "--every",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help=f"Look for more this often (--follow).  [default: {SECONDS:g}]",
-)
-@click.option("--master", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]")
-@click.option("--conf", multiple=True, metavar="K=V", help="Set an option of Spark; repeatable.")
-@click.option(
-    "--worker-python",
-    metavar="PATH",
-    shell_complete=complete_file,
-    help="Set the Python of the workers.  [default: the one that runs kwire]",
-)
-@click.option("--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB.")
-@click.option("--max-decompressed", metavar="SIZE", help="Decompress at most this much of a batch, such as 512MiB.")
-@click.option(
-    "--show-secrets", is_flag=True, help="Show tokens, keys, salts and sensitive configs instead of redacting them."
-)
-@click.option("--fail-fast", is_flag=True, help="Stop with exit code 2 at the first fault of a file.")
-@of_reports
-@with_overlaid_catalog
-@with_output
-@with_csv
-def command(
-    environment: Environment,
-    paths: tuple[str, ...],
-    fmt: str | None,
-    master: str | None,
-    conf: tuple[str, ...],
-    **options: Any,
-) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
     """Query files, folders and globs of any size: log segments, packet captures, brokers' request logs.
 
     Ask with one of --table, --sql and --report. The query runs on all cores of this machine, or on a cluster
     (--master). What cannot be read becomes a row of the table `faults`, not an error.
     """
-    _check(paths, options)
-    fmt = fmt or ("table" if environment.to_terminal else "jsonl")
-    if fmt != "html" or options["report"] not in {None, "advise"}:
-        return _run(environment, paths, fmt, master, conf, options)
-    if options["out"]:
-        raise click.UsageError("--out writes rows to files of its own, and --format html a page")
-    from kwire_cli.cli.pages import page_of
-
-    asked = (
-        [f"--report {options['report']}"]
-        if options["report"]
-        else [f"--table {options['table']}"]
-        if options["table"]
-        else ["--sql"]
-    )
-    return page_of(environment, "scan", [*asked, *paths], lambda env: _run(env, paths, "table", master, conf, options))
-
-
-def _run(
-    environment: Environment,
-    paths: tuple[str, ...],
-    fmt: str,
-    master: str | None,
-    conf: tuple[str, ...],
-    options: dict[str, Any],
-) -> int:
-    settings = dict(_setting(each) for each in conf)
     from kwire_cli.pipeline.session import LOCAL, session
 
-    summary = Summary()
-    with session(master or LOCAL, settings, options["worker_python"]) as spark, explained():
+    refuse_place(environment, options)
+    settings = dict(_setting(text) for text in options.conf)
+    with session(options.master or LOCAL, settings, options.worker_python) as spark, explained():
         begun = time.monotonic()
         with watched(environment, spark):
-            if options["report"]:
-                code = REPORTS[options["report"]].show(
-                    Asked(environment, spark, options["report"], paths, fmt, options, summary)
-                )
-            else:
-                code = _rows(environment, spark, paths, fmt, options, summary)
+            code, summary = (_report if options.report else _rows)(environment, spark, options)
         environment.flush()
         _sum_up(environment, summary, time.monotonic() - begun)
     return code
-
-
-def _check(paths: tuple[str, ...], options: dict[str, Any]) -> None:
-    chosen = [name for name in ("table", "sql", "report") if options[name]]
-    if not paths:
-        raise click.UsageError("give files, folders or globs")
-    if len(chosen) != 1:
-        raise click.UsageError("say what to show with --table, --sql or --report")
-    check(options)
-    if options["columns"] and not options["table"]:
-        raise click.UsageError("--columns goes with --table")
-    for name in ("out_format", "partition_by", "overwrite"):
-        if options[name] and not options["out"]:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --out")
-    if options["follow"] and not (options["table"] and options["out"]):
-        raise click.UsageError("--follow goes with --table and --out")
-    if options["follow"] and (options["overwrite"] or options["limit"] is not None):
-        raise click.UsageError(f"--follow does not go with --{'overwrite' if options['overwrite'] else 'limit'}")
-    if options["follow"] and options["tls_keylog"]:
-        raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
-    if options["every"] is not None and not options["follow"]:
-        raise click.UsageError("--every goes with --follow")
-    if options["report"] and (options["out"] or options["limit"] is not None):
-        raise click.UsageError(
-            f"a report is printed as a whole; it does not take {'--out' if options['out'] else '--limit'}"
-        )
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -305,131 +281,157 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _rows(
-    environment: Environment,
-    spark: SparkSession,
-    paths: tuple[str, ...],
-    fmt: str,
-    options: dict[str, Any],
-    summary: Summary,
-) -> int:
+def _report(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
+    """Write the answer of a report."""
+    from kwire_cli.pipeline.reports import Inputs
+
+    inputs = Inputs(spark, options.paths, _reading(options), options.port, partial(_note, environment))
+    run = Run(environment, inputs, options.limits, options)
+    answer = REPORTS[options.report or ""].answer(run)
+    return emit(environment, answer, options), run.summary
+
+
+def _note(environment: Environment, text: str) -> None:
+    environment.note(f"kwire: {text}")
+
+
+def _rows(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
     """Print rows, or write them to files."""
-    columns = [name.strip() for name in options["columns"].split(",")] if options["columns"] else None
-    if options["follow"]:
-        summary.rows = _follow(spark, paths, columns, options, raw_csv=environment.raw_csv)
-        return Exit.DONE
-    tables = _tables(environment, spark, paths, options)
-    if options["out"]:
-        summary.rows = _write(
-            tables.sql(options["sql"]) if options["sql"] else tables.rows(options["table"], columns),
-            options,
-            raw_csv=environment.raw_csv,
-        )
-    else:
-        frame = tables.sql(options["sql"]) if options["sql"] else tables.table(options["table"], columns)
-        summary.rows = _print(environment, frame, fmt, options["limit"])
-    environment.flush()
-    tables.inputs.tally.check()
-    summary.size, summary.faults = tables.inputs.tally.size, tables.inputs.tally.faults
-    return Exit.DONE
-
-
-def _tables(environment: Environment, spark: SparkSession, paths: tuple[str, ...], options: dict[str, Any]) -> Tables:
     from kwire_cli.pipeline import tables
 
-    reading = _reading(options)
-    size = {} if options["split_size"] is None else {"split_size": size_of(options["split_size"], "--split-size")}
-    return tables(
-        spark,
-        paths,
-        reading=reading,
-        port=options["port"],
-        note=lambda text: environment.note(f"kwire: {text}"),
-        **size,
-    )
+    if options.follow:
+        return Exit.DONE, Summary(rows=_follow(environment, spark, options))
+    size = {} if options.part_size is None else {"split_size": options.part_size}
+    note = partial(_note, environment)
+    found = tables(spark, options.paths, reading=_reading(options), port=options.port, note=note, **size)
+    table, columns = options.table or "", options.chosen_columns
+    if options.out:
+        rows = found.sql(options.sql) if options.sql else found.rows(table, columns)
+        count = _write(environment, rows, options)
+    else:
+        frame = found.sql(options.sql) if options.sql else found.table(table, columns)
+        chosen = options.format_for(environment)
+        count = ROW_WRITERS[chosen](environment, frame, options)
+    environment.flush()
+    tally = found.inputs.tally
+    tally.check()
+    return Exit.DONE, Summary(rows=count, size=tally.size, faults=tally.faults)
 
 
-def _reading(options: dict[str, Any]) -> Reading:
+def _reading(options: Options) -> Reading:
     from kwire_cli.pipeline.model import Reading
 
     return Reading(
-        limits_of(options),
-        options["show_secrets"],
-        options["catalog"],
-        options["fail_fast"],
-        options["tls_keylog"],
-        naming_of(options),
+        options.limits,
+        options.show_secrets,
+        options.catalog,
+        options.fail_fast,
+        options.tls_keylog,
+        options.naming,
     )
 
 
-def _write(rows: DataFrame | Rows, options: dict[str, Any], *, raw_csv: bool) -> int:
-    """Write files; the number of rows."""
+def _write(environment: Environment, rows: DataFrame | Rows, options: Options) -> int:
+    """Write files; return the number of rows."""
     from kwire_cli.pipeline.output import write
 
-    by = _folders(rows, options)
     return write(
-        rows, options["out"], options["out_format"] or "parquet", by, overwrite=options["overwrite"], raw_csv=raw_csv
+        rows,
+        options.out or "",
+        options.out_format or "parquet",
+        _folders(rows, options),
+        overwrite=options.overwrite,
+        raw_csv=environment.raw_csv,
     )
 
 
-def _follow(
-    spark: SparkSession, paths: tuple[str, ...], columns: list[str] | None, options: dict[str, Any], *, raw_csv: bool
-) -> int:
-    """Write what comes to files until Ctrl-C; the number of rows."""
+def _follow(environment: Environment, spark: SparkSession, options: Options) -> int:
+    """Write what comes to files until Ctrl-C; return the number of rows."""
     from kwire_cli.pipeline import streams
     from kwire_cli.pipeline.stream_following import follow
 
-    size = {} if options["split_size"] is None else {"splitSize": size_of(options["split_size"], "--split-size")}
-    frame = streams(spark, paths, reading=_reading(options), port=options["port"], **size).table(
-        options["table"], columns
-    )
-    every, by = options["every"] or SECONDS, _folders(frame, options)
+    size = {} if options.part_size is None else {"splitSize": options.part_size}
+    stream = streams(spark, options.paths, reading=_reading(options), port=options.port, **size)
+    frame = stream.table(options.table or "", options.chosen_columns)
     with until_interrupted() as over:
         return follow(
-            frame, options["out"], options["out_format"] or "parquet", by, every=every, over=over, raw_csv=raw_csv
+            frame,
+            options.out or "",
+            options.out_format or "parquet",
+            _folders(frame, options),
+            every=options.every_seconds,
+            over=over,
+            raw_csv=environment.raw_csv,
         )
 
 
-def _folders(rows: DataFrame | Rows, options: dict[str, Any]) -> list[str]:
-    """The columns by which rows are written to folders."""
+def _folders(rows: DataFrame | Rows, options: Options) -> list[str]:
+    """Return the columns by which rows are written to folders."""
     from kwire_cli.pipeline.output import BY
 
-    if options["partition_by"] is not None:
-        return [name.strip() for name in options["partition_by"].split(",") if name.strip()]
-    return [name for name in BY.get(options["table"], ()) if name in rows.columns and len(rows.columns) > 1]
+    if options.partition_by is not None:
+        return [name.strip() for name in options.partition_by.split(",") if name.strip()]
+    return [name for name in BY.get(options.table or "", ()) if name in rows.columns and len(rows.columns) > 1]
 
 
-def _print(environment: Environment, frame: DataFrame, fmt: str, limit: int | None) -> int:
+# Rows as they are printed: texts are made in tasks; tables for eyes and pages, and Parquet, are Answers.
+
+
+def _print_texts(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
     from kwire_cli.pipeline.output import texts
 
-    if fmt == "table":
-        return _print_table(environment, frame, limit)
-    if fmt == "csv":
-        environment.write_csv(frame.columns)
     rows = 0
-    for count, text in texts(frame, "raw-csv" if fmt == "csv" and environment.raw_csv else fmt, limit):
+    for count, text in texts(frame, form, options.limit):
         environment.write(text)
         rows += count
     return rows
 
 
-def _print_table(environment: Environment, frame: DataFrame, limit: int | None) -> int:
-    from kwire_cli.pipeline.output import texts
-    from kwire_cli.view.tables import cells_of, grid_lines
+def _print_csv(environment: Environment, frame: DataFrame, options: Options) -> int:
+    environment.write_csv(frame.columns)
+    return _print_texts(environment, frame, options, form="raw-csv" if options.raw_csv else "csv")
 
-    most = ROWS if limit is None else limit
-    rows = [cells_of(text) for _, text in texts(frame, "table", most + 1)]
-    environment.write_lines(grid_lines(frame.columns, rows[:most]))
-    if len(rows) > most and limit is None:
+
+def _print_table(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
+    from kwire_cli.pipeline.output import texts
+
+    most = ROWS if options.limit is None else options.limit
+    rows = [(*cells_of(text),) for _, text in texts(frame, "table", most + 1)]
+    columns = [Column(name, _kind(rows, at), name) for at, name in enumerate(frame.columns)]
+    answer = Answer(f"kwire scan {options.table or ''}".rstrip(), [Table("rows", columns, rows[:most])])
+    WRITERS[form](environment, answer, options)
+    if len(rows) > most and options.limit is None:
         environment.note(
             f"kwire: there are more rows than these {most}: --limit says how many to show, --format jsonl shows all"
         )
     return min(len(rows), most)
 
 
-def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
-    from kwire_cli.view.lines import counted
+def _kind(rows: list[tuple[Any, ...]], at: int) -> Kind:
+    return "number" if any(isinstance(row[at], int | float) for row in rows) else "text"
 
+
+def _print_parquet(environment: Environment, frame: DataFrame, options: Options) -> int:
+    import pyarrow.parquet as pq
+
+    table = (frame if options.limit is None else frame.limit(options.limit)).toArrow()
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    environment.write_bytes(out.getvalue())
+    return int(table.num_rows)
+
+
+ROW_WRITERS: dict[str, Callable[[Environment, DataFrame, Options], int]] = {
+    "table": partial(_print_table, form="table"),
+    "html": partial(_print_table, form="html"),
+    "json": partial(_print_texts, form="json"),
+    "jsonl": partial(_print_texts, form="jsonl"),
+    "csv": _print_csv,
+    "parquet": _print_parquet,
+}
+
+
+def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
     if summary.rows is None:
         return
     parts = [counted(summary.rows, "row")]

@@ -1,25 +1,25 @@
-"""Reports of `kwire scan`, computed on Spark."""
+"""Reports of `kwire scan`: folds that add in tasks what the commands for one machine add one by one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.advice import Plans, Prices, priced
+from kwire_cli.analysis.costs.advice import Prices
+from kwire_cli.analysis.costs.advice_plan import Predicted
 from kwire_cli.analysis.costs.advice_probes import Observed
-from kwire_cli.analysis.costs.advice_values import Message, Seen, in_batches, in_exchanges, in_lines, place_of
-from kwire_cli.analysis.costs.tallies import Tallies
-from kwire_cli.analysis.verify import Checked, Fault, parts_to_verify, verify_part
+from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
+from kwire_cli.analysis.verify import Checked, Fault, parts_to_verify, verification, verify_part
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, by_kind, numbered
+from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, Reading, by_kind, numbered
 from kwire_cli.pipeline.parts import Faults, FileFault, folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import Segment, segments_of
-from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
+from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut, Unwritten
 from kwire_cli.source.request_log.reading import LogPart, parts_of
 from kwire_cli.stores import absolute, location, mapped, path_of, sizes
 
@@ -28,382 +28,351 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kwire_cli.analysis.fold import Fold, Traffic
+    from kwire_cli.analysis.costs.advice import Plans
+    from kwire_cli.analysis.costs.overhead_answer import Overhead
+    from kwire_cli.analysis.fold import Counter, Traffic
+    from kwire_cli.answer import Answer
     from kwire_cli.pipeline.line_columns import Line
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.source.files import Naming
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
-    Unit = tuple[int, Segment | LogPart]
-    """The number of an input, and what of it a task reads."""
-    Advised = Callable[[Iterator[Message]], Any]
-    Found = tuple[int, list[Fault], Checked]
+    Make = Callable[[], Counter[Any]]
+    Read = Callable[[Any, Faults], Iterable[Any]]
+    """Yields the subjects in a unit of work, and counts what cannot be read."""
 
 
-# Advice on encodings and tags from captures, segments and request logs: what `kwire advise` sees is seen in
-# tasks, and priced in tasks.
+# The frame: what is counted in tasks, over units of work and over the connections of captures.
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """By which definitions messages are read, which are wanted (all where it is None), and what may be decompressed."""
+@dataclass(frozen=True)
+class Inputs:
+    """Files, folders and globs, and how they are read; `note` takes what has to be said of them."""
 
-    catalog: Catalog
-    names: frozenset[str] | None = None
-    limits: Limits | None = None
+    spark: SparkSession
+    paths: Sequence[str]
+    reading: Reading = field(default_factory=Reading)
+    port: int | None = None
+    note: Callable[[str], None] = lambda _: None
 
-    def of(self, messages: Iterable[Message]) -> Iterator[Message]:
-        """Return the messages that are wanted."""
-        return (message for message in messages if self.names is None or message.name in self.names)
+    @property
+    def catalog(self) -> Catalog:
+        """The definitions."""
+        return self.reading.catalog
+
+    def captures(self, files: Sequence[str]) -> Captures:
+        """Return the captures in some files."""
+        reading = self.reading
+        return Captures(
+            self.spark,
+            files,
+            port=self.port,
+            catalog=reading.catalog,
+            key_logs=reading.key_logs,
+            naming=reading.naming,
+            note=self.note,
+        )
 
 
 @dataclass
-class Looked:
-    """The result of reading messages.
+class Counted:
+    """What counts subjects, and how much was read for it."""
 
-    `made` is what was made of the messages, and has `merge`. `faults` are the things that could not be read.
-    `left_out` are the bodies of request logs that could not be written.
-    """
-
-    made: Any = None
+    by: Any
+    files: list[str] = field(default_factory=list)
+    size: int = 0
+    subjects: int = 0
     faults: Faults = field(default_factory=Faults)
-    left_out: LeftOut = field(default_factory=LeftOut)
 
-    def merge(self, other: Looked) -> None:
-        """Add what comes later."""
-        self.made.merge(other.made)
+    def merge(self, other: Counted) -> None:
+        """Count what another one has, which comes later."""
+        self.by.merge(other.by)
+        self.files += other.files
+        self.size += other.size
+        self.subjects += other.subjects
         self.faults.merge(other.faults)
+
+    def add(self, subjects: Iterable[Any]) -> None:
+        """Count subjects."""
+        for subject in subjects:
+            self.subjects += 1
+            self.by.add(subject)
+
+
+def over_units(inputs: Inputs, make: Make, units: Sequence[Any], read: Read, files: Sequence[str] = ()) -> Counted:
+    """Count the subjects in units of work, which tasks read. An input that cannot be read is a fault."""
+    counted = Counted(make(), [*files], sum(sizes(files)))
+    for some in folded(inputs.spark, units, partial(_task_of_units, make, read), Counted.merge):
+        counted.merge(some)
+    return counted
+
+
+def over_captures(
+    make: Make,
+    captures: Captures,
+    files: Sequence[str],
+    read: Callable[[Iterable[Line]], Iterable[Any]],
+    *,
+    learnt: bool = True,
+) -> Counted:
+    """Count the subjects in the lines of captures, connection by connection; `learnt` says that names are needed."""
+    counted = Counted(make(), [*files], captures.size)
+    for some in captures.folded(partial(_task_of_lines, make, read), Counted.merge, learnt=learnt):
+        counted.merge(some)
+    counted.faults.add(*captures.unread())
+    return counted
+
+
+def _task_of_units(make: Make, read: Read, units: Iterable[Any]) -> Counted:
+    counted = Counted(make())
+    for unit in units:
+        counted.add(read(unit, counted.faults))
+    return counted
+
+
+def _task_of_lines(make: Make, read: Callable[[Iterable[Line]], Iterable[Any]], lines: Iterable[Line]) -> Counted:
+    counted = Counted(make())
+    counted.add(read(lines))
+    return counted
+
+
+def captured(lines: Iterable[Line]) -> Iterator[Any]:
+    """Yield the lines of captures. Their connections are those of the table `frames`."""
+    for line in lines:
+        line.captured.stream = line.stream
+        yield line.captured
+
+
+# Exchanges of request logs and of captures.
+
+
+def traffic(inputs: Inputs, make: Callable[[], Counter[Traffic]]) -> dict[str, Counted]:
+    """Count the exchanges in request logs and those in captures, each if there are such files.
+
+    A capture and a broker's log may show the same exchanges, so the two are not added.
+
+    Raises:
+        InputError: There is nothing of a name, or neither a capture nor a request log in all of them.
+
+    """
+    files, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
+    counted = {}
+    if logs:
+        read = partial(_exchanges, inputs.catalog)
+        counted["request logs"] = over_units(inputs, make, parts_of_all(logs), read, logs)
+    if files:
+        counted["captures"] = over_captures(make, inputs.captures(files), files, captured)
+    return counted
+
+
+def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]:
+    return found_in(part, catalog, faults)
+
+
+# Bytes of captures and segments.
+
+
+def overhead(inputs: Inputs, make: Callable[[], Overhead], files: Sequence[str], segments: Sequence[str]) -> Counted:
+    """Count the bytes of captures, connection by connection, and of segments, file by file."""
+    counted = over_units(inputs, make, segments_of(segments) if segments else [], _segment, segments)
+    if files:
+        captures = inputs.captures(files)
+        counted.merge(over_captures(make, captures, files, captured))
+        counted.by.file_bytes = captures.size
+    counted.by.only_files = not files
+    return counted
+
+
+def _segment(segment: Segment, faults: Faults) -> Iterator[Any]:
+    try:
+        mapped(segment.path)
+    except InputError as error:
+        faults.add(FileFault(segment.path, error.reason))
+    else:
+        yield segment
+
+
+# Advice: messages of captures, of segments of Kafka's own topics and of request logs are seen in tasks, and priced in
+# tasks.
+
+
+class NotWritten(NamedTuple):
+    """A body of a request log that cannot be written as bytes, and its place."""
+
+    place: str
+    body: Unwritten
+
+
+class Seeing:
+    """Sees the messages with these names, by default all of them. `left_out` are bodies that cannot be written."""
+
+    def __init__(self, catalog: Catalog, names: frozenset[str] | None) -> None:
+        self._observed, self._names = Observed(catalog), names
+        self.seen, self.left_out = self._observed.seen(), LeftOut()
+
+    def add(self, subject: Message | NotWritten) -> None:
+        """See a message."""
+        if isinstance(subject, NotWritten):
+            self.left_out.add(*subject)
+        elif self._names is None or subject.name in self._names:
+            self._observed.add(subject)
+
+    def merge(self, other: Seeing) -> None:
+        """Add what others saw."""
+        self.seen.merge(other.seen)
         self.left_out.merge(other.left_out)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"seen": self._observed.seen() if "_observed" in self.__dict__ else self.seen, "left_out": self.left_out}
+
+
+class Pricing:
+    """Adds up the prices of the messages with these names under plans."""
+
+    def __init__(self, catalog: Catalog, names: frozenset[str] | None, plans: Plans) -> None:
+        self._whole, self._later = Predicted(catalog, plans.whole), Predicted(catalog, plans.earlier)
+        self._names, self._rest = names, plans.rest
+        self.prices = Prices()
+
+    def add(self, subject: Message | NotWritten) -> None:
+        """Price a message."""
+        if isinstance(subject, NotWritten) or (self._names is not None and subject.name not in self._names):
+            return
+        self._whole.add(subject)
+        if subject.at >= self._rest:
+            self._later.add(subject)
+            self.prices.later += subject.size
+
+    def merge(self, other: Pricing) -> None:
+        """Add the prices of other messages."""
+        self.prices.merge(other.prices)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if "_whole" in self.__dict__:
+            self.prices.saved, self.prices.saved_later = self._whole.saved, self._later.saved
+        return {"prices": self.prices}
 
 
 class Messages:
     """The messages in files, folders and globs: segments and captures as they were given, then request logs.
 
     A capture point is where its first file is. Request logs beside captures are `left_out`: their exchanges may be
-    those of the captures.
-
-    Segments of topics that are not Kafka's own hold none, and are not read.
+    those of the captures. Segments of topics that are not Kafka's own hold no messages, and are not read.
 
     Raises:
         InputError: There is nothing of a name, or no segment, capture or request log in all of them.
 
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        paths: Sequence[str],
-        wanted: Wanted,
-        port: int | None = None,
-        key_logs: Sequence[str] = (),
-        naming: Naming | None = None,
-        note: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self._spark, self._wanted = spark, wanted
-        segments, captures, given_logs = numbered(paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
+    def __init__(self, inputs: Inputs, names: frozenset[str] | None) -> None:
+        self._inputs, self._names = inputs, names
+        segments, captures, given_logs = numbered(inputs.paths, SEGMENTS, CAPTURES, REQUEST_LOGS)
         self.left_out = [*given_logs] if captures else []
         logs = [] if captures else [*given_logs]
-        self.files, self._others = len(segments) + len(captures) + len(logs), [*segments, *logs]
-        self._captures = (
-            Captures(spark, [*captures], port=port, catalog=wanted.catalog, key_logs=key_logs, naming=naming, note=note)
-            if captures
-            else None
-        )
-        self._units: list[Unit] = [
+        self._others, self._files = [*segments, *logs], [*captures]
+        self._captures = inputs.captures(self._files) if captures else None
+        self._units: list[tuple[int, Segment | LogPart]] = [
             (segments[segment.path], segment)
             for segment in (segments_of(segments) if segments else ())
             if segment.topic in OWN_TOPICS
         ]
         numbers = {location(path): number for path, number in captures.items()}
-        self._places = (
-            [place_of(min(numbers[file] for file in point.files)) for point in self._captures.plan.points]
-            if self._captures
-            else []
-        )
+        points = self._captures.plan.points if self._captures else []
+        self._places = [place_of(min(numbers[file] for file in point.files)) for point in points]
         first = 1 + max((*segments.values(), *captures.values()), default=0)
         self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files."""
-        return sum(sizes(self._others)) + (self._captures.size if self._captures else 0)
-
-    def seen(self) -> Looked:
-        """Return what there is to see in the messages (`Seen`), and what could not be read."""
-        total = self._folded(partial(_see, self._wanted.catalog), Seen())
-        if self._captures:
-            total.faults.add(*self._captures.unread())
-        return total
+    def seen(self) -> Counted:
+        """Return what there is to see in the messages, by Seeing."""
+        return self._counted(partial(Seeing, self._inputs.catalog, self._names))
 
     def priced(self, plans: Plans) -> Prices:
         """Return the prices of the messages under plans."""
-        prices: Prices = self._folded(partial(priced, self._wanted.catalog, plans), Prices()).made
+        prices: Prices = self._counted(partial(Pricing, self._inputs.catalog, self._names, plans)).by.prices
         return prices
 
-    def _folded(self, fold: Advised, start: Any) -> Looked:
-        total = Looked(start)
-        for looked in folded(self._spark, self._units, partial(_of_units, fold, self._wanted), Looked.merge):
-            total.merge(looked)
+    def _counted(self, make: Make) -> Counted:
+        counted = over_units(self._inputs, make, self._units, partial(_in_unit, self._inputs.reading), self._others)
         if self._captures:
-            for looked in self._captures.folded(
-                partial(_advice_of_lines, fold, self._wanted, self._places), Looked.merge, learnt=False
-            ):
-                total.merge(looked)
-        return total
+            read = partial(_in_lines, self._places)
+            counted.merge(over_captures(make, self._captures, self._files, read, learnt=False))
+        return counted
 
 
-def _see(catalog: Catalog, messages: Iterable[Message]) -> Seen:
-    observed = Observed(catalog)
-    for message in messages:
-        observed.add(message)
-    return observed.seen()
+def _in_lines(places: Sequence[int], lines: Iterable[Line]) -> Iterator[Message]:
+    return in_lines((line.captured for line in lines), places)
 
 
-def _advice_of_lines(fold: Advised, wanted: Wanted, places: Sequence[int], lines: Iterable[Line]) -> Looked:
-    return Looked(fold(wanted.of(in_lines((line.captured for line in lines), places))))
-
-
-def _of_units(fold: Advised, wanted: Wanted, units: Iterable[Unit]) -> Looked:
-    looked = Looked()
-    looked.made = fold(
-        wanted.of(message for number, unit in units for message in _in_unit(unit, place_of(number), wanted, looked))
-    )
-    return looked
-
-
-def _in_unit(unit: Segment | LogPart, place: int, wanted: Wanted, looked: Looked) -> Iterator[Message]:
+def _in_unit(
+    reading: Reading, numbered_unit: tuple[int, Segment | LogPart], faults: Faults
+) -> Iterator[Message | NotWritten]:
+    number, unit = numbered_unit
+    place, catalog = place_of(number), reading.catalog
     if isinstance(unit, LogPart):
-        exchanges = (item for item in found_in(unit, wanted.catalog, looked.faults) if isinstance(item, Exchange))
-        for item in in_exchanges(exchanges, Bodies(wanted.catalog), place):
-            if isinstance(item, Message):
-                yield item
-            else:
-                looked.left_out.add(place_in(unit, item), item)
+        exchanges = (item for item in found_in(unit, catalog, faults) if isinstance(item, Exchange))
+        for item in in_exchanges(exchanges, Bodies(catalog), place):
+            yield item if isinstance(item, Message) else NotWritten(place_in(unit, item), item)
         return
     try:
-        source = source_of(mapped(unit.path), topic=unit.topic, catalog=wanted.catalog, limits=wanted.limits)
+        source = source_of(mapped(unit.path), topic=unit.topic, catalog=catalog, limits=reading.limits)
     except InputError as error:
-        looked.faults.add(FileFault(unit.path, error.reason))
+        faults.add(FileFault(unit.path, error.reason))
         return
     yield from in_batches(items(source), place)
-
-
-# Packet captures and brokers' request logs: what is counted of their exchanges in tasks, as the commands for
-# one machine count it.
-
-
-@dataclass
-class Counted:
-    """A fold, and how much was read for it."""
-
-    fold: Fold[Traffic]
-    files: list[str] = field(default_factory=list)
-    size: int = 0
-    lines: int = 0
-    faults: Faults = field(default_factory=Faults)
-
-    def merge(self, other: Counted) -> None:
-        """Count what another one has, which comes later."""
-        self.fold.merge(other.fold)
-        self.files += other.files
-        self.size += other.size
-        self.lines += other.lines
-        self.faults.merge(other.faults)
-
-
-def count(
-    spark: SparkSession,
-    paths: Sequence[str],
-    make: Callable[[], Fold[Traffic]],
-    catalog: Catalog,
-    *,
-    port: int | None = None,
-    key_logs: Sequence[str] = (),
-    naming: Naming | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> list[Counted]:
-    """Count the exchanges in files, folders and globs: those in request logs and those in captures, each if there are
-    such files.
-
-    A capture and a broker's log may show the same exchanges, so the two are not added. Both are read by the definitions
-    of a catalogue.
-
-    `naming` and `note` are as for `Captures`.
-
-    Raises:
-        InputError: There is nothing of a name, or neither a capture nor a request log in all of them.
-
-    """
-    captures, logs = by_kind(paths, CAPTURES, REQUEST_LOGS)
-    out = []
-    if logs:
-        logged = Counted(make(), logs, sum(sizes(logs)))
-        for some in folded(spark, parts_of_all(logs), partial(_of_logs, make, catalog), Counted.merge):
-            logged.merge(some)
-        out.append(logged)
-    if captures:
-        source = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
-        captured = Counted(make(), captures, source.size)
-        for some in source.folded(partial(_of_lines, make), Counted.merge):
-            captured.merge(some)
-        captured.faults.add(*source.unread())
-        out.append(captured)
-    return out
-
-
-def _of_lines(make: Callable[[], Fold[Traffic]], lines: Iterable[Line]) -> Counted:
-    """Return the fold of one task over captures."""
-    counted = Counted(make())
-    for line in lines:
-        counted.lines += 1
-        counted.fold.add(line.captured)
-    return counted
-
-
-def _of_logs(make: Callable[[], Fold[Traffic]], catalog: Catalog, parts: Iterable[LogPart]) -> Counted:
-    """Return the fold of one task over request logs."""
-    counted = Counted(make())
-    for part in parts:
-        for entry in found_in(part, catalog, counted.faults):
-            counted.lines += 1
-            counted.fold.add(entry)
-    return counted
-
-
-# Where the bytes of captures and segments go, counted in tasks as `kwire overhead` counts them.
-
-
-@dataclass
-class Spent:
-    """The counted bytes, and the things that could not be read.
-
-    `file_bytes` are the bytes of the captures, whatever is in them.
-    """
-
-    bytes: Tallies
-    file_bytes: int = 0
-    faults: Faults = field(default_factory=Faults)
-
-    def merge(self, other: Spent) -> None:
-        """Count what another one has, which comes later."""
-        self.bytes.merge(other.bytes)
-        self.file_bytes += other.file_bytes
-        self.faults.merge(other.faults)
-
-
-def spent(
-    spark: SparkSession,
-    captures: Sequence[str],
-    segments: Sequence[str],
-    dimensions: Sequence[str],
-    catalog: Catalog,
-    *,
-    port: int | None = None,
-    key_logs: Sequence[str] = (),
-    limits: Limits | None = None,
-    naming: Naming | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> Spent:
-    """The bytes of captures, connection by connection, and of segments, file by file, by these dimensions (of
-    dimensions.OF_MESSAGE).
-
-    Both are read by the definitions of a catalogue. `naming` and `note` are as for `Captures`.
-    """
-    total = Spent(Tallies(catalog, dimensions))
-    for some in (
-        folded(spark, segments_of(segments), partial(_of_segments, catalog, dimensions, limits), Spent.merge)
-        if segments
-        else ()
-    ):
-        total.merge(some)
-    if captures:
-        source = Captures(spark, captures, port=port, catalog=catalog, key_logs=key_logs, naming=naming, note=note)
-        for some in source.folded(partial(_overhead_of_lines, catalog, dimensions, limits), Spent.merge):
-            total.merge(some)
-        total.file_bytes = source.size
-        total.faults.add(*source.unread())
-    return total
-
-
-def _overhead_of_lines(
-    catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, lines: Iterable[Line]
-) -> Spent:
-    """Return the counts of one task over captures.
-
-    Their files and connections are those of the table `frames`.
-    """
-
-    def packet(_: Any) -> dict[str, Any]:
-        """Return the name of the line that is being counted: its file, and its packet in that file."""
-        return line.captured.where._asdict()
-
-    tallies = Tallies(catalog, dimensions, limits=limits, named=packet)
-    for line in lines:
-        tallies.file, line.captured.stream = line.captured.where.file, line.stream
-        tallies.add(line.captured)
-    return Spent(tallies)
-
-
-def _of_segments(
-    catalog: Catalog, dimensions: Sequence[str], limits: Limits | None, segments: Iterable[Segment]
-) -> Spent:
-    """Return the counts of one task over segments. A segment that cannot be read is a fault."""
-    tallies, faults = Tallies(catalog, dimensions, limits=limits), Faults()
-    for segment in segments:
-        try:
-            data = mapped(segment.path)
-        except InputError as error:
-            faults.add(FileFault(segment.path, error.reason))
-            continue
-        tallies.file = location(segment.path)
-        for _ in tallies.records(data, segment.topic, segment.partition, "auto"):
-            pass
-    return Spent(tallies, faults=faults)
 
 
 # Partitions verified in tasks, each by itself, as `verify_path` does one after the other.
 
 
-def verified(
-    spark: SparkSession, paths: Sequence[str], checked: Checked, *, deep: bool = False
-) -> Iterator[tuple[str, Iterator[Fault]]]:
-    """Each path with its faults, in the order of `verify_path`; `checked` counts as they are taken.
+class Verified:
+    """The faults of partitions, by the number of the path that they are below."""
+
+    def __init__(self, paths: Sequence[str], *, deep: bool = False) -> None:
+        self._paths, self._deep = paths, deep
+        self._found: list[tuple[int, list[Fault], Checked]] = []
+
+    def add(self, subject: tuple[int, Place]) -> None:
+        """Verify a partition."""
+        number, part = subject
+        own, faults = Checked(), []
+        try:
+            for fault in verify_part(part, deep=self._deep, checked=own):
+                faults.append(fault)  # noqa: PERF402 - those before an error count
+        except InputError as error:
+            faults.append(Fault("UNREADABLE", str(part), None, None, error.reason))
+        self._found.append((number, faults, own))
+
+    def merge(self, other: Verified) -> None:
+        """Add what others found."""
+        self._found += other._found
+
+    def answer(self) -> Answer:
+        """Return the faults of each path, in the order of the paths."""
+        checked = Checked()
+        by_path = ((path, self._faults(number, path, checked)) for number, path in enumerate(self._paths))
+        return replace(verification(by_path, checked), found=any(faults for _, faults, _ in self._found))
+
+    def _faults(self, number: int, path: str, checked: Checked) -> Iterator[Fault]:
+        """Yield the faults below a path, with the names of files as they follow from the path that was given."""
+        long, short = absolute(path), str(path_of(path))
+        for below, faults, own in self._found:
+            if below == number:
+                checked.add(own)
+                for fault in faults:
+                    inside = fault.file.startswith(long)
+                    yield fault._replace(file=short + fault.file.removeprefix(long)) if inside else fault
+
+
+def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False) -> Verified:
+    """Verify the partitions below paths.
 
     Raises:
         InputError: A folder cannot be read. A file that can't be is a fault, UNREADABLE.
 
     """
     units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(absolute(path))]
-
-    def verify(some: Iterable[tuple[int, Place]]) -> list[Found]:
-        return [(number, *_faults(part, deep=deep)) for number, part in some]
-
-    verdicts = [verdict for some in folded(spark, units, verify, list.extend) for verdict in some]
-    for number, path in enumerate(paths):
-        yield path, _as_given(_taken([verdict for verdict in verdicts if verdict[0] == number], checked), path)
+    found: Verified = over_units(inputs, partial(Verified, paths, deep=deep), units, _itself).by
+    return found
 
 
-def _as_given(faults: Iterator[Fault], path: str) -> Iterator[Fault]:
-    """Yield the faults with the names of files as they follow from the path that was given, which tasks have by its
-    absolute path.
-    """
-    long, short = absolute(path), str(path_of(path))
-    for fault in faults:
-        yield fault._replace(file=short + fault.file.removeprefix(long)) if fault.file.startswith(long) else fault
-
-
-def _faults(part: Place, *, deep: bool) -> tuple[list[Fault], Checked]:
-    own, faults = Checked(), []
-    try:
-        for fault in verify_part(part, deep=deep, checked=own):
-            faults.append(fault)  # noqa: PERF402 - those before an error count
-    except InputError as error:
-        faults.append(Fault("UNREADABLE", str(part), None, None, error.reason))
-    return faults, own
-
-
-def _taken(found: list[Found], checked: Checked) -> Iterator[Fault]:
-    for _, faults, own in found:
-        checked.add(own)
-        yield from faults
+def _itself(unit: Any, _: Faults) -> list[Any]:
+    return [unit]

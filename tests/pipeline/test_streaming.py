@@ -273,7 +273,7 @@ def test_silent_connections_end(spark, tmp_path):
     [
         (["--table", "frames"], "--follow goes with --table and --out"),
         (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out"),
-        (["--table", "frames", "--out", "x", "--overwrite"], "--follow does not go with --overwrite"),
+        (["--table", "frames", "--out", "x", "--overwrite"], "--overwrite does not go with --follow"),
     ],
 )
 def test_options_that_do_not_go_together(options, said):

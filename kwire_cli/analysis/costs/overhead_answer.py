@@ -10,6 +10,8 @@ from kwire_cli.analysis.costs.ledger import OVERHEAD
 from kwire_cli.analysis.costs.measures import WITHIN, Batches, bucket_text, distances
 from kwire_cli.analysis.costs.overhead import changes, report
 from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Note, Table
+from kwire_cli.source.logs.files import Segment
+from kwire_cli.stores import location, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.overhead import Report, Table as Breakdown
     from kwire_cli.analysis.costs.tallies import Tallies
     from kwire_cli.answer import Block, Row
+    from kwire_cli.source.kafka.captured import Captured
 
 NONE = "(none)"
 """What a person sees for bytes that belong to no topic, client and so on."""
@@ -100,6 +103,20 @@ class Overhead:
     accumulators: Accumulators | None = None
     file_bytes: int | None = None
     only_files: bool = False
+
+    def add(self, subject: Captured | Segment) -> None:
+        """Count a line of a capture, or a segment."""
+        if isinstance(subject, Segment):
+            self.tallies.file = location(subject.path)
+            for _ in self.tallies.records(mapped(subject.path), subject.topic, subject.partition, "auto"):
+                pass
+        else:
+            self.tallies.file = subject.where.file
+            self.tallies.add(subject)
+
+    def merge(self, other: Overhead) -> None:
+        """Count what another one has."""
+        self.tallies.merge(other.tallies)
 
     def answer(
         self, *, top: int | None = None, records: bool = True, limits: Mapping[str, int] | None = None
