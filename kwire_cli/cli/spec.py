@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.cli.completion import complete_message, complete_version
-from kwire_cli.cli.old_options import with_output, with_overlaid_catalog
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import OverlaidDefinitions, Report, argument, option, takes
 from kwire_cli.errors import InputError, KwireError
+from kwire_cli.message.encode import HEADERS, header_version
+from kwire_cli.spec.accepted import definition_of, definition_text
+from kwire_cli.spec.overlay import bundled_overlays, load_overlay
+from kwire_cli.view.definitions import bnf_lines, table_lines, version_document
+from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Catalog, Entry
     from kwire_cli.spec.model import MessageSpec
 
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
+_MESSAGES = (
+    Column("apiKey", "id", "key"),
+    Column("name", title="message"),
+    Column("type", keep=2),
+    Column("validVersions", title="versions"),
+    Column("flexibleVersions", title="flexible", keep=1),
+    Column("aliases", "list", wide=True),
+    Column("module", wide=True),
+)
+_OVERLAYS = (Column("name"), Column("about"), Column("messages", "list", wide=True), Column("file", wide=True))
+_HEADERS = (
+    Column("of", title="header of"),
+    Column("kafka", "id", absent="-"),
+    Column("kip482", "id", "KIP-482", absent="-"),
+    Column("layout"),
+)
+_WHICH = (
+    "Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0.",
+    "Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all versions (KIP-511).",
+)
 
 
 @click.group(name="spec")
@@ -23,41 +53,50 @@ def command() -> None:
     """Show the definitions of Kafka's messages."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listing(Report):
+    """Options of `kwire spec overlays` and `kwire spec headers`."""
+
+    PIPED: ClassVar[str] = "table"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListOptions(Listing, OverlaidDefinitions):
+    """Options of `kwire spec list`."""
+
+    text: str | None = argument(required=False, shell_complete=complete_message)
+    kind: str | None = option("--type", type=click.Choice(TYPES), help="List only messages of this type.")
+
+
 @command.command(name="list", short_help="List messages with their versions.")
-@click.argument("text", required=False, shell_complete=complete_message)
-@click.option("--type", "kind", type=click.Choice(TYPES), help="List only messages of this type.")
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "jsonl", "json"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_overlaid_catalog
-@with_output
-def list_(environment: Environment, catalog: Catalog, text: str | None, kind: str | None, fmt: str) -> None:
+@takes(ListOptions)
+def list_(environment: Environment, options: ListOptions) -> None:
     """List messages with their versions; with TEXT, those whose name contains TEXT or whose api key is TEXT."""
-    entries = [entry for entry in catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))]
+    text, kind = options.text, options.kind
+    entries = [
+        entry
+        for entry in options.catalog
+        if (not kind or entry.type == kind) and (not text or _matches(entry, text))
+    ]
     if not entries:
         wanted = f"the api key {text}" if text and text.isdigit() else f"{text!r} in its name"
         raise InputError(f"no {kind or 'message'} has {wanted}")
     entries.sort(
         key=lambda entry: (TYPES.index(entry.type), -1 if entry.api_key is None else entry.api_key, entry.name)
     )
-    if fmt != "table":
-        from kwire_cli.view.json import dumps
-
-        for entry in entries:
-            environment.write(dumps(_document(entry), indent=fmt == "json"))
-        return
-    width = max(len(entry.name) for entry in entries)
-    for entry in entries:
-        key = "" if entry.api_key is None else str(entry.api_key)
-        line = [(f"{key:>5}", "number"), (f"  {entry.name:<{width}}", "name"), (f"  {entry.type:<18}", "dim")]
-        flexible = f"flexible {entry.flexible_versions}" if entry.flexible_versions else ""
-        environment.write_lines([[*line, (f"{entry.valid_versions!s:<7}", "number"), (flexible, "dim")]])
+    rows = [
+        (
+            entry.api_key,
+            entry.name,
+            entry.type,
+            str(entry.valid_versions),
+            str(entry.flexible_versions),
+            [*entry.aliases],
+            entry.module,
+        )
+        for entry in entries
+    ]
+    emit(environment, Answer("Kafka's messages", [Table("messages", _MESSAGES, rows)]), options)
 
 
 def _matches(entry: Entry, text: str) -> bool:
@@ -65,51 +104,36 @@ def _matches(entry: Entry, text: str) -> bool:
     return str(entry.api_key) == text if text.isdigit() else any(text.lower() in name.lower() for name in names)
 
 
-def _document(entry: Entry) -> dict[str, object]:
-    versions = {"validVersions": str(entry.valid_versions), "flexibleVersions": str(entry.flexible_versions)}
-    return {
-        "name": entry.name,
-        "type": entry.type,
-        "apiKey": entry.api_key,
-        **versions,
-        "aliases": list(entry.aliases),
-        "module": entry.module,
-    }
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions(OverlaidDefinitions, Output):
+    """Options of `kwire spec show`."""
+
+    message: str = argument(shell_complete=complete_message)
+    version: int | None = argument(type=int, required=False, shell_complete=complete_version)
+    fmt: str = option(
+        "--format",
+        "-f",
+        type=click.Choice(["table", "json", "bnf"]),
+        default="table",
+        show_default=True,
+        help="Set the output format.",
+    )
 
 
 @command.command(name="show", short_help="Show the fields of a message.")
-@click.argument("message", shell_complete=complete_message)
-@click.argument("version", type=int, required=False, shell_complete=complete_version)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "json", "bnf"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_overlaid_catalog
-@with_output
-def show(environment: Environment, catalog: Catalog, message: str, version: int | None, fmt: str) -> None:
+@takes(ShowOptions)
+def show(environment: Environment, options: ShowOptions) -> None:
     """Show a message at a VERSION, or over all versions: its fields with types, tags, defaults and nullability.
 
     MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
     """
-    from kwire_cli.view.definitions import bnf_lines, table_lines
-
-    for number, spec in enumerate(specs_of(catalog, message)):
+    version, write = options.version, VIEWS[options.fmt]
+    for number, spec in enumerate(specs_of(options.catalog, options.message)):
         if version is not None and version not in spec.valid_versions:
             raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
-        if number and fmt != "json":
+        if number and write is not _document:
             environment.write("")
-        if fmt == "table":
-            environment.write_lines(table_lines(spec, version))
-        elif fmt == "json":
-            environment.write(_json(catalog, spec, version))
-        else:
-            for v in [version] if version is not None else spec.valid_versions.each():
-                environment.write_lines(bnf_lines(spec, v))
+        write(environment, options.catalog, spec, version)
 
 
 def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
@@ -124,85 +148,48 @@ def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
     return [catalog.message(half) for half in (api.request, api.response) if half]
 
 
-def _json(catalog: Catalog, spec: MessageSpec, version: int | None) -> str:
-    from kwire_cli.message.encode import header_version
-    from kwire_cli.spec.accepted import definition_of, definition_text
-    from kwire_cli.view.definitions import version_document
-    from kwire_cli.view.json import dumps
+def _table(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+    environment.write_lines(table_lines(spec, version))
 
+
+def _bnf(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
+    for number in [version] if version is not None else spec.valid_versions.each():
+        environment.write_lines(bnf_lines(spec, number))
+
+
+def _document(environment: Environment, catalog: Catalog, spec: MessageSpec, version: int | None) -> None:
     if version is None:
-        return definition_text(definition_of(spec)).rstrip("\n")
+        environment.write(definition_text(definition_of(spec)).rstrip("\n"))
+        return
     header = (
         header_version(catalog, spec.type, spec.api_key, version)
         if spec.type in {"request", "response"} and spec.api_key is not None
         else None
     )
-    return dumps(version_document(spec, version, header), indent=True)
+    environment.write(dumps(version_document(spec, version, header), indent=True))
+
+
+VIEWS: dict[str, Callable[[Environment, Catalog, MessageSpec, int | None], None]] = {
+    "table": _table,
+    "json": _document,
+    "bnf": _bnf,
+}
+"""How a definition is shown, by format."""
 
 
 @command.command(name="overlays", short_help="List the overlays that come with kwire.")
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_output
-def overlays(environment: Environment, fmt: str) -> None:
+@takes(Listing)
+def overlays(environment: Environment, options: Listing) -> None:
     """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over
     definitions.
     """
-    from kwire_cli.spec.overlay import bundled_overlays, load_overlay
-    from kwire_cli.view.json import dumps
-
-    loaded = {name: load_overlay(name) for name in bundled_overlays()}
-    width = max(map(len, loaded), default=0)
-    for name, overlay in loaded.items():
-        if fmt == "jsonl":
-            environment.write(
-                dumps(
-                    {"name": name, "about": overlay.about, "messages": list(overlay.messages), "file": overlay.file},
-                    indent=False,
-                )
-            )
-        else:
-            environment.write_lines([[(f"{name:<{width}}", "name"), (f"  {overlay.about}", "")]])
+    loaded = [(name, load_overlay(name)) for name in bundled_overlays()]
+    rows = [(name, overlay.about, [*overlay.messages], overlay.file) for name, overlay in loaded]
+    emit(environment, Answer("Overlays", [Table("overlays", _OVERLAYS, rows)]), options)
 
 
 @command.command(name="headers", short_help="Show the versions of headers.")
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_output
-def headers(environment: Environment, fmt: str) -> None:
+@takes(Listing)
+def headers(environment: Environment, options: Listing) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
-    from kwire_cli.message.encode import HEADERS
-    from kwire_cli.view.json import dumps
-
-    if fmt == "jsonl":
-        for header in HEADERS:
-            environment.write(dumps(header._asdict(), indent=False))
-        return
-    environment.write_lines([[(f"{'header of':<10}{'Kafka':>6}{'KIP-482':>9}  layout", "dim")]])
-    for header in HEADERS:
-        kafka, kip = ("-" if number is None else str(number) for number in (header.kafka, header.kip482))
-        environment.write_lines(
-            [[(f"{header.of:<10}", "name"), (f"{kafka:>6}{kip:>9}", "number"), (f"  {header.layout}", "")]]
-        )
-    environment.write("")
-    environment.write(
-        "Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0."
-    )
-    environment.write(
-        "Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all "
-        "versions (KIP-511)."
-    )
+    emit(environment, Answer("Headers", [Table("headers", _HEADERS, HEADERS), *map(Note, _WHICH)]), options)
