@@ -3,77 +3,111 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.old_options import with_output
+from kwire_cli.cli.options import REPORT_FORMATS, Report, argument, option, takes
 from kwire_cli.errors import did_you_mean
+from kwire_cli.spec.evolution.breaking import RULES, breaking
+from kwire_cli.spec.evolution.layout import message_pairs
+from kwire_cli.spec.evolution.sources import are_files, read_definitions
+from kwire_cli.view.definitions import break_lines, github_lines, junit_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.evolution.sources import Given
 
-FORMATS = ("text", "json", "jsonl", "junit", "github")
 LEVELS = ("wire", "tagged", "source", "advice")
+COLUMNS = (
+    Column("rule"),
+    Column("severity", level="warning"),
+    Column("message"),
+    Column("path"),
+    Column("versions", "list", keep=1),
+    Column("what"),
+    Column("oldReaderOfNew", wide=True),
+    Column("newReaderOfOld", wide=True),
+    Column("file", wide=True),
+    Column("line", "id", wide=True),
+    Column("column", "id", wide=True),
+)
+
+
+def _text(environment: Environment, breakages: list[Break], _: list[str]) -> None:
+    environment.write_lines(break_lines(breakages))
+
+
+def _junit(environment: Environment, breakages: list[Break], messages: list[str]) -> None:
+    environment.write(junit_text(breakages, messages))
+
+
+def _github(environment: Environment, breakages: list[Break], _: list[str]) -> None:
+    for line in github_lines(breakages):
+        environment.write(line)
+
+
+TEXTS: dict[str, Callable[[Environment, list[Break], list[str]], None]] = {
+    "text": _text,
+    "junit": _junit,
+    "github": _github,
+}
+"""Formats beside those of Answers: they take what breaks, and the messages that were compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report):
+    """Options of `kwire breaking`."""
+
+    PIPED: ClassVar[str] = "text"
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="[OLD] NEW", required=True, shell_complete=complete_file)
+    against: tuple[str, ...] = option(
+        "--against",
+        multiple=True,
+        metavar="REV:PATH|PATH",
+        shell_complete=complete_file,
+        help="Compare with these old definitions, such as HEAD~1:specs; all arguments are new ones.",
+    )
+    level: str = option(
+        "--level",
+        type=click.Choice(LEVELS),
+        default="tagged",
+        show_default=True,
+        help="Show findings of at least this level, and exit with 1.",
+    )
+    exceptions: tuple[str, ...] = option(
+        "--except",
+        multiple=True,
+        metavar="RULE[:PATH]",
+        help="Skip a rule, everywhere or below Message or Message.path.of[].field.",
+    )
+    fmt: str | None = option(
+        "--format", "-f", type=click.Choice((*TEXTS, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
+    )
 
 
 @click.command(name="breaking")
-@click.argument("paths", nargs=-1, metavar="[OLD] NEW", required=True, shell_complete=complete_file)
-@click.option(
-    "--against",
-    multiple=True,
-    metavar="REV:PATH|PATH",
-    shell_complete=complete_file,
-    help="Compare with these old definitions, such as HEAD~1:specs; all arguments are new ones.",
-)
-@click.option(
-    "--level",
-    type=click.Choice(LEVELS),
-    default="tagged",
-    show_default=True,
-    help="Show findings of at least this level, and exit with 1.",
-)
-@click.option(
-    "--except",
-    "exceptions",
-    multiple=True,
-    metavar="RULE[:PATH]",
-    help="Skip a rule, everywhere or below Message or Message.path.of[].field.",
-)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_output
-def command(
-    environment: Environment,
-    paths: tuple[str, ...],
-    against: tuple[str, ...],
-    level: str,
-    exceptions: tuple[str, ...],
-    fmt: str,
-) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
     OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. The layouts
     of the versions that both define are compared, not the text. Exits with 1 if something breaks. The rules are
     in docs/breaking.md.
     """
-    from kwire_cli.spec.evolution.breaking import breaking
-    from kwire_cli.spec.evolution.layout import message_pairs
-    from kwire_cli.spec.evolution.sources import are_files, read_definitions
-
+    paths, against = options.paths, options.against
     if not against and len(paths) != 2:
         raise click.UsageError("give OLD and NEW, or NEW and --against OLD")
-    allowed = [_exception(text) for text in exceptions]
+    allowed = [_exception(text) for text in options.exceptions]
     before, after = (against, paths) if against else (paths[:1], paths[1:])
     old, new = read_definitions(before), read_definitions(after)
     part = are_files(after, new)
@@ -84,12 +118,22 @@ def command(
         for breakage in breaking(old, new, part=part)
         if not any(_excepted(breakage, *exception) for exception in allowed)
     ]
-    wanted = LEVELS[: LEVELS.index(level) + 1]
+    wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
-    compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
-    _show(environment, reported, compared, fmt)
+    if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
+        compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
+        write(environment, reported, compared)
+    else:
+        rows = [_row(breakage) for breakage in reported]
+        emit(environment, Answer("What breaks", [Table("breaks", COLUMNS, rows)]), options)
     environment.note(_summary(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
+
+
+def _row(breakage: Break) -> tuple[object, ...]:
+    what = breakage.message, breakage.path, [str(versions) for versions in breakage.versions], breakage.what
+    readers = breakage.old_reads_new, breakage.new_reads_old
+    return (breakage.rule, breakage.severity, *what, *readers, breakage.file, breakage.line, breakage.column)
 
 
 def _note_faults(environment: Environment, given: Given) -> None:
@@ -103,12 +147,8 @@ def _note_faults(environment: Environment, given: Given) -> None:
 
 
 def _exception(text: str) -> tuple[str, str]:
-    from kwire_cli.spec.evolution.breaking import RULES
-
     rule, _, path = text.partition(":")
     if rule not in RULES:
-        from difflib import get_close_matches
-
         hint = did_you_mean(get_close_matches(rule.upper(), RULES, n=3))
         raise click.UsageError(f"--except: there is no rule {rule!r}{hint}")
     return rule, path
@@ -117,24 +157,6 @@ def _exception(text: str) -> tuple[str, str]:
 def _excepted(each: Break, rule: str, path: str) -> bool:
     where = f"{each.message}.{each.path}" if each.path else each.message
     return each.rule == rule and (not path or where == path or where.startswith((f"{path}.", f"{path}[]")))
-
-
-def _show(environment: Environment, shown: list[Break], messages: list[str], fmt: str) -> None:
-    from kwire_cli.view.definitions import break_document, break_lines, github_lines, junit_text
-    from kwire_cli.view.json import dumps
-
-    if fmt == "text":
-        environment.write_lines(break_lines(shown))
-    elif fmt == "json":
-        environment.write(dumps([break_document(breakage) for breakage in shown], indent=True))
-    elif fmt == "jsonl":
-        for breakage in shown:
-            environment.write(dumps(break_document(breakage), indent=False))
-    elif fmt == "junit":
-        environment.write(junit_text(shown, messages))
-    else:
-        for line in github_lines(shown):
-            environment.write(line)
 
 
 def _summary(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:

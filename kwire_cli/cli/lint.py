@@ -3,72 +3,83 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from kwire_cli.analysis.costs.definition_advice import definition_advice
+from kwire_cli.analysis.costs.traffic_advice import traffic_findings
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.old_options import with_output, with_tls_keylog
-from kwire_cli.errors import InputError
-from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK
+from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report, argument, flag, option, takes
+from kwire_cli.cli.inputs import Terminal
+from kwire_cli.errors import InputError, SpecError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.files import json_files, read_text
+from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check, check_folder
 from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from kwire_cli.spec.files import Finding
 
+TEXT = "text"
+"""The format in which compilers and editors have findings: file:line:column, then what is wrong."""
+COLUMNS = (
+    Column("file"),
+    Column("line", "id"),
+    Column("column", "id"),
+    Column("severity", level="warning"),
+    Column("rule"),
+    Column("path", keep=1),
+    Column("message"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Decryption):
+    """Options of `kwire lint`."""
+
+    PIPED: ClassVar[str] = TEXT
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
+    specs: tuple[str, ...] = option(
+        "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too."
+    )
+    rules: str = option(
+        "--rules",
+        type=click.Choice(BOOKS),
+        default=DEFAULT_BOOK,
+        show_default=True,
+        help="Set the rule book; see docs/rules.md.",
+    )
+    fmt: str | None = option(
+        "--format", "-f", type=click.Choice((TEXT, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
+    )
+    advice: bool = flag("--advice", help="Suggest better names and types, and name tags that do not pay.")
+    traffic: tuple[str, ...] = option(
+        "--traffic",
+        multiple=True,
+        metavar="CAPTURE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Give advice from the values in this capture; repeatable.",
+    )
+
 
 @click.command(name="lint")
-@click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
-@click.option(
-    "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too."
-)
-@click.option(
-    "--rules",
-    type=click.Choice(BOOKS),
-    default=DEFAULT_BOOK,
-    show_default=True,
-    help="Set the rule book; see docs/rules.md.",
-)
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["text", "json", "jsonl"]),
-    default="text",
-    show_default=True,
-    help="Set the output format.",
-)
-@click.option("--advice", is_flag=True, help="Suggest better names and types, and name tags that do not pay.")
-@click.option(
-    "--traffic",
-    multiple=True,
-    metavar="CAPTURE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Give advice from the values in this capture; repeatable.",
-)
-@with_tls_keylog
-@with_output
-def command(
-    environment: Environment,
-    paths: tuple[str, ...],
-    specs: tuple[str, ...],
-    rules: str,
-    fmt: str,
-    *,
-    advice: bool,
-    traffic: tuple[str, ...],
-    tls_keylog: tuple[str, ...],
-) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
     """Check message definitions, one by one and against each other.
 
     All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if any of
     them is an error; advice is not.
     """
-    from kwire_cli.spec.files import json_files, read_text
-    from kwire_cli.spec.rules import check, check_folder
-
-    paths += specs
+    paths = options.paths + options.specs
     if not paths:
         raise click.UsageError("no definitions to check: give files or folders")
     if not any(True for _ in json_files(paths)):
@@ -77,49 +88,38 @@ def command(
         )
     # One file alone has no other half to be missing.
     alone = len(paths) == 1 and Path(paths[0]).is_file()
+    rules = options.rules
     findings = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
-    if advice:
-        from kwire_cli.analysis.costs.definition_advice import definition_advice
-
+    if options.advice:
         findings += definition_advice(paths)
-    if traffic:
-        findings += _of_traffic(environment, paths, traffic, tls_keylog)
-    if fmt == "text":
-        environment.write_lines(_line(finding) for finding in findings)
-    else:
-        from kwire_cli.view.json import dumps
-
-        for finding in findings:
-            environment.write(dumps(finding._asdict(), indent=fmt == "json"))
+    if options.traffic:
+        findings += _of_traffic(environment, paths, options)
     counts = Counter(finding.severity for finding in findings)
+    if options.format_for(environment, (TEXT, *REPORT_FORMATS), TEXT) in REPORT_FORMATS:
+        rows = [
+            (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
+            for finding in findings
+        ]
+        emit(environment, Answer("Definitions", [Table("findings", COLUMNS, rows)]), options)
+    else:
+        environment.write_lines(_line(finding) for finding in findings)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
-    environment.note(f"{summary}, {counts['advice']} advice" if advice or traffic else summary)
+    environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
 
 
-def _of_traffic(
-    environment: Environment, paths: tuple[str, ...], captures: tuple[str, ...], key_logs: tuple[str, ...]
-) -> list[Finding]:
+def _of_traffic(environment: Environment, paths: tuple[str, ...], options: Options) -> list[Finding]:
     """Return the findings of values in captures about the given definitions.
 
     Return an empty list if one of the definitions has no usable meaning.
     """
-    from kwire_cli.analysis.costs.traffic_advice import traffic_findings
-    from kwire_cli.cli.inputs import Terminal
-    from kwire_cli.errors import SpecError
-    from kwire_cli.source.kinds import Kind
-    from kwire_cli.source.opening import open_inputs
-    from kwire_cli.source.reading import Reading
-    from kwire_cli.spec.catalog import catalog
-    from kwire_cli.spec.files import json_files
-
     try:
         specs = catalog(paths, None)
     except SpecError:
         return []
     files = {str(path) for path in json_files(list(paths))}
-    how = Reading(catalog=specs, input_kind=Kind.CAPTURE, key_logs=key_logs)
-    inputs = open_inputs(captures, how, Terminal(environment))
+    how = Reading(catalog=specs, input_kind=Kind.CAPTURE, key_logs=options.tls_keylog)
+    inputs = open_inputs(options.traffic, how, Terminal(environment))
     lines = (line for opened in inputs for line in opened.subjects())
     return [finding for finding in traffic_findings(specs, lines) if finding.file in files]
 

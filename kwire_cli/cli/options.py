@@ -313,18 +313,24 @@ class Verbose(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Capture(Printing):
-    """How a packet capture is read: --port and --tls-keylog."""
+class Decryption(Printing):
+    """How TLS in captures is decrypted: --tls-keylog."""
 
-    port: int | None = option(
-        "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
-    )
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
         multiple=True,
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
         help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Capture(Decryption):
+    """How a packet capture is read: --port beside --tls-keylog."""
+
+    port: int | None = option(
+        "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
     )
 
 
@@ -398,8 +404,27 @@ class Csv(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(Csv):
-    """In which format an Answer is written, and where: --format, --table and -o.
+class Output(Printing):
+    """Where results are written: -o."""
+
+    output: str | None = option(
+        "--output",
+        "-o",
+        type=click.Path(dir_okay=False, writable=True),
+        metavar="FILE",
+        help="Write to this file; its suffix is the default format.",
+    )
+
+    def apply(self, environment: Environment) -> None:
+        """Set how an environment prints, and where to."""
+        super().apply(environment)
+        if self.output is not None:
+            environment.write_to(self.output)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report(Csv, Output):
+    """In which format an Answer is written: --format and --table, beside those of Csv and Output.
 
     `PIPED` is the format of results that go neither to a terminal nor to a named file.
     """
@@ -415,19 +440,6 @@ class Report(Csv):
     table: str | None = option(
         "--table", metavar="NAME", help="Write only this table (csv, parquet).  [default: the first]"
     )
-    output: str | None = option(
-        "--output",
-        "-o",
-        type=click.Path(dir_okay=False, writable=True),
-        metavar="FILE",
-        help="Write to this file; its suffix is the default format.",
-    )
-
-    def apply(self, environment: Environment) -> None:
-        """Set how an environment prints, and where to."""
-        super().apply(environment)
-        if self.output is not None:
-            environment.write_to(self.output)
 
     def format_for(
         self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"

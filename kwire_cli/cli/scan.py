@@ -24,6 +24,7 @@ from kwire_cli.cli.options import (
     Decompression,
     OverlaidDefinitions,
     Report,
+    Secrets,
     argument,
     flag,
     option,
@@ -153,7 +154,7 @@ ROWS = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, ReportOptions, Captures, Decompression, OverlaidDefinitions):
+class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidDefinitions):
     """Options of `kwire scan`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="PATH...", shell_complete=complete_file)
@@ -208,9 +209,6 @@ class Options(Report, ReportOptions, Captures, Decompression, OverlaidDefinition
     )
     split_size: str | None = option(
         "--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB."
-    )
-    show_secrets: bool = flag(
-        "--show-secrets", help="Show tokens, keys, salts and sensitive configs instead of redacting them."
     )
     fail_fast: bool = flag("--fail-fast", help="Stop with exit code 2 at the first fault of a file.")
 

@@ -10,7 +10,7 @@ import click
 from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.cli.completion import complete_message, complete_version
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import OverlaidDefinitions, Report, argument, option, takes
+from kwire_cli.cli.options import Output, OverlaidDefinitions, Report, argument, option, takes
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.encode import HEADERS, header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
@@ -74,9 +74,7 @@ def list_(environment: Environment, options: ListOptions) -> None:
     """List messages with their versions; with TEXT, those whose name contains TEXT or whose api key is TEXT."""
     text, kind = options.text, options.kind
     entries = [
-        entry
-        for entry in options.catalog
-        if (not kind or entry.type == kind) and (not text or _matches(entry, text))
+        entry for entry in options.catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))
     ]
     if not entries:
         wanted = f"the api key {text}" if text and text.isdigit() else f"{text!r} in its name"
@@ -105,7 +103,7 @@ def _matches(entry: Entry, text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowOptions(OverlaidDefinitions, Output):
+class ShowOptions(Output, OverlaidDefinitions):
     """Options of `kwire spec show`."""
 
     message: str = argument(shell_complete=complete_message)

@@ -358,18 +358,6 @@ def break_lines(found: Sequence[Break]) -> Iterator[Line]:
             yield [(f"    {who} ", "dim"), (does, "")]
 
 
-def break_document(each: Break) -> dict[str, Any]:
-    """A finding as a JSON object."""
-    out: dict[str, Any] = {"rule": each.rule, "severity": each.severity, "message": each.message, "path": each.path}
-    out |= {
-        "versions": [str(versions) for versions in each.versions],
-        "what": each.what,
-        "oldReaderOfNew": each.old_reads_new,
-        "newReaderOfOld": each.new_reads_old,
-    }
-    return out | {"file": each.file, "line": each.line, "column": each.column}
-
-
 def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
     """One test case a message that was compared, with a failure for each of its findings."""
     from xml.sax.saxutils import escape, quoteattr  # noqa: PLC0415 - for this format only

@@ -62,13 +62,13 @@ def answer_text(answer: Answer, width: int | None = None, *, colour: bool = Fals
         soft_wrap=width is None,
         legacy_windows=False,
     )
-    first = True
+    before: Block | None = None
     for block in answer.blocks:
         for part in _block(block, width):
-            if not first and isinstance(part, Padding):
+            if before and isinstance(part, Padding) and not (isinstance(before, Note) and isinstance(block, Note)):
                 console.print()
             console.print(part)
-            first = False
+            before = block
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

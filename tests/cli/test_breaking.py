@@ -15,7 +15,7 @@ BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", 
 def test_junit_has_a_case_for_each_message_and_a_failure_for_each_break():
     done = kwire("breaking", BEFORE, AFTER, "-f", "junit", "--level", "advice")
     suites = ET.fromstring(done.raw)
-    found = json.loads(kwire("breaking", BEFORE, AFTER, "-f", "json", "--level", "advice").out)
+    found = json.loads(kwire("breaking", BEFORE, AFTER, "-f", "json", "--level", "advice").out)["tables"]["breaks"]
     assert done.code == 1
     assert [case.get("name") for case in suites.iter("testcase")] == ["LeaseRequest", "LeaseResponse"]
     assert [failure.get("type") for failure in suites.iter("failure")] == [each["rule"] for each in found]
