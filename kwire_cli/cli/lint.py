@@ -14,8 +14,8 @@ from kwire_cli.analysis.costs.traffic_advice import traffic_findings
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report, argument, flag, option, takes
 from kwire_cli.cli.inputs import Terminal
+from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report, argument, flag, option, takes
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
