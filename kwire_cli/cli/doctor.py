@@ -11,23 +11,26 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.util import find_spec
-from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import click
 
-from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.old_options import with_output
+from kwire_cli.answer import Answer, Column, Fact, Facts, Table
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import Report, flag, takes
 from kwire_cli.errors import InputError, KwireError
+from kwire_cli.spec import files
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.view.lines import Line
 
 
 # What a look at one thing found.
@@ -184,9 +187,6 @@ PROGRAMS = {
 
 def itself() -> Iterator[Finding]:
     """kwire, Python, and the definitions that come with kwire."""
-    from kwire_cli.spec.catalog import catalog
-    from kwire_cli.spec.files import specs_folder
-
     yield Finding("kwire", "kwire", "ok", VERSION)
     python = (
         f"{platform.python_version()} ({platform.python_implementation()}, {platform.system()} {platform.machine()})"
@@ -201,12 +201,12 @@ def itself() -> Iterator[Finding]:
     )
     try:
         known = catalog()
-        found = f"{len(known)} messages, {len(known.apis)} apis, in {specs_folder()}"
-        missing = [entry.name for entry in known if not os.path.exists(os.path.join(specs_folder(), entry.file))]  # noqa: PTH110, PTH118 - few imports
+        found = f"{len(known)} messages, {len(known.apis)} apis, in {files.specs_folder()}"
+        missing = [entry.name for entry in known if not os.path.exists(os.path.join(files.specs_folder(), entry.file))]  # noqa: PTH110, PTH118 - few imports
     except KwireError as error:
         yield Finding("kwire", "definitions", "broken", one_line(error), "every command", "install kwire again")
         return
-    if missing and os.path.isdir(specs_folder()):  # noqa: PTH112 - as above; of a zip it is none
+    if missing and os.path.isdir(files.specs_folder()):  # noqa: PTH112 - as above; of a zip it is none
         yield Finding(
             "kwire",
             "definitions",
@@ -373,46 +373,38 @@ def _run(name: str, code: str, purpose: str) -> Finding:
 
 # `kwire doctor`: what is installed, what is missing and how to get it, and on request whether it works.
 
-STYLES = {"ok": "text", "absent": "dim", "broken": "warning"}
+COLUMNS = (
+    Column("group"),
+    Column("name"),
+    Column("state"),
+    Column("found"),
+    Column("purpose", title="needed by", keep=1),
+    Column("how", title="what to do"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Report):
+    """Options of `kwire doctor`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    deep: bool = flag("--deep", help="Also import each library, compile a function, and run a Spark job.")
 
 
 @click.command(name="doctor")
-@click.option("--deep", is_flag=True, help="Also import each library, compile a function, and run a Spark job.")
-@click.option(
-    "--format",
-    "-f",
-    "fmt",
-    type=click.Choice(["table", "json", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="Set the output format.",
-)
-@with_output
-def command(environment: Environment, fmt: str, *, deep: bool) -> int:
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
     """Show what is installed, what is missing, how to get it, and which commands need it.
 
     Exits with 1 if something is broken: installed but unusable, or required by every command. An extra that is
     not installed is not an error.
     """
-    from kwire_cli.view.json import dumps
-    from kwire_cli.view.lines import without_control
-
-    broken, all_found = False, []
-    for group, some in groupby(_found(environment, deep=deep), key=lambda finding: finding.group):
-        findings = [*some]
-        broken |= any(finding.state == "broken" for finding in findings)
-        if fmt == "table":
-            environment.write_lines(without_control(line) for line in _lines(group, findings))
-        elif fmt == "jsonl":
-            for finding in findings:
-                environment.write(dumps(finding._asdict(), indent=False))
-        all_found += findings
-        environment.flush()
-    if fmt == "json":
-        environment.write(
-            dumps({"healthy": not broken, "findings": [finding._asdict() for finding in all_found]}, indent=True)
-        )
-    return Exit.FOUND if broken else Exit.DONE
+    findings = [*_found(environment, deep=options.deep)]
+    broken = any(finding.state == "broken" for finding in findings)
+    facts = Facts([Fact("healthy", not broken, "flag", level="error" if broken else "")])
+    answer = Answer("What is installed", [Table("findings", COLUMNS, findings), facts], found=broken)
+    return emit(environment, answer, options)
 
 
 def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
@@ -430,20 +422,3 @@ def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
         talk = environment.stderr.isatty()
         unusable = frozenset(finding.name for finding in findings if finding.state != "ok")
         yield from tried(unusable, lambda name: environment.note(f"trying: {name}") if talk else None)
-
-
-def _lines(group: str, findings: list[Finding]) -> Iterator[Line]:
-    purposes = {finding.purpose for finding in findings}
-    shared = purposes.pop() if len(purposes) == 1 else ""
-    yield [(group, "name"), (f"  {shared}" if shared else "", "meaning")]
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        yield [
-            (f"  {finding.state:<6}", STYLES[finding.state]),
-            (f"  {finding.name:<{width}}", ""),
-            (f"  {finding.found}" if finding.found else "", "number"),
-            (f"  {finding.purpose}" if finding.purpose and not shared else "", "meaning"),
-        ]
-        if finding.how:
-            yield [(f"          {finding.how}", "")]
-    yield []

@@ -10,13 +10,13 @@ from kwire_cli.cli.doctor import Finding
 
 def doctor(*options, **about):
     done = kwire("doctor", "-f", "json", *options, **about)
-    return done, {(each["group"], each["name"]): each for each in json.loads(done.out)["findings"]}
+    return done, {(each["group"], each["name"]): each for each in json.loads(done.out)["tables"]["findings"]}
 
 
 def test_all_is_well_here():
     done, found = doctor()
     assert done.code == 0, done.out
-    assert json.loads(done.out)["healthy"] is True
+    assert json.loads(done.out)["facts"]["healthy"] is True
     assert found["libraries", "construct"]["state"] == "ok"
     assert " messages, " in found["kwire", "definitions"]["found"]
     assert all(each["how"] for each in found.values() if each["state"] != "ok")
@@ -24,7 +24,8 @@ def test_all_is_well_here():
 
 def test_the_three_formats_say_the_same():
     lines = [json.loads(line) for line in kwire("doctor", "-f", "jsonl").out.splitlines()]
-    assert lines == json.loads(kwire("doctor", "-f", "json").out)["findings"]
+    lines = [line for line in lines if line.pop("table") == "findings"]
+    assert lines == json.loads(kwire("doctor", "-f", "json").out)["tables"]["findings"]
     table = kwire("doctor").out
     assert all(each["name"] in table and each["state"] in table and each["group"] in table for each in lines)
 
@@ -88,10 +89,7 @@ def test_the_page_names_what_the_doctor_looks_at():
     [shown] = re.findall(r"```text\n\$ kwire doctor\n(.*?)```", page, re.DOTALL)
     now = kwire("doctor").out
     for line in shown.splitlines():
-        if match := re.match(r"  (?:ok|absent|broken) +(\S+)", line):
-            assert re.search(rf"^  (ok|absent|broken) +({re.escape(match[1])}|\(unknown\))(?!\S)", now, re.MULTILINE), (
-                line
-            )
-        elif line[:1].isalpha():
-            assert line in now
+        if match := re.match(r"(\S+) +(\S+) +(?:ok|absent|broken)\b", line):
+            group, name = map(re.escape, match.groups())
+            assert re.search(rf"^{group} +({name}|\(unknown\)) +(ok|absent|broken)\b", now, re.MULTILINE), line
     assert all(f"`{name}`" in page for name in Finding._fields)
