@@ -69,9 +69,14 @@ class CaptureInput(Opened):
         """Return the same input, to be read from its beginning."""
         return CaptureInput(self.recognised, self.how, self.caller, self._source)
 
+    @property
+    def size(self) -> int:
+        """The bytes of all files; 0 for a pipe."""
+        return sum(sizes(self.files))
+
     def subjects(self) -> Iterator[Captured]:
         """Yield the lines of the capture. Tell the caller in the end what ended the reading of files early."""
-        size, lines, capture = sum(sizes(self.files)), self.lines(), self.capture
+        size, lines, capture = self.size, self.lines(), self.capture
         try:
             for line in lines:
                 yield line

@@ -357,7 +357,7 @@ class Inspector(App[None]):
         if way > 0 and self.anomaly + 1 < len(anomalies) and self.seen and self.seen_number == self.rows.number:
             self.anomaly += 1
             anomaly = anomalies[self.anomaly]
-            number = self.seen.row_of(anomaly)
+            number = self.seen.row_of(anomaly.path, anomaly.offset)
             if number is not None:
                 self.fields.select(number)
                 self._light()

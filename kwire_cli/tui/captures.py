@@ -16,7 +16,6 @@ from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
-from kwire_cli.stores import sizes
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.html.frames import line_row
@@ -264,7 +263,7 @@ class Captures:
         origin = opened.capture.origin  # what cannot be read says so at once
         self._index = Index(Layouts(self.catalog), origin)
         self._read = False
-        self._size = max(sum(sizes(opened.files)), 1)
+        self._size = max(opened.size, 1)
         self._known: dict[int, dict[str, Any]] = {}
 
     def __len__(self) -> int:

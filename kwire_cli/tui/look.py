@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.frames import Frame
     from kwire_cli.view.bounded_outline import BoundedOutline, Bytes
     from kwire_cli.view.lines import Line
@@ -170,13 +169,13 @@ class Look:
     def _places(self) -> list[tuple[int, int, int, int]]:
         return [(self.outline.number(row), *row.place) for row in self.rows]
 
-    def row_of(self, anomaly: Anomaly) -> int | None:
-        """The row that an anomaly is about: the one of its path, else the innermost one where it was found."""
-        named = [number for number, row in enumerate(self.rows) if anomaly.path and row.json_path == anomaly.path]
+    def row_of(self, path: str, offset: int) -> int | None:
+        """Return the row that an anomaly is about: the one of its path, else the innermost one at its offset."""
+        named = [number for number, row in enumerate(self.rows) if path and row.json_path == path]
         for number in named:
-            if self.rows[number].place[0] <= anomaly.offset <= self.rows[number].place[2]:
+            if self.rows[number].place[0] <= offset <= self.rows[number].place[2]:
                 return number
-        return named[0] if named else self.row_at(0, anomaly.offset)
+        return named[0] if named else self.row_at(0, offset)
 
     def next_of(self, cost_path: str, after: int) -> int | None:
         """The next row with this path in a ledger, from the first on where there is none behind `after`."""
