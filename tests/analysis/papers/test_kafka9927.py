@@ -127,7 +127,7 @@ def test_the_rules_refuse_encodings_of_arrays():
 def test_what_repeats_a_claim_prints_its_numbers(found):
     claim = claim_about(found, "a topic with 100 partitions")
     done = run(*claim.repeat.split()[1:], "-f", "json")
-    forms = {form["form"]: form["size"] for form in json.loads(done.out)["comparisons"][0]["forms"]}
+    forms = {form["form"]: form["size"] for form in json.loads(done.out)["tables"]["forms"]}
     assert (forms["fixed"], forms["upacked, best case"], forms["packed, worst case"]) == claim.measured
 
 
