@@ -20,8 +20,8 @@ A `number` may have a fraction, a `share` is a part of 1, a `duration` is in sec
 `id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a
 number that repeats another column: terminals and pages draw the bar, other formats leave the column out.
 """
-Level = Literal["", "info", "warning", "error"]
-"""How much a person should care."""
+Level = Literal["", "good", "info", "warning", "error"]
+"""How much a person should care. What a diff adds is `good`, what it removes an `error`."""
 
 NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
 """Kinds that line up to the right, and that sort as numbers."""

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from kwire_cli.analysis.comparison.copies import compared, copies_answer
+from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
 from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.overlaid import Cost, costs, forms_to_compare
+from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.cli.completion import complete_file, complete_message, complete_version
-from kwire_cli.cli.diff_messages import DiffedMessages, show_messages
+from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import read_values
-from kwire_cli.cli.options import Report, argument, flag, given, option, takes
-from kwire_cli.cli.pages import files_among, page_of
+from kwire_cli.cli.options import REPORT_FORMATS, Report, argument, flag, given, option, takes
 from kwire_cli.cli.segments import holds_batches
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
-from kwire_cli.spec.evolution.changes import Change, changes, definition_part, version_part
+from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
 from kwire_cli.stores import exists, path_of
-from kwire_cli.view.definitions import change_lines, cost_document, cost_lines
-from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kwire_cli.answer import Answer
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.inputs import Values
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.sources import Given
@@ -39,28 +40,10 @@ if TYPE_CHECKING:
 # shown of them.
 
 
-class Difference(NamedTuple):
-    """Differences of a message between two sides. Each side has its name and, if it is a version, its number."""
-
-    message: str
-    old: str | None
-    new: str | None
-    changes: list[Change]
-    costs: list[Cost]
-    versions: tuple[int, int] | None = None
-
-    @property
-    def status(self) -> str:
-        """The state of the message in a word: added, removed, changed or same."""
-        if self.old is None or self.new is None:
-            return "added" if self.old is None else "removed"
-        return "changed" if self.changes else "same"
-
-
-def show_versions(
-    environment: Environment, catalog: Catalog, message: str, versions: tuple[str, ...], fmt: str, values: str | None
-) -> bool:
-    """Print what differs between two versions of a message, or of both halves of an api; whether anything does."""
+def _versions(
+    environment: Environment, catalog: Catalog, message: str, versions: tuple[str, ...], values: str | None
+) -> Answer:
+    """Return what differs between two versions of a message, or of both halves of an api."""
     if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
         raise click.UsageError(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
@@ -90,11 +73,11 @@ def show_versions(
         differences.append(
             Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b))
         )
-    return _show(environment, differences, fmt)
+    return definitions_answer(differences)
 
 
-def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str, fmt: str, values: str | None) -> bool:
-    """Print what differs between two definitions, or two sets of them; whether anything does."""
+def _definitions(environment: Environment, catalog: Catalog, a: str, b: str, values: str | None) -> Answer:
+    """Return what differs between two definitions, or two sets of them."""
     old, new = read_definitions([a]), read_definitions([b])
     message_values = None if values is None else read_values(environment, catalog, values)
     alone = are_files([a], old) or are_files([b], new)
@@ -123,7 +106,7 @@ def show_definitions(environment: Environment, catalog: Catalog, a: str, b: str,
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
         priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
         differences.append(Difference(name, *files, part, priced))
-    return _show(environment, differences, fmt)
+    return definitions_answer(differences)
 
 
 def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
@@ -134,55 +117,11 @@ def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
     return only if values.message is None else values.message in {before.spec.name, after.spec.name}
 
 
-def _show(environment: Environment, found: list[Difference], fmt: str) -> bool:
-    differing = [diff for diff in found if diff.status != "same"]
-    if fmt == "json":
-        for diff in differing if len(found) > 2 else found:
-            sides = (
-                dict(zip(("oldVersion", "newVersion"), diff.versions, strict=True))
-                if diff.versions
-                else {"old": diff.old, "new": diff.new}
-            )
-            document = {
-                "message": diff.message,
-                "status": diff.status,
-                **sides,
-                "changes": [change.to_json() for change in diff.changes],
-            }
-            environment.write(dumps(document | {"costs": [cost_document(cost) for cost in diff.costs]}, indent=True))
-        return bool(differing)
-    for number, diff in enumerate(found if len(found) <= 2 else differing):
-        if number:
-            environment.write("")
-        if diff.old is None or diff.new is None:
-            environment.write_lines(
-                [
-                    [
-                        (f"{'+++' if diff.new else '---'} {diff.new or diff.old}: ", "name"),
-                        (f"{diff.message} is {diff.status}", "title"),
-                    ]
-                ]
-            )
-            continue
-        environment.write_lines(
-            without_control([(f"{mark} {side}", "name")]) for mark, side in (("---", diff.old), ("+++", diff.new))
-        )
-        environment.write_lines(change_lines(diff.changes) if diff.changes else [[("no difference", "title")]])
-        environment.write_lines(cost_lines(diff.costs))
-    if len(found) > 2:
-        counts = [
-            f"{number} {status}"
-            for status in ("changed", "added", "removed", "same")
-            if (number := sum(e.status == status for e in found))
-        ]
-        environment.note(", ".join(counts))
-    return bool(differing)
-
-
 # `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
 # messages, copies of a partition.
 
-FORMATS = ("text", "json", "html")
+TEXT = "text"
+"""The format of people; other reports call it table."""
 
 
 def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
@@ -197,14 +136,16 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(DiffedMessages):
+class Options(DiffedMessages, Report):
     """Options of `kwire diff`."""
+
+    PIPED: ClassVar[str] = "table"
 
     things: tuple[str, ...] = argument(
         nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete
     )
-    fmt: str = option(
-        "--format", "-f", type=click.Choice(FORMATS), help="Set the output format.  [default: text]", default="text"
+    fmt: str | None = option(
+        "--format", "-f", type=click.Choice((TEXT, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
     )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a difference.")
     ignore_legal: bool = flag(
@@ -217,6 +158,12 @@ class Options(DiffedMessages):
         help="Show what these JSON values cost in each version (- is standard input).",
     )
 
+    def format_for(
+        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
+    ) -> str:
+        """Return the format of an answer; text is the table."""
+        return for_eyes if self.fmt == TEXT else super().format_for(environment, formats, for_eyes)
+
 
 @click.command(name="diff")
 @takes(Options)
@@ -228,25 +175,22 @@ def command(environment: Environment, options: Options) -> int:
     themselves), or two copies of a partition (folders, log directories, segments), for which the first
     difference is shown.
     """
-    things, fmt = options.things, options.fmt
+    things = options.things
     if len(things) == 2 and options.values is None and _are_partitions(options, *things):
         comparisons = compared(*map(path_of, things))
-        emit(environment, copies_answer(comparisons), Report(fmt={"text": "table"}.get(fmt, fmt)))
+        emit(environment, copies_answer(comparisons), options)
         verdicts = {comparison.verdict for _, comparison in comparisons}
         different = "diverges" in verdicts or ("legal" in verdicts and not options.ignore_legal)
-    elif fmt == "html":
-        names = things if len(things) == 3 else files_among(things)
-        different = page_of(environment, "diff", names, lambda env: _differs(env, options, "text"))
     else:
-        different = _differs(environment, options, fmt)
+        different = emit(environment, _answer(environment, options), options) is Exit.FOUND
     return Exit.FOUND if options.exit_code and different else Exit.DONE
 
 
-def _differs(environment: Environment, options: Options, fmt: str) -> bool:
+def _answer(environment: Environment, options: Options) -> Answer:
     catalog, things, values = options.catalog, options.things, options.values
     a, b = things[0], things[1] if len(things) > 1 else None
     if len(things) == 3:
-        return show_versions(environment, catalog, a, things[1:], fmt, values)
+        return _versions(environment, catalog, a, things[1:], values)
     if len(things) > 3:
         raise click.UsageError(
             "diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12"
@@ -254,10 +198,10 @@ def _differs(environment: Environment, options: Options, fmt: str) -> bool:
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
     if b is not None and _are_definitions(a, b):
-        return show_definitions(environment, catalog, a, b, fmt, values)
+        return _definitions(environment, catalog, a, b, values)
     if values is not None:
         raise click.UsageError("--values is for definitions, or versions of a message")
-    return show_messages(environment, options, a, b, as_json=fmt == "json")
+    return messages_answer(environment, options, a, b)
 
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:

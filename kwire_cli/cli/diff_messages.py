@@ -9,6 +9,7 @@ import click
 
 from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
+from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.completion import complete_message, complete_version
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, flag, option
@@ -19,8 +20,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.stores import exists
-from kwire_cli.view.differences import comparison_lines
-from kwire_cli.view.json import dumps
+from kwire_cli.view.differences import comparison_items
 from kwire_cli.view.lines import plain
 from kwire_cli.view.tree import frame_title, message_title
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kwire_cli.analysis.comparison.differences import Comparison
+    from kwire_cli.answer import Kind as ValueKind, Row
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
@@ -202,8 +203,29 @@ def _captured(line: Captured, name: str) -> Found:
 # What `kwire diff` shows of two messages.
 
 
-def show_messages(environment: Environment, options: DiffedMessages, a: str, b: str | None, *, as_json: bool) -> bool:
-    """Print what differs between two messages; return whether anything differs.
+SIDES = (
+    Column("side"),
+    Column("input"),
+    Column("message"),
+    Column("kind"),
+    Column("api"),
+    Column("version", "id"),
+    Column("size", "bytes"),
+)
+DIFFERENCES = (
+    Column("kind"),
+    Column("path"),
+    *(Column(f"{side}{name}") for side in "ab" for name in ("Path", "Value", "Offset", "Size", "Hex")),
+    Column("detail"),
+    Column("layout", "flag"),
+)
+"""A difference, and what each message has there; `layout` says that the layout of one version has no such field."""
+REWRITTEN = tuple(Column(name) for name in ("field", "count", "aForm", "bForm", "aBytes", "bBytes"))
+"""Fields with equal values that the layouts of both versions write in different forms."""
+
+
+def messages_answer(environment: Environment, options: DiffedMessages, a: str, b: str | None) -> Answer:
+    """Return what differs between two messages.
 
     Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames
     names two frames of `a`. InputError if there is no such message, or if the two are of different kinds.
@@ -213,16 +235,34 @@ def show_messages(environment: Environment, options: DiffedMessages, a: str, b: 
     comparison = _compared(catalog, operands[0], operands[1], options)
     operands = [_shown(catalog, operand, options) for operand in operands]
     _leave_out(comparison, options)
-    if as_json:
-        sides = {name: _document(operand) for name, operand in zip("ab", operands, strict=True)}
-        environment.write(dumps(sides | comparison.to_json(), indent=True))
-    else:
-        environment.write_lines(
-            [(f"{name}: ", "name"), (operand.name, ""), (f"  {_title(operand)}", "dim")]
-            for name, operand in zip("ab", operands, strict=True)
-        )
-        environment.write_lines(comparison_lines(catalog, comparison, full=options.full))
-    return comparison.other_bytes
+    sides = [*zip("ab", operands, strict=True)]
+    heads = [Item(0, f"{name}: {operand.name}", _title(operand)) for name, operand in sides]
+    document = comparison.to_json()
+    tables = [
+        Table("differences", DIFFERENCES, [_row(entry) for entry in document["differences"]], shown=0),
+        Table("sides", SIDES, [(name, *_side(operand)) for name, operand in sides], shown=0),
+        Table("rewritten", REWRITTEN, [tuple(map(entry.get, _REWRITTEN)) for entry in document["rewritten"]], shown=0),
+    ]
+    facts = Facts([Fact(name, document[name], kind, wide=True) for name, kind in _FACTS])
+    items = comparison_items(catalog, comparison, full=options.full)
+    outline = Outline("", [*heads, *items])
+    return Answer("Differences of two messages", [outline, facts, *tables], found=comparison.other_bytes)
+
+
+_FACTS: tuple[tuple[str, ValueKind], ...] = (("verdict", "text"), ("counts", "map"))
+_REWRITTEN = [column.name for column in REWRITTEN]
+
+
+def _row(entry: dict[str, Any]) -> Row:
+    sides = [(entry[side] or {}).get(name) for side in "ab" for name in ("path", "value", "offset", "size", "hex")]
+    return entry["kind"], entry["path"], *sides, entry["detail"], entry["layout"]
+
+
+def _side(found: Found) -> Row:
+    message = found.message
+    if isinstance(message, Frame):
+        return found.name, None, message.kind, message.api, message.api_version, message.size
+    return found.name, message.message, None, None, message.version, message.stop - message.start
 
 
 def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> Comparison:
@@ -272,24 +312,6 @@ def _shown(catalog: Catalog, found: Found, options: DiffedMessages) -> Found:
     return replace(
         found, message=found.message.shown(redaction.frame(found.message, known=found.known, asked=found.asked))
     )
-
-
-def _document(found: Found) -> dict[str, Any]:
-    message = found.message
-    if isinstance(message, Frame):
-        return {
-            "input": found.name,
-            "kind": message.kind,
-            "api": message.api,
-            "apiVersion": message.api_version,
-            "size": message.size,
-        }
-    return {
-        "input": found.name,
-        "message": message.message,
-        "version": message.version,
-        "size": message.stop - message.start,
-    }
 
 
 def _title(found: Found) -> str:

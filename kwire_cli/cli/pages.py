@@ -6,21 +6,19 @@ The page says how to get what it has no room for.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.environment import Environment
 from kwire_cli.errors import without_queries
 from kwire_cli.stores import path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
-    from kwire_cli.view.html.page import Block, Page
-    from kwire_cli.view.lines import Line
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.view.html.page import Page
 
-Found = TypeVar("Found")
 LONGEST = 60
 """Characters of a name in a title."""
 MOST = 500
@@ -71,43 +69,3 @@ def new_page(environment: Environment, kind: str, command: str, sources: Sequenc
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
 
     return Page(write, kind, title_of(command, files_among(sources)), most=limit or MOST)
-
-
-class Collected(Environment):
-    """An environment that keeps the lines that are for eyes; all else is as in the one that it stands for."""
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(environment.stdin, environment.stdout, environment.stderr, environment.variables, "never")
-        self.lines: list[Line] = []
-        self.charts: list[Block] = []
-        """What a report has to show besides, where it knows that it is for a page."""
-
-    def write_lines(self, lines: Iterable[Line]) -> None:
-        """Keep them."""
-        self.lines += lines
-
-    def write(self, text: str) -> None:
-        """Keep a line without styles."""
-        self.lines.append([(text, "")])
-
-
-def report_page(
-    environment: Environment, command: str, names: Sequence[str], lines: Iterable[Line], charts: Sequence[Block] = ()
-) -> None:
-    """Write a page of a report: its charts, then what a terminal would show."""
-    from kwire_cli.view.html.page import blocks_of, report
-
-    refuse_terminal(environment)
-    text = report(title_of(command, names), [*charts, *blocks_of(lines)])
-    environment.write_bytes(text.encode("utf-8", "backslashreplace"))
-
-
-def page_of(
-    environment: Environment, command: str, names: Sequence[str], show: Callable[[Environment], Found]
-) -> Found:
-    """Write what `show` shows for eyes as a page; gives what it gives."""
-    refuse_terminal(environment)
-    collected = Collected(environment)
-    outcome = show(collected)
-    report_page(environment, command, names, collected.lines, collected.charts)
-    return outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.answer import Item
 from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.values import Form
 from kwire_cli.structs.lengths import REDACTED
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.comparison.differences import Comparison, Difference, Side
+    from kwire_cli.answer import Level
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -24,6 +26,16 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 100
 """Differences that are shown where not all of them are asked for."""
+
+
+_LEVELS: dict[str, Level] = {"- ": "error", "+ ": "good", "~ ": "info", "= ": "info"}
+
+
+def comparison_items(catalog: Catalog, comparison: Comparison, *, full: bool = False) -> Iterator[Item]:
+    """Yield the differences as lines of an outline; what only one message has begins with - or +."""
+    for line in comparison_lines(catalog, comparison, full=full):
+        text = "".join(text for text, _ in line)
+        yield Item(0, text, level=_LEVELS.get(text.lstrip()[:2], ""))
 
 
 def comparison_lines(catalog: Catalog, comparison: Comparison, *, full: bool = False) -> Iterator[Line]:

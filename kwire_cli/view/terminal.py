@@ -41,7 +41,13 @@ _STYLE: dict[Kind, str] = {
     "duration": STYLES["number"],
     "instant": STYLES["dim"],
 }
-_LEVEL = {"": "", "info": STYLES["meaning"], "warning": STYLES["bytes"], "error": STYLES["warning"]}
+_LEVEL = {
+    "": "",
+    "good": STYLES["text"],
+    "info": STYLES["meaning"],
+    "warning": STYLES["bytes"],
+    "error": STYLES["warning"],
+}
 
 
 def answer_text(answer: Answer, width: int | None = None, *, colour: bool = False) -> str:

@@ -13,13 +13,8 @@ BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", 
 VALUES = ROOT / "samples" / "definitions" / "leases.json"
 
 
-def documents(text):
-    decoder, found = json.JSONDecoder(), []
-    while text.strip():
-        document, end = decoder.raw_decode(text.lstrip())
-        found.append(document)
-        text = text.lstrip()[end:]
-    return found
+def tables(*arguments, **about):
+    return json.loads(kwire("diff", *arguments, "-f", "json", **about).out)["tables"]
 
 
 def test_exit_code_is_asked_for():
@@ -32,35 +27,31 @@ def test_exit_code_is_asked_for():
 
 def test_sizes_are_those_of_encoded_values():
     body = json.loads(VALUES.read_text())["body"]
-    [document] = documents(
-        kwire("diff", "--specs", BEFORE, "LeaseResponse", 1, 2, "--values", VALUES, "-f", "json").out
-    )
-    costs = {cost["values"]: cost for cost in document["costs"]}
+    told = tables("--specs", BEFORE, "LeaseResponse", 1, 2, "--values", VALUES)
+    costs = {cost["values"]: cost for cost in told["costs"]}
     assert costs["given"]["newSize"] == len(kwire_api.encode(body, message="LeaseResponse", version=2, specs=BEFORE))
     carried = {key: value for key, value in body.items() if key != "cursor"}
     carried["leases"] = [{key: value for key, value in lease.items() if key != "endMs"} for lease in body["leases"]]
     assert costs["given"]["oldSize"] == len(kwire_api.encode(carried, message="LeaseResponse", version=1, specs=BEFORE))
-    assert [(lost["path"], lost["count"]) for lost in costs["given"]["old"]["lost"]] == [
-        ("leases[].endMs", 2),
-        ("cursor", 1),
+    assert [(lost["side"], lost["path"], lost["count"]) for lost in told["lost"]] == [
+        ("old", "leases[].endMs", 2),
+        ("old", "cursor", 1),
     ]
     empty = {"throttleTimeMs": 0, "errorCode": 0, "leases": []}
     assert costs["default"]["oldSize"] == len(kwire_api.encode(empty, message="LeaseResponse", version=1, specs=BEFORE))
 
 
 def test_values_under_old_names_are_written_under_the_new_ones():
-    [_, document] = documents(kwire("diff", BEFORE, AFTER, "--values", VALUES, "-f", "json").out)
+    told = tables(BEFORE, AFTER, "--values", VALUES)
+    costs = [cost for cost in told["costs"] if cost["message"] == "LeaseResponse"]
     [cost] = [
-        cost
-        for cost in document["costs"]
-        if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)
+        cost for cost in costs if cost["values"] == "given" and (cost["oldVersion"], cost["newVersion"]) == (2, 2)
     ]
-    assert (cost["difference"], cost["new"]["lost"]) == (1, [])
+    assert cost["difference"] == 1
+    assert not [lost for lost in told["lost"] if lost["side"] == "new" and lost["version"] == 2]
     text = VALUES.read_text().replace("endMs", "expiryTimeMs")
-    assert (
-        documents(kwire("diff", BEFORE, AFTER, "--values", "-", "-f", "json", stdin=text.encode()).out)[1]["costs"]
-        == document["costs"]
-    )
+    renamed = tables(BEFORE, AFTER, "--values", "-", stdin=text.encode())
+    assert [cost for cost in renamed["costs"] if cost["message"] == "LeaseResponse"] == costs
 
 
 def test_what_one_side_has_no_field_for_is_told(tmp_path):
@@ -82,8 +73,8 @@ def test_messages_of_one_side(a, b, status, tmp_path):
     (tmp_path / "Other.json").write_text(
         '{"name": "Other", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": []}'
     )
-    found = documents(kwire("diff", *(tmp_path if side == "empty" else side for side in (a, b)), "-f", "json").out)
-    assert {document["message"]: document["status"] for document in found if document["message"] != "Other"} == {
+    messages = tables(*(tmp_path if side == "empty" else side for side in (a, b)))["messages"]
+    assert {row["message"]: row["status"] for row in messages if row["message"] != "Other"} == {
         "LeaseRequest": status,
         "LeaseResponse": status,
     }

@@ -17,7 +17,10 @@ ONE, OTHER = "00000001000174", "00000001000175"
 
 
 def document(*arguments, **keys):
-    return json.loads(kwire("diff", "-f", "json", *arguments, **keys).out)
+    """What differs: the facts, the differences, and the two sides."""
+    answer = json.loads(kwire("diff", "-f", "json", *arguments, **keys).out)
+    a, b = answer["tables"]["sides"]
+    return answer["facts"] | {"differences": answer["tables"]["differences"], "a": a, "b": b}
 
 
 def test_the_exit_code_is_asked_for():
@@ -41,7 +44,7 @@ def test_two_frames_of_a_capture_in_two_ways():
     one = document(CAPTURE, "--frames", "33,35")
     two = document(f"{CAPTURE}@33", f"{CAPTURE}@35")
     assert one == two
-    assert (one["a"]["api"], one["a"]["apiVersion"], one["a"]["size"]) == ("JoinGroup", 7, 144)
+    assert (one["a"]["api"], one["a"]["version"], one["a"]["size"]) == ("JoinGroup", 7, 144)
     assert [each["path"] for each in one["differences"]] == ["header.correlationId", "memberId"]
 
 

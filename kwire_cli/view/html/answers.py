@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Block as AnswerBlock, Row
     from kwire_cli.view.html.page import Block
 
-_CLASS = {"": "", "info": CLASSES["meaning"], "warning": CLASSES["bytes"], "error": CLASSES["warning"]}
+_CLASS = {
+    "": "",
+    "good": CLASSES["text"],
+    "info": CLASSES["meaning"],
+    "warning": CLASSES["bytes"],
+    "error": CLASSES["warning"],
+}
 MOST_COLUMNS = 12
 """Columns that have room on a page beside each other; where there are more, wide ones are left out."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
@@ -13,15 +12,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import escaped, plain
-from kwire_cli.view.tables import Cells, bar_share
+from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from kwire_cli.view.lines import Line
 
     Block = dict[str, Any]
 
@@ -179,30 +174,8 @@ def _digest(text: str) -> str:
 # Reports as blocks of a page: what a terminal shows in lines, its tables as tables that sort; and charts of
 # numbers.
 
-NUMBER = re.compile(r" *([+-]?\d+(?:\.\d+)?)(?: %)?")
-
-
 MOST_BRANCHES = 40
 """Parts of a part that an icicle shows."""
-
-
-def blocks_of(lines: Iterable[Line]) -> list[Block]:
-    """The lines of a report: each table, with a line above it as its title, and each row of other lines."""
-    out: list[Block] = []
-    pending: list[Line] = []
-    for line in lines:
-        if isinstance(line, Cells):
-            if line.heads:
-                out += [*_texts(pending[:-1]), _table(line, pending[-1] if pending else None)]
-                pending = []
-            elif out:
-                _add(out[-1], line)
-        elif not plain(line).strip():
-            out += _texts(pending)
-            pending = []
-        else:
-            pending.append(line)
-    return out + _texts(pending)
 
 
 def bars(
@@ -252,44 +225,3 @@ def histogram(title: str, unit: str, items: Iterable[tuple[str, int]], *, note: 
         "note": note,
         "items": [{"name": name, "value": value} for name, value in items],
     }
-
-
-def heading(text: str) -> Block:
-    """Return a heading that says what the following blocks are of."""
-    return {"type": "text", "title": escaped(text), "text": ""}
-
-
-def facts(pairs: Iterable[tuple[str, Any]]) -> Block:
-    """A few numbers that say most."""
-    return {"type": "facts", "facts": [list(pair) for pair in pairs]}
-
-
-def _table(head: Cells, above: Line | None) -> Block:
-    return {
-        "type": "table",
-        "title": plain(above).strip() if above else "",
-        "columns": [escaped(str(cell)) for cell in head.cells],
-        "rows": [],
-    }
-
-
-def _add(table: Block, line: Cells) -> None:
-    """A row: numbers as they are, for sorting, and as a terminal shows them; bars as shares of the longest."""
-    row: list[Any] = []
-    for cell, text in zip(line.cells, line.texts, strict=True):
-        if isinstance(cell, int | float) and not isinstance(cell, bool):
-            row.append([cell, text])
-        elif (share := bar_share(text)) is not None:
-            row.append({"bar": round(share, 4)})
-        elif number := NUMBER.fullmatch(text):
-            row.append([float(number[1]), text.strip()])
-        else:
-            row.append(escaped(text))
-    table["rows"].append(row)
-
-
-def _texts(lines: Sequence[Line]) -> list[Block]:
-    if not lines:
-        return []
-    rows = [[piece for text, style in line for piece in (escaped(text), CLASSES.get(style, ""))] for line in lines]
-    return [{"type": "lines", "lines": rows}]

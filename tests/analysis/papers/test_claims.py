@@ -8,8 +8,7 @@ import pytest
 import kwire_cli as kwire
 from kwire_cli.analysis.papers.claims import PAPERS, Claim, Paper, Table, claim
 from kwire_cli.view.answers import answer_document
-from kwire_cli.view.lines import plain
-from kwire_cli.view.tables import bar, grid_lines
+from kwire_cli.view.tables import bar
 from kwire_cli.view.terminal import answer_text
 
 SAME = Claim("Space", "old overhead", (34, 102), (34, 102), repeat="kwire compare --records 3")
@@ -70,10 +69,6 @@ def test_a_person_sees_both_numbers_only_where_they_differ():
     at = lines.index("corrected  Space: bytes per message")
     assert lines[at + 1 : at + 4] == ["  says  14, 25", "  kwire  15, 28", "  why  the schema gives more"]
     assert lines[-3:] == ["form  bytes", "v2        7", "v1"]
-
-
-def test_a_grid_without_rows_is_its_heading():
-    assert [plain(line) for line in grid_lines(("a", "b"), ())] == ["a  b"]
 
 
 @pytest.mark.parametrize(("value", "length"), [(0, 0), (-1, 0), (1e-9, 1), (50, 12), (100, 24), (200, 24)])

@@ -1,0 +1,274 @@
+"""Differences of definitions and of versions of a message, with what they cost, as an Answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
+from kwire_cli.errors import counted
+from kwire_cli.spec.model import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.costs.forms import Price
+    from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.answer import Block, Row
+    from kwire_cli.spec.evolution.changes import Change, Part
+
+MESSAGES = (
+    Column("message"),
+    Column("status"),
+    Column("old"),
+    Column("new"),
+    Column("oldVersion", "id"),
+    Column("newVersion", "id"),
+)
+CHANGES = (
+    Column("message"),
+    Column("kind"),
+    Column("path"),
+    Column("oldPath"),
+    Column("key"),
+    Column("old"),
+    Column("new"),
+    Column("facts"),
+)
+"""The facts are those of a field that only one side has."""
+COSTS = (
+    Column("message"),
+    Column("values"),
+    Column("oldVersion", "id"),
+    Column("newVersion", "id"),
+    Column("oldSize", "bytes"),
+    Column("newSize", "bytes"),
+    Column("difference", "count"),
+    Column("oldRefusal"),
+    Column("newRefusal"),
+)
+LOST = (
+    Column("message"),
+    Column("side"),
+    Column("version", "id"),
+    Column("path"),
+    Column("count", "count"),
+    Column("ignorable", "flag"),
+)
+"""Given values that a side has no field for."""
+FILLED = (
+    Column("message"),
+    Column("side"),
+    Column("version", "id"),
+    Column("path"),
+    Column("count", "count"),
+    Column("default"),
+)
+"""Fields of a side that the given values lack."""
+ALL_SHOWN = 2
+"""Messages up to which those without a difference are listed too: both halves of an api."""
+
+_VALUES = {
+    "default": "default values",
+    "one element each": "default values, one element in each array",
+    "given": "given values",
+}
+_WORDS = {"ignorable": "ignorable", "mapKey": "map key", "zeroCopy": "zero copy"}
+_IMPLICIT: tuple[Any, ...] = (0, "", ZERO_UUID, [], {})
+"""Defaults that go without saying; False and 0.0 are 0."""
+_NOTES = {"becameTagged": "became tagged", "becameMandatory": "became mandatory"}
+
+
+class Difference(NamedTuple):
+    """Differences of a message between two sides. Each side has its name and, if it is a version, its number."""
+
+    message: str
+    old: str | None
+    new: str | None
+    changes: list[Change]
+    costs: list[Cost]
+    versions: tuple[int, int] | None = None
+
+    @property
+    def status(self) -> str:
+        """The state of the message in a word: added, removed, changed or same."""
+        if self.old is None or self.new is None:
+            return "added" if self.old is None else "removed"
+        return "changed" if self.changes else "same"
+
+
+def definitions_answer(differences: Sequence[Difference]) -> Answer:
+    """Return how definitions differ: for people a unified diff of each message, for programs tables."""
+    differing = [difference for difference in differences if difference.status != "same"]
+    listed = differences if len(differences) <= ALL_SHOWN else differing
+    blocks: list[Block] = [Outline("", [*_items(difference)]) for difference in listed]
+    if len(differences) > ALL_SHOWN:
+        counts = Counter(difference.status for difference in differences)
+        parts = [f"{counts[name]} {name}" for name in ("changed", "added", "removed", "same") if counts[name]]
+        blocks.append(Note(", ".join(parts)))
+    tables = (
+        ("messages", MESSAGES, _message_rows),
+        ("changes", CHANGES, _change_rows),
+        ("costs", COSTS, _cost_rows),
+        ("lost", LOST, _lost_rows),
+        ("filled", FILLED, _filled_rows),
+    )
+    for name, columns, rows in tables:
+        blocks.append(Table(name, columns, [row for difference in listed for row in rows(difference)], shown=0))
+    return Answer("Differences of definitions", blocks, found=bool(differing))
+
+
+def _message_rows(difference: Difference) -> Iterator[Row]:
+    versions = difference.versions or (None, None)
+    yield difference.message, difference.status, difference.old, difference.new, *versions
+
+
+def _change_rows(difference: Difference) -> Iterator[Row]:
+    for change in difference.changes:
+        document = change.to_json()
+        yield difference.message, *(document.get(column.name) for column in CHANGES[1:])
+
+
+def _cost_rows(difference: Difference) -> Iterator[Row]:
+    for cost in difference.costs:
+        old, new = cost.old, cost.new
+        sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
+        yield difference.message, cost.values, *sizes, old.refusal, new.refusal
+
+
+def _given(difference: Difference) -> Iterator[tuple[str, Price]]:
+    for cost in difference.costs:
+        if cost.values == "given":
+            yield from (("old", cost.old), ("new", cost.new))
+
+
+def _lost_rows(difference: Difference) -> Iterator[Row]:
+    for side, price in _given(difference):
+        for loss in price.lost:
+            yield difference.message, side, price.form.version, loss.path, loss.number, loss.ignorable
+
+
+def _filled_rows(difference: Difference) -> Iterator[Row]:
+    for side, price in _given(difference):
+        for filled in price.filled:
+            yield difference.message, side, price.form.version, filled.path, filled.number, filled.value
+
+
+# The unified diff of a message: what was on lines that begin with -, what is on lines that begin with +.
+
+
+def _items(difference: Difference) -> Iterator[Item]:
+    if difference.old is None or difference.new is None:
+        mark = "+++" if difference.new else "---"
+        yield Item(0, f"{mark} {difference.new or difference.old}: {difference.message} is {difference.status}")
+        return
+    yield Item(0, f"--- {difference.old}")
+    yield Item(0, f"+++ {difference.new}")
+    if difference.changes:
+        yield from _change_items(difference.changes)
+    else:
+        yield Item(0, "no difference")
+    yield from _cost_items(difference.costs)
+
+
+def _change_items(changes: Sequence[Change]) -> Iterator[Item]:
+    """Yield a line with - and one with + for each field that changed, or one of them if one side lacks the field.
+
+    If a version became flexible, fields of which only the length became a varint are one line together.
+    """
+    by_path = [(path, list(group)) for path, group in groupby(changes, lambda change: change.path)]
+    turned = any(change.key == "flexible" for change in changes)
+    quiet = [path for path, group in by_path if turned and {change.key for change in group} == {"compact"}]
+    for path, group in by_path:
+        if not path:
+            for change in group:
+                yield Item(0, f"- {change.key}: {_text(change.old)}", level="error")
+                yield Item(0, f"+ {change.key}: {_text(change.new)}", level="good")
+        elif path not in quiet:
+            for _, some in groupby(group, lambda change: change.kind in {"added", "removed"} and change.kind):
+                yield from _field_items(list(some))
+    if quiet:
+        compact = next(change.new for change in changes if change.path == quiet[0])
+        became = "became varints" if compact else "are no varints any more"
+        yield Item(0, f"  lengths and counts {became}: {', '.join(quiet)}")
+
+
+def _field_items(changes: Sequence[Change]) -> Iterator[Item]:
+    first = changes[0]
+    kinds = ("renamed", "moved", "becameTagged", "becameMandatory")
+    notes = [_NOTES.get(change.kind, change.kind) for change in changes if change.kind in kinds]
+    if first.before:
+        yield Item(0, f"- {first.old_path}: {_described(first.before)}", level="error")
+    if first.after:
+        note = f"({', '.join(notes)})" if notes else ""
+        yield Item(0, f"+ {first.path}: {_described(first.after)}", note, level="good")
+
+
+def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
+    """Yield what values cost before and after, and the values that one side can't carry.
+
+    Default values have a line only if their cost changed.
+    """
+    telling = [cost for cost in costs if cost.values == "given" or cost.difference != 0]
+    if costs and not telling:
+        yield Item(0, "default values cost as before")
+    for cost in telling:
+        old, new = cost.old.form, cost.new.form
+        which = (
+            new.name.removeprefix("the new ")
+            if old.version == new.version
+            else f"version {old.version} -> {new.version}"
+        )
+        yield Item(
+            0, f"{_VALUES[cost.values]}, {which}: {_sizes(cost)}", level="warning" if (cost.difference or 0) > 0 else ""
+        )
+        for price in (cost.old, cost.new):
+            if price.refusal:
+                yield Item(0, f"   {price.form.name} cannot be written: {price.refusal}", level="error")
+            for loss in price.lost if cost.values == "given" else ():
+                about = f"({counted(loss.number, 'value')})"
+                yield Item(0, f"   {price.form.name} can't carry {loss.path} {about}", level="error")
+            for filled in price.filled if cost.values == "given" else ():
+                about = f"({counted(filled.number, 'time')} at its default {_text(filled.value)})"
+                yield Item(0, f"   {price.form.name} needs {filled.path} {about}")
+
+
+def _sizes(cost: Cost) -> str:
+    size = counted(cost.new.size or 0, "byte")
+    if cost.difference is None:
+        return "no price"
+    return f"{cost.old.size} -> {size} ({cost.difference:+d})" if cost.difference else f"{size} as before"
+
+
+def _described(part: Part) -> str:
+    """All that is so of a field, over its versions or at one."""
+    facts = part.facts
+    words = [str(facts["type"])]
+    if "versions" in facts:
+        words.append(f"versions {facts['versions']}")
+        words += [f"nullable {facts['nullableVersions']}"] if facts["nullableVersions"] != "none" else []
+        words += [f"tag {facts['tag']} in {facts['taggedVersions']}"] if facts["tag"] is not None else []
+        words += [f"flexible {facts['flexibleVersions']}"] if facts["flexibleVersions"] is not None else []
+    else:
+        words += ["nullable"] if facts["nullable"] else []
+        words += [f"tag {facts['tag']}"] if facts["tag"] is not None else []
+        words += ["compact"] if facts["compact"] else []
+    words += [_text(facts[key]) for key in ("encoding", "elementEncoding") if facts.get(key)]
+    default = facts["default"]
+    if default not in _IMPLICIT and not (default is None and facts["type"] == "records"):
+        words.append(f"default {_text(default)}")
+    words += [word for key, word in _WORDS.items() if facts[key]]
+    return ", ".join(words + ([str(facts["entityType"])] if facts["entityType"] else []))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} in {versions}" for versions, name in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return value or '""' if isinstance(value, str) else str(value)
