@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
-from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOW = {"spark", "browser", "build"}
 """Markers of tests that only `make check` runs."""
 QUICK = "not slow"
-PIPELINE = "tests/pipeline/"
 
 # The same examples in every run, and no deadline: a busy machine is no failure.
 settings.register_profile(
@@ -44,20 +42,6 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.option.markexpr == QUICK:
         settings.load_profile("quick")
-
-
-class SparkFirst(LoadScopeScheduling):
-    """One process takes the tests of the pipeline, which share a Spark session, and the others what is left, test by
-    test. Larger units are given out first. (xdist's own groups, `--dist loadgroup`, have no effect with pytest 9.2.)
-    """
-
-    def _split_scope(self, nodeid):
-        return PIPELINE if nodeid.startswith(PIPELINE) else nodeid
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return None if config.option.markexpr == QUICK else SparkFirst(config, log)
 
 
 @pytest.hookimpl(tryfirst=True)
