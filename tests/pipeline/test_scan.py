@@ -250,9 +250,9 @@ def test_a_query_that_is_none_is_one_line(capfd):
     [("--report", "stats"), ("--table", "frames"), ("--table", "frames", "--format", "jsonl"), ("--report", "clients")],
 )
 def test_no_name_in_a_capture_acts_on_a_terminal(asked, tmp_path):
-    done = kwire(
-        "scan", hostile_capture(tmp_path / "[red]\x1b[2J.pcap"), *asked, terminal=True, variables={"NO_COLOR": "1"}
-    )
+    variables = {"NO_COLOR": "1", "COLUMNS": "400"}
+    path = hostile_capture(tmp_path / "[red]\x1b[2J.pcap")
+    done = kwire("scan", path, *asked, terminal=True, variables=variables)
     assert done.code == 0
     assert "[red]" in done.out
     assert not ACTS.search(done.raw)

@@ -193,10 +193,10 @@ def test_what_can_not_be_read_is_a_row_and_never_fails_a_job(tables, tmp_path):
 def test_scan_stops_at_the_first_fault_where_it_is_to(tmp_path):
     (tmp_path / "cut.pcapng").write_bytes(PYTHON.read_bytes()[:-5])
     for command in (
-        ("--table", "frames", "--columns", "api"),
+        ("--table", "frames", "--columns", "api", "--format", "jsonl"),
         ("--table", "packets", "--out", tmp_path / "out"),
     ):
-        done = kwire("scan", tmp_path, *command, "--fail-fast", "--format", "jsonl")
+        done = kwire("scan", tmp_path, *command, "--fail-fast")
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"kwire: {tmp_path / 'cut.pcapng'}: the file ends in the middle of a block")
     assert not [*(tmp_path / "out").glob("*.parquet")]
