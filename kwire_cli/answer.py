@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Kind = Literal["text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
-"""What a value is.
+"""Kinds of values.
 
 A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an
 `id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a
 number that repeats another column: terminals and pages draw the bar, other formats leave the column out.
 """
 Level = Literal["", "good", "info", "warning", "error"]
-"""How much a person should care. What a diff adds is `good`, what it removes an `error`."""
+"""Levels of importance for a person. What a diff adds is `good`, what it removes an `error`."""
 
 NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
 """Kinds that line up to the right, and that sort as numbers."""
@@ -57,7 +57,7 @@ class Column:
     digits: int | None = None
     """Digits behind the point of numbers for eyes. By default as many as the kind needs."""
     absent: str = ""
-    """What a person sees in place of None."""
+    """The text for eyes in place of None."""
 
     @property
     def heading(self) -> str:
@@ -162,7 +162,7 @@ Block = Table | Facts | Note | Outline | Chart
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a question found out: a title, and blocks in the order in which a person reads them.
+    """The result of a question: a title, and blocks in the order in which a person reads them.
 
     `found` says that there is what the question looks for, such as a fault: the command exits with 1.
     """

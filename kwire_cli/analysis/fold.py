@@ -1,4 +1,4 @@
-"""What a question is: a fold over subjects, which the commands and `kwire scan` run alike."""
+"""Folds: questions over subjects, which the commands and `kwire scan` run alike."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from kwire_cli.source.request_log.reading import LineFault
 
     Traffic = Captured | Exchange | LineFault
-    """What goes between clients and brokers: a line of a capture, or an exchange or a fault of a request log."""
+    """Traffic between clients and brokers: a line of a capture, or an exchange or a fault of a request log."""
 
 Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 
 class Counter(Protocol[Subject_contra]):
-    """What counts subjects.
+    """Counter of subjects.
 
     Its state is small, without layouts, and can be pickled: tasks of `kwire scan` have counters of their own, which are
     merged in the order of the inputs.

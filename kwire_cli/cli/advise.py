@@ -180,7 +180,7 @@ def write(environment: Environment, file: Path, advice: Advice) -> None:
 
 
 APART = "only the captures are read; give request logs alone for advice on them"
-"""What is said of request logs among captures, which may show the same exchanges."""
+"""The note on request logs among captures, which may show the same exchanges."""
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
 
 

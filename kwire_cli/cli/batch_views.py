@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kwire_cli.cli.options import HEX_ROWS
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import head_json, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
@@ -26,7 +26,6 @@ from kwire_cli.view.batch_table import (
     record_row,
 )
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.batch_views import Shown
 from kwire_cli.cli.environment import Progress
+from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.source.kafka.columns import BatchRow, record_rows
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which lines of captures are wanted among the inputs of a command."""
+"""The choice of lines of captures among the inputs of a command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> No
 
 
 class Choice:
-    """Which lines of captures are wanted: those that --frames, --stream and --filter choose, and so many of them.
+    """Choice of lines of captures: those that --frames, --stream and --filter choose, and so many of them.
 
     `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
     """

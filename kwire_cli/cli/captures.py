@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.errors import counted
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

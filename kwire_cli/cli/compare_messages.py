@@ -54,7 +54,7 @@ _FITS = FITS | {"limit": CAPTURES}
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
-    """Which messages are compared, and in which forms."""
+    """Options for the compared messages and their forms."""
 
     values: str | None = option(
         "--values",

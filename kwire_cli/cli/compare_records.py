@@ -67,7 +67,7 @@ _FITS = FITS | {
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordForms(Captures, Choosing, Messages, Definitions, Verbose):
-    """Which records are compared, and in which forms."""
+    """Options for the compared records and their forms."""
 
     as_records: bool = flag(
         "--as-records",

@@ -181,7 +181,7 @@ class _Run:
 
     @property
     def exit_code(self) -> Exit:
-        """What the exit code says. InputError if nothing could be decoded."""
+        """Return the exit code. Raises InputError if nothing could be decoded."""
         if not self.decodable:
             raise InputError(
                 "nothing could be decoded: say what it is with --api and --version or --message and --version, or "

@@ -44,7 +44,7 @@ _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
-    """Which two messages are compared, and what of them."""
+    """Options for the two compared messages, and the parts of them to compare."""
 
     message: str | None = option(
         "--message",

@@ -27,14 +27,13 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.segments import note_links
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.stores import exists, path_of, path_text
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

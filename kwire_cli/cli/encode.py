@@ -13,12 +13,11 @@ from kwire_cli.cli.completion import complete_api, complete_file, complete_messa
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import OverlaidDefinitions, argument, either, flag, given, option, refuse, takes
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 from kwire_cli.source.opening import not_files
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -200,4 +199,4 @@ WRITERS: dict[str, Callable[[Environment, bytes], None]] = {
     "raw": _raw,
     "base64": lambda environment, data: environment.write(base64.b64encode(data).decode("ascii")),
 }
-"""How bytes are written, by format."""
+"""The writers of bytes, by format."""

@@ -1,4 +1,4 @@
-"""What `kwire explain` explains: frames of captures and of other inputs, bodies alone, record sets."""
+"""Inputs of `kwire explain`: frames of captures and of other inputs, bodies alone, record sets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Secrets):
-    """Which messages and record batches are explained."""
+    """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     number: int | None = option(

@@ -102,7 +102,7 @@ OUTPUTS: dict[str, type[Output]] = {"text": Output, "json": Json, "jsonl": JsonL
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explaining(Definitions):
-    """How explanations are printed: --format and --short."""
+    """Options for printing explanations: --format and --short."""
 
     fmt: str = option(
         "--format",

@@ -16,14 +16,13 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal
 from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report, argument, flag, option, takes
-from kwire_cli.errors import InputError, SpecError
+from kwire_cli.errors import InputError, SpecError, counted
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.files import json_files, read_text
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check, check_folder
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from kwire_cli.spec.files import Finding

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MessageSettings:
-    """How messages are shown.
+    """Settings for showing messages.
 
     `records` is the form of records in JSON. `fields` are the columns of a table; none for the usual ones. `labelled`
     says that lines of captures name their file.
@@ -56,7 +56,7 @@ class View:
 
     @property
     def raw_records(self) -> bool:
-        """Whether records are shown as bytes."""
+        """Return whether records are shown as bytes."""
         return False
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
@@ -160,7 +160,7 @@ class Json(View):
 
     @property
     def raw_records(self) -> bool:
-        """Whether records are base64."""
+        """Return whether records are base64."""
         return self.settings.records == "base64"
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
@@ -245,7 +245,7 @@ class Columns(View):
 
     @property
     def raw_records(self) -> bool:
-        """Whether a column may have records."""
+        """Return whether a column may have records."""
         return bool(self.settings.fields)
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
@@ -308,7 +308,7 @@ class Csv(Columns):
 
     @property
     def raw_records(self) -> bool:
-        """Whether a column may have records: one for each field of a message has."""
+        """Return whether a column may have records: one for each field of a message has."""
         return True
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:

@@ -75,7 +75,7 @@ def either(*options: Field[Any]) -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Printing:
-    """How results are printed. All options of commands are Printing."""
+    """Options for printing results. All options of commands are Printing."""
 
     colour: str = option(
         "--color",
@@ -222,7 +222,7 @@ class WhatIf(Definitions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Framing(Printing):
-    """How bytes outside of captures are read: --request, --response, --input and --framed."""
+    """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
 
     kind: str | None = either(
         option("--request", flag_value="request", help="Read the frames as requests."),
@@ -238,7 +238,7 @@ class Framing(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Frames(Framing):
-    """How frames are read: --api beside those of Framing."""
+    """Options for reading frames: --api beside those of Framing."""
 
     api: str | None = option(
         "--api",
@@ -250,7 +250,7 @@ class Frames(Framing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Messages(Frames):
-    """How frames and bodies are read: --message and --version beside those of Frames."""
+    """Options for reading frames and bodies: --message and --version beside those of Frames."""
 
     message: str | None = option(
         "--message",
@@ -271,7 +271,7 @@ class Messages(Frames):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Headers(Printing):
-    """How request headers are read: --header."""
+    """Options for reading request headers: --header."""
 
     header: str = option(
         "--header",
@@ -284,7 +284,7 @@ class Headers(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordSets(Printing):
-    """How record batches are read: --record-format and --as-topic."""
+    """Options for reading record batches: --record-format and --as-topic."""
 
     record_format: str | None = option(
         "--record-format",
@@ -298,7 +298,7 @@ class RecordSets(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Secrets(Printing):
-    """Whether secrets are shown: --show-secrets."""
+    """Options for secrets: --show-secrets."""
 
     show_secrets: bool = flag(
         "--show-secrets", help="Show tokens, keys, salts and sensitive configs instead of redacting them."
@@ -307,14 +307,14 @@ class Secrets(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Verbose(Printing):
-    """Whether the command tells how inputs were recognised: --verbose."""
+    """Options for remarks on how inputs were recognised: --verbose."""
 
     verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Decryption(Printing):
-    """How TLS in captures is decrypted: --tls-keylog."""
+    """Options for decrypting TLS in captures: --tls-keylog."""
 
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
@@ -327,7 +327,7 @@ class Decryption(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Capture(Decryption):
-    """How a packet capture is read: --port beside --tls-keylog."""
+    """Options for reading a packet capture: --port beside --tls-keylog."""
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
@@ -336,7 +336,7 @@ class Capture(Decryption):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Captures(Capture):
-    """How packet captures are read: --capture-point and --merge-points beside those of Capture."""
+    """Options for reading packet captures: --capture-point and --merge-points beside those of Capture."""
 
     capture_point: str | None = option(
         "--capture-point",
@@ -347,7 +347,7 @@ class Captures(Capture):
 
     @property
     def naming(self) -> Naming:
-        """How files are grouped into capture points."""
+        """Return how files are grouped into capture points."""
         if self.capture_point and self.merge_points:
             raise click.UsageError("--merge-points makes all files one capture point; omit --capture-point")
         return Naming(self.capture_point, merged=self.merge_points)
@@ -355,7 +355,7 @@ class Captures(Capture):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Which frames of a capture are wanted: --filter, --frames and --stream."""
+    """Options for choosing frames of a capture: --filter, --frames and --stream."""
 
     filter: str | None = option(
         "--filter",
@@ -374,7 +374,7 @@ class Choosing(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Decompression(Printing):
-    """How much is decompressed: --max-decompressed."""
+    """Options for decompression: --max-decompressed."""
 
     max_decompressed: str | None = option(
         "--max-decompressed",
@@ -393,7 +393,7 @@ class Decompression(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Csv(Printing):
-    """How csv is written: --raw-csv."""
+    """Options for writing csv: --raw-csv."""
 
     raw_csv: bool = flag("--raw-csv", help="Write csv cells unchanged, even those that a spreadsheet would run.")
 
@@ -405,7 +405,7 @@ class Csv(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Output(Printing):
-    """Where results are written: -o."""
+    """Options for the place of results: -o."""
 
     output: str | None = option(
         "--output",

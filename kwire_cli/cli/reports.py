@@ -28,10 +28,9 @@ from kwire_cli.cli.completion import complete_api, complete_dimensions, complete
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import Printing, flag, given, option
 from kwire_cli.cli.overhead import DEFAULTS, grouping, tables_of
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
-from kwire_cli.view.lines import counted as number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +60,7 @@ class Upgrading(Printing):
 
 @dataclass(frozen=True, kw_only=True)
 class Verifying(Printing):
-    """What --report verify looks at."""
+    """Options of --report verify."""
 
     deep: bool = flag("--deep", help="Read the records too (verify).")
 
@@ -100,7 +99,7 @@ class Top(Printing):
 
 @dataclass(frozen=True, kw_only=True)
 class Advising(Printing):
-    """Which messages --report advise looks at, and what comes of it."""
+    """Options of --report advise: the messages to look at, and what to make of them."""
 
     messages: tuple[str, ...] = option(
         "--message",

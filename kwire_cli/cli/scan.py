@@ -32,8 +32,7 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
-from kwire_cli.errors import InputError
-from kwire_cli.view.lines import counted
+from kwire_cli.errors import InputError, counted
 from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.state.topics import TOPICS, Folded, Segment, first_reachable, fold
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.view.lines import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

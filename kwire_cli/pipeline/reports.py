@@ -75,7 +75,7 @@ class Inputs:
 
 @dataclass
 class Counted:
-    """What counts subjects, and how much was read for it."""
+    """A counter of subjects, and the amounts that were read for it."""
 
     by: Any
     files: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Follow:
-    """How a capture is followed as it grows: until `stop` says so, with `keep` called with all of its bytes."""
+    """Settings for following a capture as it grows: until `stop` says so, with `keep` called with all of its bytes."""
 
     stop: Callable[[], bool]
     limits: tcp.Limits | None = None
@@ -29,7 +29,7 @@ class Follow:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reading:
-    """How inputs are to be read: the definitions, and what the caller knows of the inputs.
+    """Settings for reading inputs: the definitions, and what the caller knows of the inputs.
 
     Attributes:
         catalog: The message definitions.
@@ -88,7 +88,7 @@ class Reading:
 
     @property
     def hints(self) -> Hints:
-        """What is known of frames. InputError if the api is unknown."""
+        """Return the hints for reading frames. Raises InputError if the api is unknown."""
         api = None if self.api is None else self.catalog.api(self.api)
         return Hints(api, self.version, self.kind, self.header)
 

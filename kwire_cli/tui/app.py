@@ -18,12 +18,12 @@ from textual.events import Event, InputEvent
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
-from kwire_cli.errors import KwireError
+from kwire_cli.errors import KwireError, counted
 from kwire_cli.tui.detail_panes import BytesPane, CostsPane, FieldsPane
 from kwire_cli.tui.look import SWITCH, Turns, cost_path_of
 from kwire_cli.tui.panes import Help, Lines, ListPane
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import counted, escaped
+from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

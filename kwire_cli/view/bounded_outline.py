@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING, Batch
-from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
 from kwire_cli.view.rows import Buffer, Extent, Field
 

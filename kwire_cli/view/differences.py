@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.answer import Item
 from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.values import Form
+from kwire_cli.errors import counted
 from kwire_cli.structs.lengths import REDACTED
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import SHOWN_BYTES, SHOWN_TEXT, Line, byte_segments, counted, escaped
+from kwire_cli.view.lines import SHOWN_BYTES, SHOWN_TEXT, Line, byte_segments, escaped
 from kwire_cli.view.rows import value_segments
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,11 +48,6 @@ SPACES = frozenset(
 """Characters with a width and without ink. Python calls all of them but the first not printable."""
 
 DOTS = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 byte`, `2 bytes`; `many` where it is not `one` with an s."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def is_hidden(char: str) -> bool:

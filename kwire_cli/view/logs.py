@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
+from kwire_cli.errors import counted
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
-from kwire_cli.view.lines import Line, anomaly_lines, counted, moment
+from kwire_cli.view.lines import Line, anomaly_lines, moment
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:

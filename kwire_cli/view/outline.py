@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
+from kwire_cli.errors import counted
 from kwire_cli.message.decoded import cut_records
 from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
 from kwire_cli.message.roles import holds_records, roles
@@ -21,7 +22,7 @@ from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.records.v2 import area_of
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.view.json import dumps
-from kwire_cli.view.lines import SHOWN_TEXT, Line, counted
+from kwire_cli.view.lines import SHOWN_TEXT, Line
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field, Part, Row, Title
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.tree import Item, Tree, is_null, path_of, read_count, tagged_parts
 from kwire_cli.engine.values import Form, leaf_value
+from kwire_cli.errors import counted
 from kwire_cli.message.decoded import InField, records_in
 from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import UVARINT
-from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, counted, meaning, quoted
+from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, meaning, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

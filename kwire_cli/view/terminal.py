@@ -11,7 +11,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
-from kwire_cli.view.lines import STYLES, counted
+from kwire_cli.errors import counted
+from kwire_cli.view.lines import STYLES
 from kwire_cli.view.tables import bar, text_of
 
 if TYPE_CHECKING:

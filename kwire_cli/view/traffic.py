@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.stats import Histogram, by_count
-from kwire_cli.view.lines import counted
+from kwire_cli.errors import counted
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:

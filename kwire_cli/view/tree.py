@@ -6,20 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf
+from kwire_cli.errors import counted
 from kwire_cli.records.batch import Batch, headers_of, payload_of
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
-from kwire_cli.view.lines import (
-    SHOWN_ELEMENTS,
-    SHOWN_TEXT,
-    Line,
-    anomaly_lines,
-    byte_segments,
-    counted,
-    moment,
-    quoted,
-)
+from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, moment, quoted
 from kwire_cli.view.outline import body_part, frame_rows, offsets
 from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 from kwire_cli.view.tables import text_of

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
 NONE = "(none)"
-"""What a person sees for bytes that belong to no topic, client and so on."""
+"""The text for bytes that belong to no topic, client and so on."""
 _NUMBERS: frozenset[str] = frozenset({"partition", "stream"})
 _AMOUNTS = (
     Column("bytes", "bytes"),

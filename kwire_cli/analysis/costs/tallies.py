@@ -117,7 +117,7 @@ class Loose:
 MOST_KEPT = 256
 """Headers of an owner that are kept with how often they came; beyond that they are added up."""
 HEADERS = {"request": "RequestHeader.", "response": "ResponseHeader."}
-"""What stands before the paths of headers."""
+"""The prefix of the paths of header fields."""
 _OTHERS = {"sasl-token": ("sasl token", Kind.SASL_TOKEN), "not-kafka": ("not kafka", Kind.NOT_KAFKA)}
 
 

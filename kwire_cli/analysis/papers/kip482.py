@@ -41,9 +41,9 @@ LARGEST = (1 << 31) - 2
 """Elements or bytes that both forms of a count or length can say: the compact one is the number plus one."""
 MOST = {"array": LARGEST, "bytes": LARGEST, "string": MAX_STRING}
 SAVED_BY_RULE = {"array": 3, "bytes": 3, "string": 1}
-"""What the document says that each of them saves."""
+"""The saving of each form, as the document states it."""
 LENGTHS = {"arrays": "array", "byte buffers": "bytes", "records": "bytes", "strings": "string"}
-"""What has a length or count, as the sums of prices call it."""
+"""The names that sums of prices give to values with a length or count."""
 FOO = """{
   "apiKey": 9000, "type": "response", "name": "FooResponse", "validVersions": "0-9", "flexibleVersions": "9+",
   "fields": [

@@ -1,4 +1,4 @@
-"""What Kafka's own topics say in all, as an Answer: a table for each kind of thing."""
+"""The state that Kafka's internal topics add up to, as an Answer: a table for each kind of thing."""
 
 from __future__ import annotations
 

@@ -6,9 +6,10 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import ABSENT, Form, leaf_value
+from kwire_cli.errors import counted
 from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step, layout_of
 from kwire_cli.view.explain.rules import RULES
-from kwire_cli.view.lines import Line, counted, meaning, plain, without_control
+from kwire_cli.view.lines import Line, meaning, plain, without_control
 from kwire_cli.view.rows import NOUNS, value_segments
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import in_payload
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.values import anomalies
+from kwire_cli.errors import counted
 from kwire_cli.message.frames import Forwarded
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.structs import messages
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Piece, Remark, Skipped, Step, specials
 from kwire_cli.view.explain.walk import steps
-from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import PACKED_RECORDS, batch_parts, body_part, declared, frame_rows, item_row, offsets
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.values import anomalies
+from kwire_cli.errors import counted
 from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, Sized, TaggedField, TagSection
 from kwire_cli.structs.messages import MessageStruct, declare
@@ -17,7 +18,6 @@ from kwire_cli.view.explain.messages import batch_facts, explain_body
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Remark, Step
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
 from kwire_cli.view.explain.walk import steps
-from kwire_cli.view.lines import counted
 from kwire_cli.view.outline import batch_parts, declared
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
