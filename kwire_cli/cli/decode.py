@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from kwire_cli.answer import together
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.follow import Interrupt
@@ -315,7 +316,7 @@ _STATS_FITS = {"stats": _TRAFFIC} | FITS | {"follow": CAPTURES}
 
 
 def _show_stats(environment: Environment, options: Options) -> Exit:
-    """Show the statistics of all captures together, and before them those of all request logs."""
+    """Show the statistics of all request logs and of all captures, apart from each other in one answer."""
     from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
     from kwire_cli.cli.captures import ChosenLines
     from kwire_cli.cli.emit import emit
@@ -342,9 +343,9 @@ def _show_stats(environment: Environment, options: Options) -> Exit:
             empty = lines.are_empty and empty is not False
         if not decodable:
             raise InputError("there is no line of a capture or of a request log in this")
-        for stats in (of_logs, of_lines):
-            if stats.kinds or (stats is of_lines and not of_logs.kinds):
-                emit(environment, stats.answer(), options)
-                anomalies = anomalies or bool(stats.anomalies)
+        folds = {"request logs": of_logs, "captures": of_lines}
+        answers = {name: stats.answer() for name, stats in folds.items() if stats.kinds}
+        emit(environment, together("statistics", answers or {"captures": of_lines.answer()}), options)
+        anomalies = anomalies or any(stats.anomalies for stats in folds.values())
     found = (options.strict and anomalies) or (options.exit_code and bool(empty))
     return Exit.FOUND if found else Exit.DONE

@@ -6,6 +6,7 @@ import pytest
 import zstandard
 from command_line import ROOT, Done, kwire
 from log_lines import document, line
+from pyarrow import parquet
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
@@ -66,13 +67,28 @@ def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
 def test_a_log_beside_other_inputs():
     done = kwire("decode", "--stats", "--format", "jsonl", LOG, CAPTURE)
     rows = [json.loads(text) for text in done.out.splitlines()]
-    assert [row["lines"]["request"] for row in rows if row["table"] == "facts"] == [39, 9]
+    facts = [(row["of"], row["lines"]["request"]) for row in rows if row["table"] == "facts"]
+    assert facts == [("request logs", 39), ("captures", 9)]
     rows = [
         row["clientId"] for row in json.loads(kwire("clients", CAPTURE, LOG, "-f", "json").out)["tables"]["clients"]
     ]
     assert "sarama-lab" in rows
     assert "legacy-billing" in rows
     assert kwire("clients", CAPTURE, "-", stdin=LOG.read_bytes()).out == kwire("clients", CAPTURE, LOG).out
+
+
+def test_statistics_of_logs_and_captures_are_one_document_in_every_format(tmp_path):
+    out = tmp_path / "api.parquet"
+    for inputs in ((LOG, CAPTURE), (CAPTURE, LOG)):
+        tables = json.loads(kwire("decode", "--stats", "--format", "json", *inputs).out)["tables"]
+        assert {row["of"] for row in tables["api"]} == {"request logs", "captures"}
+        for name, path in (("request logs", LOG), ("captures", CAPTURE)):
+            own = [{key: row[key] for key in row if key != "of"} for row in tables["api"] if row["of"] == name]
+            assert own == stats(path)[1]["tables"]["api"]
+        page = kwire("decode", "--stats", "--format", "html", *inputs).out
+        assert page.count("<!doctype html>") == page.count("</html>") == 1
+        kwire("decode", "--stats", "--table", "api", "-o", out, *inputs)
+        assert parquet.read_table(out).column("of").to_pylist() == [row["of"] for row in tables["api"]]
 
 
 def test_what_is_no_log_is_read_as_before():
