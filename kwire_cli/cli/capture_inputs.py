@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.filter import compile_filter
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kafka.columns import FilterRow
 from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:
@@ -78,6 +76,8 @@ def _filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callab
     if not text:
         return lambda _: True
 
+    from kwire_cli.source.kafka.columns import FilterRow  # start-up counts
+
     line_filter, redaction = filter_of(catalog, text), Redaction(catalog, show_secrets=show_secrets)
     return lambda line: line_filter.matches(FilterRow(line, redaction))
 
@@ -86,6 +86,8 @@ def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
     """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
     lack.
     """
+    from kwire_cli.filter import compile_filter  # start-up counts
+
     codes = {row.name: row.code for row in catalog.errors}
     keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
     return compile_filter(

@@ -38,11 +38,11 @@ COMMANDS = {
 
 
 LONGEST_NAME = 200
+"""Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 OBJECTS = 20_000
 """New objects after which Python looks for circles among them. Hardly anything here stands in one: looking more often
 finds nothing.
 """
-"""Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 
 
 class Commands(click.Group):
@@ -138,5 +138,8 @@ def _let_go_of_output() -> None:
 
 def main() -> None:
     """The entry point of the installed command."""
+    gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
-    sys.exit(run())
+    code = run()
+    gc.freeze()  # Python would look through all objects once more before it exits
+    sys.exit(code)

@@ -2,7 +2,8 @@
 
 A field of such a class is declared by `option`, `flag` or `argument`. Groups of options that several commands share are
 base classes: a command that takes them inherits from them, and whatever needs them asks for the base class. They are
-neither compared nor printed, and start-up counts: hence `eq=False, repr=False`.
+neither compared nor printed, groups are made only as parts of commands' options, and start-up counts: hence
+`eq=False, repr=False`, and `init=False` for groups.
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
@@ -73,7 +74,7 @@ def either(*options: Field[Any]) -> Any:
     return field(default=options[0].default, metadata={_DECLARED: declared})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Printing:
     """Options for printing results. All options of commands are Printing."""
 
@@ -149,7 +150,7 @@ def refuse(options: Printing, names: tuple[str, ...], why: str) -> None:
 # Groups of options that commands share.
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Definitions(Printing):
     """Message definitions to read with: --specs and --kafka."""
 
@@ -170,7 +171,7 @@ class Definitions(Printing):
         return catalog(self.specs, self.kafka)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class OverlaidDefinitions(Definitions):
     """Message definitions, with overlays laid over them: the bytes have that form."""
 
@@ -188,7 +189,7 @@ class OverlaidDefinitions(Definitions):
         return catalog(self.specs, self.kafka, self.overlays)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class WhatIf(Definitions):
     """Message definitions, and overlays to count the same values under."""
 
@@ -220,7 +221,7 @@ class WhatIf(Definitions):
         return self._laid if self.overlays and not self.overlaid_input else None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Framing(Printing):
     """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
 
@@ -236,7 +237,7 @@ class Framing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Frames(Framing):
     """Options for reading frames: --api beside those of Framing."""
 
@@ -248,7 +249,7 @@ class Frames(Framing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Messages(Frames):
     """Options for reading frames and bodies: --message and --version beside those of Frames."""
 
@@ -269,7 +270,7 @@ class Messages(Frames):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Headers(Printing):
     """Options for reading request headers: --header."""
 
@@ -282,7 +283,7 @@ class Headers(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class RecordSets(Printing):
     """Options for reading record batches: --record-format and --as-topic."""
 
@@ -296,7 +297,7 @@ class RecordSets(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 
@@ -305,14 +306,14 @@ class Secrets(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Verbose(Printing):
     """Options for remarks on how inputs were recognised: --verbose."""
 
     verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decryption(Printing):
     """Options for decrypting TLS in captures: --tls-keylog."""
 
@@ -325,7 +326,7 @@ class Decryption(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Capture(Decryption):
     """Options for reading a packet capture: --port beside --tls-keylog."""
 
@@ -334,7 +335,7 @@ class Capture(Decryption):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Captures(Capture):
     """Options for reading packet captures: --capture-point and --merge-points beside those of Capture."""
 
@@ -353,7 +354,7 @@ class Captures(Capture):
         return Naming(self.capture_point, merged=self.merge_points)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Choosing(Printing):
     """Options for choosing frames of a capture: --filter, --frames and --stream."""
 
@@ -372,7 +373,7 @@ class Choosing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decompression(Printing):
     """Options for decompression: --max-decompressed."""
 
@@ -391,7 +392,7 @@ class Decompression(Printing):
         return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Csv(Printing):
     """Options for writing csv: --raw-csv."""
 
@@ -403,7 +404,7 @@ class Csv(Printing):
         environment.raw_csv = self.raw_csv
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Output(Printing):
     """Options for the place of results: -o."""
 
@@ -422,7 +423,7 @@ class Output(Printing):
             environment.write_to(self.output)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Report(Csv, Output):
     """In which format an Answer is written: --format and --table, beside those of Csv and Output.
 

@@ -88,15 +88,20 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
             yield from _table(block, width)
         case Facts():
             if (grid := _facts(block)).row_count:
-                yield Padding(grid, 0)
+                yield _apart(grid)
         case Outline():
-            yield Padding(Text(block.title, STYLES["title"]) if block.title else _outline(block), 0)
+            yield _apart(Text(block.title, STYLES["title"]) if block.title else _outline(block))
             if block.title:
                 yield _outline(block)
         case Note():
-            yield Padding(Text(text_of(block.text), _LEVEL[block.level]), 0)
+            yield _apart(Text(text_of(block.text), _LEVEL[block.level]))
         case Chart():
             pass  # its numbers stand in a table
+
+
+def _apart(part: RenderableType) -> Padding:
+    """Return a part that begins after an empty line, as wide as it needs: without a width, lines are never filled."""
+    return Padding(part, 0, expand=False)
 
 
 def _facts(block: Facts) -> Grid:
@@ -156,10 +161,10 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         is_total = table.total is not None and number == len(everything) - 1
         grid.add_row(*[Text(texts[at][number]) for at, _ in columns], style="bold" if is_total else None)
     if table.title:
-        yield Padding(Text(table.title, STYLES["title"]), 0)
+        yield _apart(Text(table.title, STYLES["title"]))
         yield grid
     else:
-        yield Padding(grid, 0)
+        yield _apart(grid)
     if hidden:
         yield Text(f"… and {hidden} more", STYLES["dim"])
     if table.note:
