@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.advice import SHOWN, drawn, priced
+from kwire_cli.analysis.costs.advice import drawn, priced
 from kwire_cli.analysis.costs.advice_plan import overlay_text
 from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import (
@@ -33,7 +33,9 @@ from kwire_cli.cli.options import (
     Captures,
     Choosing,
     Definitions,
+    Printing,
     Report,
+    Top,
     argument,
     either,
     flag,
@@ -60,12 +62,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Report, Captures, Choosing, Definitions):
-    """Options of `kwire advise`."""
+class Advising(Printing):
+    """Options for advice: the messages to look at, and what to make of them."""
 
-    PIPED: ClassVar[str] = "table"
-
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     messages: tuple[str, ...] = option(
         "--message",
         "-m",
@@ -81,6 +80,38 @@ class Options(Report, Captures, Choosing, Definitions):
         shell_complete=complete_api,
         help="Count only requests and responses of these apis; repeatable.",
     )
+    min_saving: int = option(
+        "--min-saving",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        metavar="BYTES",
+        help="Put only changes that save at least this many bytes into the overlay.",
+    )
+    half: bool = flag("--half", help="Derive the overlay from the first half of the messages; test it on all.")
+    histograms: int = option(
+        "--histograms",
+        type=click.IntRange(min=0),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="Draw histograms of this many integer fields.",
+    )
+    write_overlay: str | None = option(
+        "--write-overlay",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Write the changes that pay as an overlay for --overlay.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Advising, Top, Report, Captures, Choosing, Definitions):
+    """Options of `kwire advise`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     version: int | None = option(
         "--version",
         "-n",
@@ -99,35 +130,6 @@ class Options(Report, Captures, Choosing, Definitions):
     )
     as_topic: str | None = option(
         "--as-topic", metavar="NAME", help="Name the topic of segments.  [default: taken from the folder's name]"
-    )
-    min_saving: int = option(
-        "--min-saving",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="BYTES",
-        help="Put only changes that save at least this many bytes into the overlay.",
-    )
-    half: bool = flag("--half", help="Derive the overlay from the first half of the messages; test it on all.")
-    top: int | None = option(
-        "--top",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help=f"Show at most this many rows of each table.  [default: {SHOWN} for a person, all for a program]",
-    )
-    histograms: int = option(
-        "--histograms",
-        type=click.IntRange(min=0),
-        default=3,
-        show_default=True,
-        metavar="N",
-        help="Draw histograms of this many integer fields.",
-    )
-    write_overlay: str | None = option(
-        "--write-overlay",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Write the changes that pay as an overlay for --overlay.",
     )
 
 

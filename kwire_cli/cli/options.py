@@ -7,7 +7,7 @@ neither compared nor printed, groups are made only as parts of commands' options
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
-        top: int | None = option("--top", type=click.IntRange(min=1), metavar="N", help="Show at most this many rows.")
+        limit: int | None = option("--limit", type=click.IntRange(min=0), metavar="N", help="Read at most this many.")
 
     @click.command(name="clients")
     @takes(Options)
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import click
 
+from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.records.formats import CHOICES
@@ -89,6 +90,11 @@ class Printing:
         """Set how an environment prints."""
         environment.colour = self.colour
 
+    @classmethod
+    def help_for(cls, group: type[Printing], text: str) -> str:  # noqa: ARG003 - overrides go by the group
+        """Return what --help says of an option that a group declares as `text`."""
+        return text
+
 
 Options = TypeVar("Options", bound=Printing)
 
@@ -105,21 +111,30 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
             return function(environment, given)
 
         command: Callable[..., Any] = run
-        for name, declared in reversed([*_declared(options)]):
+        for group, name, declared in reversed([*_declared(options)]):
             parameter = click.argument if declared.is_argument else click.option
-            command = parameter(*declared.names, name, **declared.settings)(command)
+            settings = declared.settings
+            if "help" in settings:
+                settings = settings | {"help": options.help_for(group, settings["help"])}
+            command = parameter(*declared.names, name, **settings)(command)
         return command
 
     return decorate
 
 
-def _declared(options: type[Printing]) -> Iterator[tuple[str, _Declared]]:
-    """Yield what click is told of each field: first those of the command itself, then those of each base in order."""
+def _declared(options: type[Printing]) -> Iterator[tuple[type[Printing], str, _Declared]]:
+    """Yield what click is told of each field, and the class that declares it: first those of the command itself, then
+    those of each base in order.
+    """
     by_name = {entry.name: entry for entry in fields(options)}
-    names = [name for base in options.__mro__ for name in inspect.get_annotations(base)]
-    for name in dict.fromkeys(name for name in names if name in by_name):
+    groups: dict[str, type[Printing]] = {}
+    for base in options.__mro__:
+        for name in inspect.get_annotations(base):
+            if name in by_name:
+                groups.setdefault(name, base)
+    for name, group in groups.items():
         for declared in by_name[name].metadata[_DECLARED]:
-            yield name, declared
+            yield group, name, declared
 
 
 def flag_of(options: Printing, name: str) -> str:
@@ -457,3 +472,15 @@ class Report(Csv, Output):
         if suffix in formats:
             return suffix
         return for_eyes if environment.to_terminal or self.output else self.PIPED
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Top(Printing):
+    """Options for the length of tables: --top."""
+
+    top: int | None = option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Show at most this many rows of a table.  [default: up to {MOST_ROWS} for a person, all for a program]",
+    )

@@ -13,7 +13,6 @@ from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.overlaid import Overlaid
 from kwire_cli.analysis.costs.tallies import Loose, Tallies
-from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
@@ -25,8 +24,10 @@ from kwire_cli.cli.options import (
     Choosing,
     Decompression,
     Messages,
+    Printing,
     RecordSets,
     Report,
+    Top,
     Verbose,
     WhatIf,
     argument,
@@ -60,12 +61,9 @@ LONGEST_LINGER = LARGEST_BATCH = 2147483647
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Report, Messages, Choosing, Captures, RecordSets, Decompression, WhatIf, Verbose):
-    """Options of `kwire overhead`."""
+class Tables(Printing):
+    """Options for the tables of bytes: --by, --records and --limits."""
 
-    PIPED: ClassVar[str] = "table"
-
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     by: tuple[str, ...] = option(
         "--by",
         multiple=True,
@@ -73,12 +71,6 @@ class Options(Report, Messages, Choosing, Captures, RecordSets, Decompression, W
         shell_complete=complete_dimensions,
         help="Group bytes by api, message, version, client, topic, partition, broker, stream, file, field, "
         "kind; repeatable.",
-    )
-    top: int | None = option(
-        "--top",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Show at most this many rows of a table.  [default: {MOST_ROWS} for a person, all for a program]",
     )
     records: bool = option(
         "--records/--no-records", default=True, help="Show what records and batches cost.  [default: shown]"
@@ -88,16 +80,31 @@ class Options(Report, Messages, Choosing, Captures, RecordSets, Decompression, W
         default=True,
         help="Show how far the largest items are from their limits.  [default: shown]",
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Batching(Printing):
+    """Options for trying what producers could batch: --batching, --linger and --batch-size."""
+
+    batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
+    linger: str | None = option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
+    batch_sizes: str | None = option(
+        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Tables, Top, Batching, Report, Messages, Choosing, Captures, RecordSets, Decompression, WhatIf, Verbose):
+    """Options of `kwire overhead`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     limit: tuple[str, ...] = option(
         "--limit",
         multiple=True,
         metavar="NAME=BYTES",
         help="Set a limit, such as message.max.bytes=10MiB; repeatable.  [default: Kafka's]",
-    )
-    batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
-    linger: str | None = option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
-    batch_sizes: str | None = option(
-        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
     )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
     topics: tuple[str, ...] = option(
@@ -151,7 +158,7 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     return limits
 
 
-def _accumulators(options: Options) -> Accumulators | None:
+def _accumulators(options: Batching) -> Accumulators | None:
     """Return the accumulators for --linger and --batch-size; None if nothing is to be tried.
 
     Raises UsageError if a value is not a valid number, or if there are more than MOST_SETTINGS pairs.

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.costs.advice import SHOWN, drawn
+from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.stats import GROUPS, Stats
-from kwire_cli.answer import MOST_ROWS, together
-from kwire_cli.cli.advise import APART, write
+from kwire_cli.answer import together
+from kwire_cli.cli.advise import APART, Advising, write
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
-from kwire_cli.cli.completion import complete_api, complete_dimensions, complete_message, complete_release
+from kwire_cli.cli.completion import complete_release
 from kwire_cli.cli.dump import verifiable
-from kwire_cli.cli.options import Printing, flag, given, option
-from kwire_cli.cli.overhead import DEFAULTS, grouping, tables_of
+from kwire_cli.cli.options import Printing, Top, flag, given, option
+from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
@@ -43,113 +43,51 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-# Options that go with some of the reports: those of the commands for one machine.
+# Options that go with some of the reports. Those of overhead and advise are declared by the commands for one machine.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Upgrading(Printing):
     """The releases of --report upgrade."""
 
     upgrade_to: str | None = option(
-        "--to", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' new release (upgrade)."
+        "--to", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' new release."
     )
     upgrade_from: str | None = option(
-        "--from", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' release today (upgrade)."
+        "--from", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' release today."
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Verifying(Printing):
     """Options of --report verify."""
 
-    deep: bool = flag("--deep", help="Read the records too (verify).")
+    deep: bool = flag("--deep", help="Read the records too.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Grouping(Printing):
-    """The tables of --report overhead."""
-
-    by: tuple[str, ...] = option(
-        "--by",
-        multiple=True,
-        metavar="A,B",
-        shell_complete=complete_dimensions,
-        help="Group bytes by these; repeatable, a table each (overhead).",
-    )
-    records: bool = option(
-        "--records/--no-records", default=True, help="Show what records and batches cost (overhead)."
-    )
-    limits_shown: bool = option(
-        "--limits/--no-limits", default=True, help="Show how far the largest items are from their limits (overhead)."
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Top(Printing):
-    """The rows of --report overhead and advise."""
-
-    top: int | None = option(
-        "--top",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help=f"Show at most this many rows of each table (overhead, advise).  [default: {MOST_ROWS}, {SHOWN}; in "
-        f"json all]",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Advising(Printing):
-    """Options of --report advise: the messages to look at, and what to make of them."""
-
-    messages: tuple[str, ...] = option(
-        "--message",
-        "-m",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Count only these messages (advise).",
-    )
-    apis: tuple[str, ...] = option(
-        "--api",
-        multiple=True,
-        metavar="NAME|KEY",
-        shell_complete=complete_api,
-        help="Count only messages of these apis (advise).",
-    )
-    min_saving: int = option(
-        "--min-saving",
-        type=click.IntRange(min=1),
-        default=1,
-        metavar="BYTES",
-        help="Put only changes that save at least this many bytes into the overlay (advise).",
-    )
-    half: bool = flag("--half", help="Derive the overlay from the first half of the messages (advise).")
-    histograms: int = option(
-        "--histograms",
-        type=click.IntRange(min=0),
-        default=3,
-        metavar="N",
-        help="Draw histograms of this many integer fields (advise).",
-    )
-    write_overlay: str | None = option(
-        "--write-overlay",
-        type=click.Path(dir_okay=False),
-        metavar="FILE",
-        help="Write the changes that pay as an overlay (advise).",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportOptions(Upgrading, Verifying, Grouping, Top, Advising):
-    """The options of all reports."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
+    """The options of all reports. --help says which reports each of them goes with."""
 
     report: str | None = None
+
+    @classmethod
+    def help_for(cls, group: type[Printing], text: str) -> str:
+        """Return what --help says of an option: behind it stand the reports that it goes with."""
+        reports = _reports_with(group)
+        said, default, rest = text.partition("  [")
+        return f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}" if reports else text
+
+
+def _reports_with(group: type[Printing]) -> list[str]:
+    """Return the names of the reports that a group of options goes with."""
+    return [name for name, report in REPORTS.items() if group in report.options]
 
 
 def check(options: ReportOptions) -> None:
     """Raise UsageError for an option without a report that it goes with, and for malformed ones."""
     for group in ReportOptions.__bases__:
-        reports = [name for name, report in REPORTS.items() if group in report.options]
+        reports = _reports_with(group)
         unfit = given(options, *group.__annotations__) if options.report not in reports else []
         if unfit:
             raise click.UsageError(f"{unfit[0]} goes with --report {' and '.join(reports)}")
@@ -321,7 +259,7 @@ REPORTS = {
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
-    "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Grouping, Top)),
+    "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables, Top)),
     "stats": Report("by api, client, topic and broker, as kwire decode --stats", _stats),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
     "upgrade": Report("whom a newer release would refuse, as kwire clients --upgrade-to", _clients, (Upgrading,)),

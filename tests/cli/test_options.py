@@ -6,8 +6,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from kwire_cli.cli.advise import Advising, command as advise
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.options import Captures, Frames, Report, argument, flag, given, option, refuse, takes
+from kwire_cli.cli.overhead import Tables, command as overhead
+from kwire_cli.cli.scan import command as scan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +79,15 @@ def test_own_options_come_first_in_help_and_groups_in_their_order():
 def test_the_format_is_that_of_the_file_unless_said(arguments, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(*arguments).format_for(Environment()) == expected
+
+
+@pytest.mark.parametrize(("command", "group", "name"), [(advise, Advising, "advise"), (overhead, Tables, "overhead")])
+def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_text(command, group, name):
+    texts, of_scan = (
+        {entry.name: entry.help for entry in one.params if isinstance(entry, click.Option)} for one in (command, scan)
+    )
+    for field in group.__annotations__:
+        said, default, rest = texts[field].partition("  [")
+        assert of_scan[field] == f"{said[:-1]} ({name}).{default}{rest}"
+    assert "(advise, overhead).  [default: " in of_scan["top"]
+    assert "(" not in of_scan["follow"]
