@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Advising(Printing):
     """Options for advice: the messages to look at, and what to make of them."""
 

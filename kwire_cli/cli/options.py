@@ -2,8 +2,8 @@
 
 A field of such a class is declared by `option`, `flag` or `argument`. Groups of options that several commands share are
 base classes: a command that takes them inherits from them, and whatever needs them asks for the base class. They are
-neither compared nor printed, groups are made only as parts of commands' options, and start-up counts: hence
-`eq=False, repr=False`, and `init=False` for groups.
+neither compared nor printed, most groups are made only as parts of commands' options, and start-up counts: hence
+`eq=False, repr=False`, and `init=False` for groups that no command makes by themselves.
 
     @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
@@ -369,7 +369,7 @@ class Captures(Capture):
         return Naming(self.capture_point, merged=self.merge_points)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
     """Options for choosing frames of a capture: --filter, --frames and --stream."""
 
@@ -438,7 +438,7 @@ class Output(Printing):
             environment.write_to(self.output)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report(Csv, Output):
     """In which format an Answer is written: --format and --table, beside those of Csv and Output.
 
@@ -474,7 +474,7 @@ class Report(Csv, Output):
         return for_eyes if environment.to_terminal or self.output else self.PIPED
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Top(Printing):
     """Options for the length of tables: --top."""
 

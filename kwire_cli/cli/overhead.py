@@ -60,7 +60,7 @@ LONGEST_LINGER = LARGEST_BATCH = 2147483647
 """The largest numbers of Kafka's types for linger.ms and batch.size."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Tables(Printing):
     """Options for the tables of bytes: --by, --records and --limits."""
 
@@ -82,7 +82,7 @@ class Tables(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Batching(Printing):
     """Options for trying what producers could batch: --batching, --linger and --batch-size."""
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # Options that go with some of the reports. Those of overhead and advise are declared by the commands for one machine.
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Upgrading(Printing):
     """The releases of --report upgrade."""
 
@@ -58,14 +58,14 @@ class Upgrading(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Verifying(Printing):
     """Options of --report verify."""
 
     deep: bool = flag("--deep", help="Read the records too.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
     """The options of all reports. --help says which reports each of them goes with."""
 
