@@ -7,8 +7,7 @@ texts in UTC.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +33,7 @@ def words(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).lower()
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     `name` is its camelCase key in JSON, csv and Arrow; `title` is its heading, by default the words of the name.
@@ -68,8 +66,7 @@ class Column:
 Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows under columns; `rows` may be an iterator whose rows come one by one.
 
     `total` is a last row that adds up the others. A terminal and a page show the first `shown` rows, and say how many
@@ -86,8 +83,7 @@ class Table:
     wide: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A single value under a camelCase name. A `wide` one is left to programs."""
 
     name: str
@@ -103,8 +99,7 @@ class Fact:
         return self.title or words(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """Single values that belong together.
 
     `facts` may be an iterator: it is read after the tables that stand before it, whose rows it may count.
@@ -114,16 +109,14 @@ class Facts:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A sentence about the answer."""
 
     text: str
     level: Level = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A line of an outline: how deep it is, its text, and what stands behind the text."""
 
     depth: int
@@ -132,8 +125,7 @@ class Item:
     level: Level = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """Lines below lines. One without a name is for people alone."""
 
     name: str
@@ -141,8 +133,7 @@ class Outline:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """Numbers to draw; pages draw them, other formats have them in tables.
 
     Series of `bars` and `histogram` are pairs of a name and a number; those of an `icicle` pairs of a path (a tuple of
@@ -160,8 +151,7 @@ class Chart:
 Block = Table | Facts | Note | Outline | Chart
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The result of a question: a title, and blocks in the order in which a person reads them.
 
     `found` says that there is what the question looks for, such as a fault: the command exits with 1.
@@ -192,15 +182,15 @@ def together(title: str, answers: Mapping[str, Answer]) -> Answer:
         for block in answer.blocks:
             match block:
                 case Table():
-                    before = tables.get(block.name) or replace(block, columns=(of, *block.columns), rows=())
+                    before = tables.get(block.name) or block._replace(columns=(of, *block.columns), rows=())
                     rows = [*before.rows, *((name, *row) for row in block.rows)]
-                    tables[block.name] = replace(before, rows=rows)
+                    tables[block.name] = before._replace(rows=rows)
                 case Facts():
                     facts[name] |= {fact.name: fact for fact in block.facts}
                 case Note():
                     others.append(block)
                 case _:
-                    others.append(replace(block, title=f"{block.title}, {name}"))
+                    others.append(block._replace(title=f"{block.title}, {name}"))
     heads = {
         fact.name: Column(fact.name, fact.kind, fact.title, level=fact.level)
         for of_one in facts.values()

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import click
 
-from kwire_cli.analysis.costs.advice_values import in_batches
-from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
-from kwire_cli.analysis.costs.overlaid import Overlaid
 from kwire_cli.analysis.costs.tallies import Loose, Tallies
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import (
     Captures,
@@ -38,14 +35,14 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.segments import note_links
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
-from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
-    from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.analysis.costs.batching import Accumulators
+    from kwire_cli.source.capture_inputs import CaptureInput
+    from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.source.reading import Opened
 
 _TAKES = READABLE - {Kind.REQUEST_LOG, Kind.LOG_FILE}
@@ -165,6 +162,8 @@ def _accumulators(options: Batching) -> Accumulators | None:
     """
     if not (options.batching or options.linger or options.batch_sizes):
         return None
+    from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting  # start-up counts
+
     lingers = {_linger(text) for text in options.linger.split(",")} if options.linger else {*LINGERS}
     sizes = {_batch_size(text) for text in options.batch_sizes.split(",")} if options.batch_sizes else {*BATCH_SIZES}
     settings = [Setting(linger, size) for linger in sorted(lingers) for size in sorted(sizes)]
@@ -209,10 +208,10 @@ class Counting:
         self.several = inputs.several
         for opened in inputs:
             refuse_unfit(options, opened)
-            if isinstance(opened, LogInput):
-                self._segments(opened)
-            elif isinstance(opened, CaptureInput):
-                self._capture(opened, choice)
+            if opened.kind in BATCHES.kinds:
+                self._segments(cast("LogInput", opened))  # as its kind says
+            elif opened.kind is Kind.CAPTURE:
+                self._capture(cast("CaptureInput", opened), choice)
             else:
                 self._messages(opened)
         if self._overhead is None or not self.decodable:
@@ -239,6 +238,8 @@ class Counting:
         tallies = Tallies(options.catalog, names, limits=options.limits, on_records=on_records)
         written = None
         if options.laid:
+            from kwire_cli.analysis.costs.overlaid import Overlaid  # start-up counts
+
             tallies.overlaid = Overlaid(options.catalog, options.laid)
             written = Tallies(options.catalog, names, limits=options.limits)
         return Overhead(tables, tallies, written, accumulators, only_files=True)
@@ -283,6 +284,8 @@ class Counting:
 
         The records around the messages stay as they are.
         """
+        from kwire_cli.analysis.costs.advice_values import in_batches  # start-up counts
+
         overlaid = overhead.tallies.overlaid
         for message in in_batches(file.items(file.source(opened.how), opened.caller)):
             try:

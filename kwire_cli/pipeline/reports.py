@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -349,7 +349,7 @@ class Verified:
         """Return the faults of each path, in the order of the paths."""
         checked = Checked()
         by_path = ((path, self._faults(number, path, checked)) for number, path in enumerate(self._paths))
-        return replace(verification(by_path, checked), found=any(faults for _, faults, _ in self._found))
+        return verification(by_path, checked)._replace(found=any(faults for _, faults, _ in self._found))
 
     def _faults(self, number: int, path: str, checked: Checked) -> Iterator[Fault]:
         """Yield the faults below a path, with the names of files as they follow from the path that was given."""

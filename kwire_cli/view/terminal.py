@@ -6,7 +6,6 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -71,8 +70,8 @@ def answer_text(answer: Answer, width: int | None = None, *, colour: bool = Fals
     )
     before: Block | None = None
     for block in answer.blocks:
-        for part in _block(block, width):
-            if before and isinstance(part, Padding) and not (isinstance(before, Note) and isinstance(block, Note)):
+        for number, part in enumerate(_block(block, width)):
+            if before and number == 0 and not (isinstance(before, Note) and isinstance(block, Note)):
                 console.print()
             console.print(part)
             before = block
@@ -80,7 +79,7 @@ def answer_text(answer: Answer, width: int | None = None, *, colour: bool = Fals
 
 
 def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
-    """Yield the parts of a block; a part in Padding begins after an empty line."""
+    """Yield the parts of a block. The first one begins after an empty line."""
     match block:
         case Table(wide=True):
             pass  # for programs
@@ -88,20 +87,15 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
             yield from _table(block, width)
         case Facts():
             if (grid := _facts(block)).row_count:
-                yield _apart(grid)
+                yield grid
         case Outline():
-            yield _apart(Text(block.title, STYLES["title"]) if block.title else _outline(block))
+            yield Text(block.title, STYLES["title"]) if block.title else _outline(block)
             if block.title:
                 yield _outline(block)
         case Note():
-            yield _apart(Text(text_of(block.text), _LEVEL[block.level]))
+            yield Text(text_of(block.text), _LEVEL[block.level])
         case Chart():
             pass  # its numbers stand in a table
-
-
-def _apart(part: RenderableType) -> Padding:
-    """Return a part that begins after an empty line, as wide as it needs: without a width, lines are never filled."""
-    return Padding(part, 0, expand=False)
 
 
 def _facts(block: Facts) -> Grid:
@@ -161,10 +155,8 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         is_total = table.total is not None and number == len(everything) - 1
         grid.add_row(*[Text(texts[at][number]) for at, _ in columns], style="bold" if is_total else None)
     if table.title:
-        yield _apart(Text(table.title, STYLES["title"]))
-        yield grid
-    else:
-        yield _apart(grid)
+        yield Text(table.title, STYLES["title"])
+    yield grid
     if hidden:
         yield Text(f"… and {hidden} more", STYLES["dim"])
     if table.note:

@@ -248,6 +248,10 @@ class Accumulators:
             total.merge(tried)
         return Outcome(total, producers)
 
+    def blocks(self, top: int | None) -> Iterator[Block]:
+        """Yield what an Answer says of all settings."""
+        return batching_blocks(self.outcome(), top)
+
 
 def _close(made: Made, batch: _Open, after: int) -> None:
     """A batch is sent, so many milliseconds after its first record."""

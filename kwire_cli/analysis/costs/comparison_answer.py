@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Comparison, difference_by_kind
@@ -109,7 +109,7 @@ class Compared:
             for row in _form_rows(comparison)
         ]
         given = (*self._count_columns(), Column("message", wide=True), Column("givenVersion", "id", wide=True))
-        single = [replace(column, wide=column.wide or column.name == "messages") for column in _FORM]
+        single = [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
         return Table("forms", (*given, *single), rows, wide=wide)
 
     def _count_columns(self) -> list[Column]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -186,8 +186,7 @@ def key_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
 # org.apache.kafka.clients.consumer.ConsumerConfig (fetch limits). Defaults are those of Kafka 4.
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """A limit. `hard` says that what is over it is refused; a soft one lets the first batch through whatever its size.
 
     `names` are its configurations: the broker's and the topic's, or the client's. `short` is what it counts, in a few
@@ -277,8 +276,7 @@ PLACES = 64
 NAMES = tuple(dict.fromkeys(name for limit in LIMITS for name in limit.names))
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """The largest thing that a limit counts: bytes, where it is, and the limit that its own request asked for, if it
     did.
 
@@ -330,8 +328,7 @@ class Largest:
                 self.sizes[key], self.seen[key] = theirs.size, theirs
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
+class Distance(NamedTuple):
     """Distance of the largest thing seen from its limit.
 
     `source` says where the limit is from: given, asked (by the client), or default.

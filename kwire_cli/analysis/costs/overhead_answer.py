@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.batching import batching_blocks
 from kwire_cli.analysis.costs.ledger import OVERHEAD
 from kwire_cli.analysis.costs.measures import WITHIN, Batches, bucket_text, distances
 from kwire_cli.analysis.costs.overhead import changes, report
@@ -138,7 +137,7 @@ class Overhead:
         if limits is not None and (found := distances(self.tallies.largest, limits)):
             blocks.append(Table("limits", _LIMITS, [_limit(distance) for distance in found], "limits"))
         if self.accumulators:
-            blocks += batching_blocks(self.accumulators.outcome(), top)
+            blocks += self.accumulators.blocks(top)
         return Answer("Where the bytes go", blocks)
 
     def _facts(self, whole: Report) -> Facts:

@@ -72,8 +72,7 @@ _FOLDER_ID = re.compile(r"[0-9a-f]{32}")
 _LAST_OFFSET, _LAST_PARTITION = (1 << 63) - 1, (1 << 31) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class FileName:
+class FileName(NamedTuple):
     """The meaning of a file's name.
 
     `base_offset` is the first offset of the segment. For a producer snapshot and a KRaft snapshot, it is the offset
@@ -88,8 +87,7 @@ class FileName:
     suffix: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FolderName:
+class FolderName(NamedTuple):
     """The partition that a folder is of. `state` is `delete`, `future` or `stray`, empty for one in use; `id` then
     stands behind the dot.
     """
