@@ -14,6 +14,32 @@ from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
+SHOP = {
+    "incident.pcap": "incidents/rebalancing.pcap",
+    "before.pcapng": "captures/sarama-0.8.2.0-3.9.2.pcapng",
+    "after.pcapng": "captures/kafka-python-4.4.0.pcapng",
+    "kafka-request.log": "request-logs/kafka-request.log",
+    "kafka-logs": "logs",
+    "orders-0": "segments/orders-zstd-0",
+    "broken-0": "segments/bitflip-0",
+    "__consumer_offsets-0": "segments/__consumer_offsets-0",
+    "__cluster_metadata-0": "segments/__cluster_metadata-0",
+    "produce.hex": "frames/produce-v13-request.hex",
+    "heartbeat.json": "json/heartbeat-v4.json",
+    "definitions": "definitions",
+    "samples": ".",
+    "specs": "../specs",
+}
+"""Files that examples in help and on pages name, and the samples that they are."""
+
+
+def shop(folder):
+    """Return a folder in which the files of examples stand under the names that people give theirs."""
+    for name, sample in SHOP.items():
+        (folder / name).symlink_to(ROOT / "samples" / sample)
+    return folder
+
+
 BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 """A command on a page of the documentation, and what it prints."""
 
@@ -50,16 +76,22 @@ def kwire(*arguments, stdin=b"", terminal=False, variables=None):
     )
 
 
-def shell(line):
+def seen(line):
+    """What a person sees of a command line on a terminal of 100 columns without colours."""
+    return shell(line, {"TERMINAL": "1", "NO_COLOR": "1", "COLUMNS": "100"})
+
+
+def shell(line, everywhere=()):
     """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code
     of what did not end well.
 
-    TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped.
+    TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped. The variables of
+    `everywhere` hold for each command.
     """
     shown, data = [], b""
     commands = [shlex.split(part) for part in line.split(" | ")]
     for number, words in enumerate(commands):
-        variables = dict(word.split("=", 1) for word in words[: words.index("kwire")])
+        variables = dict(everywhere) | dict(word.split("=", 1) for word in words[: words.index("kwire")])
         terminal = number == len(commands) - 1 and bool(variables.pop("TERMINAL", ""))
         done = kwire(*words[words.index("kwire") + 1 :], stdin=data, terminal=terminal, variables=variables)
         data = done.raw

@@ -68,7 +68,7 @@ def test_a_record_format(copy):
     assert "crc: 0x" in shown
     assert "wrong" not in shown
     assert "message, offset 0" in shown
-    assert "v9" in kwire(copy, "dump", "--help").decode()
+    assert "v9" in kwire(copy, "dump", "--help-all").decode()
     (_, as_kafka, _) = (
         kwire(copy, "dump", "--deep", "--like-kafka", "--record-format", "v9", "-", stdin=written).decode().splitlines()
     )

@@ -26,6 +26,7 @@ from kwire_cli.analysis.costs.advice_values import (
     place_of,
 )
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
@@ -133,7 +134,7 @@ class Options(Advising, Top, Report, Captures, Choosing, Definitions):
     )
 
 
-@click.command(name="advise")
+@click.command(name="advise", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> None:
     """Suggest encodings and tags that would pay, from the values in captures and logs.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
@@ -95,7 +96,7 @@ class Options(Report):
     )
 
 
-@click.command(name="breaking")
+@click.command(name="breaking", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.

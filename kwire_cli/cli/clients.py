@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_release
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
@@ -49,7 +50,7 @@ class Options(Report, Captures, Definitions):
             raise click.UsageError("--upgrade-from goes with --upgrade-to")
 
 
-@click.command(name="clients")
+@click.command(name="clients", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """List the clients in packet captures and brokers' request logs.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.papers.claims import PAPERS, paper
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_messages import MessageForms, messages_compared
 from kwire_cli.cli.compare_records import RecordForms, records_compared, wants_records
 from kwire_cli.cli.completion import complete_file, complete_message, complete_version
@@ -56,7 +57,7 @@ class Options(Report, MessageForms, RecordForms):
     )
 
 
-@click.command(name="compare")
+@click.command(name="compare", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Compare what the same values cost in other encodings, by encoding them.

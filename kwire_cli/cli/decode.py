@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from kwire_cli.answer import together
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.follow import Interrupt
@@ -57,43 +58,60 @@ _FITS = FITS | {
 }
 
 
+EXAMPLES = (
+    ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
+    ("kwire decode incident.pcap --stats", "who is slow, who throttles, what fails"),
+    ("kwire decode 0000000d00120000000000070003617070", "bytes from a log or Wireshark"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        type=click.Choice((*VIEWS, "parquet")),
-        help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]",
-    )
-    records: str | None = option(
-        "--records",
-        type=click.Choice(["decoded", "size", "base64"]),
-        help="Show records in JSON decoded, by size, or as base64.  [default: decoded; base64 with --lossless]",
-    )
-    lossless: bool = flag("--lossless", help="Keep what JSON cannot carry, so that encode restores the same bytes.")
-    full: bool = flag("--full", help="Show long values in full in the tree and hex views.")
-    strict: bool = flag("--strict", help="Exit with 1 on anomalies or an input that ends early.")
-    exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
-        help="Show only frames or batches that match, such as 'latency > 100ms'; see docs/filter.md.",
+        help="Show only frames or batches that match, as 'latency > 100ms'.",
     )
+    pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
     limit: int | None = option(
         "--limit",
+        section="Choose",
         type=click.IntRange(min=0),
         metavar="N",
         help="Show at most this many frames.  [default: all; 500 in html]",
     )
-    fields: str | None = option(
-        "--fields", metavar="A,B,C", help="Show only these columns or fields (table, csv, json)."
+    follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((*VIEWS, "parquet")),
+        help="Set the output format.  [default: by where it goes]",
     )
-    stats: bool = flag("--stats", help="Count sizes, latencies and errors by api, client, topic and broker.")
-    pairs: bool = flag("--pairs", help="Show requests together with their responses (captures).")
-    follow: bool = flag("--follow", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
+    fields: str | None = option(
+        "--fields", section="Output", metavar="A,B,C", help="Show only these columns or fields (table, csv, json)."
+    )
+    stats: bool = flag("--stats", section="Output", help="Count sizes, latencies and errors by api, client and topic.")
+    records: str | None = option(
+        "--records",
+        section="Output",
+        type=click.Choice(["decoded", "size", "base64"]),
+        help="Show records decoded, by size or as base64 (json, jsonl).",
+    )
+    full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
+    lossless: bool = flag(
+        "--lossless",
+        section="Output",
+        rare=True,
+        help="Keep what JSON cannot carry, so that encode restores the same bytes.",
+    )
+    strict: bool = flag("--strict", section="Output", help="Exit with 1 on anomalies or an input that ends early.")
+    exit_code: bool = flag(
+        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
+    )
 
     def __post_init__(self) -> None:
         if self.lossless and self.records not in {None, "base64"}:
@@ -118,14 +136,13 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         return Choice(self, self.catalog, limit, show_secrets=self.show_secrets)
 
 
-@click.command(name="decode")
+@click.command(name="decode", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Decode Kafka requests, responses and other messages.
 
-    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw.
-    Requests name their api and version. For a response give --api and --version; otherwise the best guess is
-    shown. With --message and --version the bytes are a body without a header.
+    INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
+    response does not say what it is: give --api and --version, or take the best guess.
     """
     if options.stats:
         return _show_stats(environment, options)

@@ -12,6 +12,7 @@ from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.emit import emit
@@ -165,7 +166,7 @@ class Options(DiffedMessages, Report):
         return for_eyes if self.fmt == TEXT else super().format_for(environment, formats, for_eyes)
 
 
-@click.command(name="diff")
+@click.command(name="diff", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages or partitions.

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 import click
 
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Report, flag, takes
 from kwire_cli.errors import InputError, KwireError
@@ -392,7 +393,7 @@ class Options(Report):
     deep: bool = flag("--deep", help="Also import each library, compile a function, and run a Spark job.")
 
 
-@click.command(name="doctor")
+@click.command(name="doctor", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show what is installed, what is missing, how to get it, and which commands need it.

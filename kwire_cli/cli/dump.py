@@ -11,6 +11,7 @@ import click
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.capture_inputs import filter_of
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of
@@ -103,7 +104,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     verbose: bool = flag("-v", "--verbose", help="Name links to folders, and say whether they were followed.")
 
 
-@click.command(name="dump")
+@click.command(name="dump", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show log segments and snapshots batch by batch; with --deep, record by record.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
@@ -87,7 +88,7 @@ class Options(OverlaidDefinitions):
     )
 
 
-@click.command(name="encode")
+@click.command(name="encode", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Encode JSON to the bytes that Kafka would write.

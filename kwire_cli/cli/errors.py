@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_error
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Definitions, Report, argument, takes
@@ -36,7 +37,7 @@ class Options(Report, Definitions):
     code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_error)
 
 
-@click.command(name="errors", context_settings={"ignore_unknown_options": True})
+@click.command(name="errors", cls=Command, context_settings={"ignore_unknown_options": True})
 @takes(Options)
 def command(environment: Environment, options: Options) -> None:
     """List Kafka's error codes.

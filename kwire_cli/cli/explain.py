@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from kwire_cli.cli.command import Group
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.explain_inputs import Explained, Explanations
 from kwire_cli.cli.explain_topics import TOPICS, Explaining
@@ -33,7 +34,7 @@ LONGEST = 40
 """Letters of a word from which on it may be base64."""
 
 
-class Topics(click.Group):
+class Topics(Group):
     """A group in which what names no subcommand is the input of `message`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

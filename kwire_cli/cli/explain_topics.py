@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_anomaly, complete_api, complete_error, complete_file
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.errors import matching_codes
@@ -154,7 +155,10 @@ class VarintOptions(Explaining):
 
 
 @click.command(
-    name="varint", context_settings=ANY, short_help="A number as varints, or bytes as such: varint -3, varint 0xac02."
+    name="varint",
+    cls=Command,
+    context_settings=ANY,
+    short_help="A number as varints, or bytes as such: varint -3, varint 0xac02.",
 )
 @takes(VarintOptions)
 def varint(environment: Environment, options: VarintOptions) -> None:
@@ -214,7 +218,10 @@ class TypeOptions(Explaining):
 
 
 @click.command(
-    name="type", context_settings=ANY, short_help="A type of the protocol with a value: type compact-string orders."
+    name="type",
+    cls=Command,
+    context_settings=ANY,
+    short_help="A type of the protocol with a value: type compact-string orders.",
 )
 @takes(TypeOptions)
 def type_(environment: Environment, options: TypeOptions) -> None:
@@ -256,7 +263,7 @@ class TagOptions(Explaining):
     data: tuple[str, ...] = argument(nargs=-1, metavar="[BYTES]")
 
 
-@click.command(name="tag", short_help="Tagged fields: an example, or the bytes of a tag section.")
+@click.command(name="tag", cls=Command, short_help="Tagged fields: an example, or the bytes of a tag section.")
 @takes(TagOptions)
 def tag(environment: Environment, options: TagOptions) -> None:
     """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
@@ -279,7 +286,7 @@ class CrcOptions(Explaining):
     )
 
 
-@click.command(name="crc", short_help="The checksum of a batch: crc FILE@POSITION.")
+@click.command(name="crc", cls=Command, short_help="The checksum of a batch: crc FILE@POSITION.")
 @takes(CrcOptions)
 def crc(environment: Environment, options: CrcOptions) -> int:
     """Explain the checksum of a batch in a segment: which bytes it covers, its polynomial, the stated and the computed
@@ -313,7 +320,7 @@ class HeaderOptions(Explaining):
     version: int | None = argument(type=int, required=False)
 
 
-@click.command(name="header", short_help="The headers of requests and responses: header Fetch 12.")
+@click.command(name="header", cls=Command, short_help="The headers of requests and responses: header Fetch 12.")
 @takes(HeaderOptions)
 def header(environment: Environment, options: HeaderOptions) -> None:
     """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
@@ -347,7 +354,7 @@ class ApiOptions(Explaining):
     version: int | None = argument(type=int, required=False)
 
 
-@click.command(name="api", short_help="An api: its key, versions, headers and fields.")
+@click.command(name="api", cls=Command, short_help="An api: its key, versions, headers and fields.")
 @takes(ApiOptions)
 def api_(environment: Environment, options: ApiOptions) -> None:
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
@@ -366,7 +373,7 @@ class ErrorOptions(Explaining):
     code: tuple[str, ...] = argument(nargs=-1, required=True, shell_complete=complete_error)
 
 
-@click.command(name="error", context_settings=ANY, short_help="Kafka's error codes: error 35.")
+@click.command(name="error", cls=Command, context_settings=ANY, short_help="Kafka's error codes: error 35.")
 @takes(ErrorOptions)
 def error(environment: Environment, options: ErrorOptions) -> None:
     """Explain error codes: what they mean, who returns them, and how clients react.
@@ -386,7 +393,7 @@ class AnomalyOptions(Explaining):
     code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_anomaly)
 
 
-@click.command(name="anomaly", short_help="A code of anomalous or malformed bytes: anomaly TAG_ORDER.")
+@click.command(name="anomaly", cls=Command, short_help="A code of anomalous or malformed bytes: anomaly TAG_ORDER.")
 @takes(AnomalyOptions)
 def anomaly(environment: Environment, options: AnomalyOptions) -> None:
     """Explain anomaly codes; all of them without CODE."""

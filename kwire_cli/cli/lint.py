@@ -12,6 +12,7 @@ import click
 from kwire_cli.analysis.costs.definition_advice import definition_advice
 from kwire_cli.analysis.costs.traffic_advice import traffic_findings
 from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal
@@ -70,7 +71,7 @@ class Options(Report, Decryption):
     )
 
 
-@click.command(name="lint")
+@click.command(name="lint", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Check message definitions, one by one and against each other.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.command import SHOW_ALL, Command, Group
 from kwire_cli.cli.main import cli
 from kwire_cli.spec.kafka import VERSION
 
@@ -68,11 +69,14 @@ def _page(
     yield f".B {_text(context.command_path)}"
     yield _text(" ".join(command.collect_usage_pieces(context)))
     yield from _section("DESCRIPTION", [line for text in [summary, *rest] for line in (".PP", _text(text))][1:])
+    context.meta[SHOW_ALL] = True
     options = [
         record
         for parameter in command.get_params(context)
         if (record := parameter.get_help_record(context)) and record[1]
     ]
+    if isinstance(command, Command | Group):
+        yield from _terms("EXAMPLES", [(example.line, f"{example.meaning}.") for example in command.examples])
     yield from _terms("OPTIONS", options)
     yield from _terms(
         "COMMANDS",

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import click
 
 from kwire_cli.answer import MOST_ROWS
+from kwire_cli.cli.command import Setting
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.records.formats import CHOICES
@@ -53,7 +54,11 @@ class _Declared(NamedTuple):
 
 
 def option(*names: str, **settings: Any) -> Any:
-    """Declare a field that options of these names fill; the settings are those of `click.option`."""
+    """Declare a field that options of these names fill.
+
+    The settings are those of `click.option`, with `section`, `rare` and `former` of a `Setting`. By default the
+    section is the `SECTION` of the class that declares the field.
+    """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
     return field(default=default, metadata={_DECLARED: (_Declared(names, settings),)})
 
@@ -79,8 +84,11 @@ def either(*options: Field[Any]) -> Any:
 class Printing:
     """Options for printing results. All options of commands are Printing."""
 
+    SECTION: ClassVar[str] = "Output"
+
     colour: str = option(
         "--color",
+        rare=True,
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         help="In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.",
@@ -112,11 +120,13 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
 
         command: Callable[..., Any] = run
         for group, name, declared in reversed([*_declared(options)]):
-            parameter = click.argument if declared.is_argument else click.option
             settings = declared.settings
             if "help" in settings:
                 settings = settings | {"help": options.help_for(group, settings["help"])}
-            command = parameter(*declared.names, name, **settings)(command)
+            if declared.is_argument:
+                command = click.argument(*declared.names, name, **settings)(command)
+            else:
+                command = click.option(*declared.names, name, cls=Setting, **settings)(command)
         return command
 
     return decorate
@@ -128,13 +138,17 @@ def _declared(options: type[Printing]) -> Iterator[tuple[type[Printing], str, _D
     """
     by_name = {entry.name: entry for entry in fields(options)}
     groups: dict[str, type[Printing]] = {}
+    sections: dict[str, dict[str, str]] = {}
     for base in options.__mro__:
         for name in inspect.get_annotations(base):
             if name in by_name:
                 groups.setdefault(name, base)
+                if "SECTION" in vars(base):
+                    sections.setdefault(name, {"section": vars(base)["SECTION"]})
     for name, group in groups.items():
         for declared in by_name[name].metadata[_DECLARED]:
-            yield group, name, declared
+            section = {} if declared.is_argument else sections.get(name, {})
+            yield group, name, declared._replace(settings=section | declared.settings)
 
 
 def flag_of(options: Printing, name: str) -> str:
@@ -169,15 +183,21 @@ def refuse(options: Printing, names: tuple[str, ...], why: str) -> None:
 class Definitions(Printing):
     """Message definitions to read with: --specs and --kafka."""
 
+    SECTION: ClassVar[str] = "Advanced"
+
     specs: tuple[str, ...] = option(
         "--specs",
+        rare=True,
         multiple=True,
         metavar="DIR|FILE",
         shell_complete=complete_file,
         help="Add these definitions, or replace those of the same name.",
     )
     kafka: str | None = option(
-        "--kafka", metavar="RELEASE", help="Use the layouts of this release, such as 3.9, where releases differ."
+        "--kafka",
+        rare=True,
+        metavar="RELEASE",
+        help="Use the layouts of this release, such as 3.9, where releases differ.",
     )
 
     @cached_property
@@ -190,8 +210,11 @@ class Definitions(Printing):
 class OverlaidDefinitions(Definitions):
     """Message definitions, with overlays laid over them: the bytes have that form."""
 
+    SECTION: ClassVar[str] = "Advanced"
+
     overlays: tuple[str, ...] = option(
         "--overlay",
+        rare=True,
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
@@ -208,14 +231,17 @@ class OverlaidDefinitions(Definitions):
 class WhatIf(Definitions):
     """Message definitions, and overlays to count the same values under."""
 
+    SECTION: ClassVar[str] = "Input"
+
     overlays: tuple[str, ...] = option(
         "--overlay",
+        rare=True,
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
         help="Count what the same values would be with these encodings, tags and types; see docs/overlays.md.",
     )
-    overlaid_input: bool = flag("--overlaid-input", help="Read the input as already encoded with --overlay.")
+    overlaid_input: bool = flag("--overlaid-input", rare=True, help="Read the input as already encoded with --overlay.")
 
     def __post_init__(self) -> None:
         if self.overlaid_input and not self.overlays:
@@ -240,21 +266,25 @@ class WhatIf(Definitions):
 class Framing(Printing):
     """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
 
+    SECTION: ClassVar[str] = "Input"
+
     kind: str | None = either(
-        option("--request", flag_value="request", help="Read the frames as requests."),
-        option("--response", flag_value="response", help="Read the frames as responses."),
+        option("--request", rare=True, flag_value="request", help="Read the frames as requests."),
+        option("--response", rare=True, flag_value="response", help="Read the frames as responses."),
     )
     form: str = option(
         "--input", type=click.Choice(FORMS), default="auto", show_default=True, help="Set the form of the input."
     )
     framed: bool | None = option(
-        "--framed/--unframed", help="Expect a size prefix before each frame, or none.  [default: recognised]"
+        "--framed/--unframed", rare=True, help="Expect a size prefix before each frame, or none.  [default: recognised]"
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Frames(Framing):
     """Options for reading frames: --api beside those of Framing."""
+
+    SECTION: ClassVar[str] = "Input"
 
     api: str | None = option(
         "--api",
@@ -267,6 +297,8 @@ class Frames(Framing):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Messages(Frames):
     """Options for reading frames and bodies: --message and --version beside those of Frames."""
+
+    SECTION: ClassVar[str] = "Input"
 
     message: str | None = option(
         "--message",
@@ -289,8 +321,11 @@ class Messages(Frames):
 class Headers(Printing):
     """Options for reading request headers: --header."""
 
+    SECTION: ClassVar[str] = "Advanced"
+
     header: str = option(
         "--header",
+        rare=True,
         type=click.Choice(["kafka", "kip482"]),
         default="kafka",
         show_default=True,
@@ -302,8 +337,11 @@ class Headers(Printing):
 class RecordSets(Printing):
     """Options for reading record batches: --record-format and --as-topic."""
 
+    SECTION: ClassVar[str] = "Input"
+
     record_format: str | None = option(
         "--record-format",
+        rare=True,
         type=click.Choice(CHOICES),
         help="Read the input as record batches of this format; auto goes by the magic byte.",
     )
@@ -316,14 +354,16 @@ class RecordSets(Printing):
 class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 
-    show_secrets: bool = flag(
-        "--show-secrets", help="Show tokens, keys, salts and sensitive configs instead of redacting them."
-    )
+    SECTION: ClassVar[str] = "Output"
+
+    show_secrets: bool = flag("--show-secrets", help="Show tokens, keys, salts and sensitive configs as they are.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Verbose(Printing):
     """Options for remarks on how inputs were recognised: --verbose."""
+
+    SECTION: ClassVar[str] = "Input"
 
     verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
 
@@ -332,18 +372,22 @@ class Verbose(Printing):
 class Decryption(Printing):
     """Options for decrypting TLS in captures: --tls-keylog."""
 
+    SECTION: ClassVar[str] = "Input"
+
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
         multiple=True,
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
-        help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
+        help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable.",
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Capture(Decryption):
     """Options for reading a packet capture: --port beside --tls-keylog."""
+
+    SECTION: ClassVar[str] = "Input"
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
@@ -354,12 +398,17 @@ class Capture(Decryption):
 class Captures(Capture):
     """Options for reading packet captures: --capture-point and --merge-points beside those of Capture."""
 
+    SECTION: ClassVar[str] = "Input"
+
     capture_point: str | None = option(
         "--capture-point",
+        rare=True,
         metavar="TEMPLATE",
         help="Name the capture point of a file, such as '{parent}' or 'broker-\\d+'.  [default: its folder]",
     )
-    merge_points: bool = flag("--merge-points", help="Merge the packets of a connection captured at several points.")
+    merge_points: bool = flag(
+        "--merge-points", rare=True, help="Merge the packets of a connection captured at several points."
+    )
 
     @property
     def naming(self) -> Naming:
@@ -373,6 +422,8 @@ class Captures(Capture):
 class Choosing(Printing):
     """Options for choosing frames of a capture: --filter, --frames and --stream."""
 
+    SECTION: ClassVar[str] = "Choose"
+
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
@@ -381,6 +432,7 @@ class Choosing(Printing):
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
     stream: tuple[int, ...] = option(
         "--stream",
+        rare=True,
         type=int,
         multiple=True,
         metavar="N",
@@ -392,8 +444,11 @@ class Choosing(Printing):
 class Decompression(Printing):
     """Options for decompression: --max-decompressed."""
 
+    SECTION: ClassVar[str] = "Advanced"
+
     max_decompressed: str | None = option(
         "--max-decompressed",
+        rare=True,
         metavar="SIZE",
         help="Decompress at most this much of a batch, such as 512MiB.  [default: 256MiB]",
     )
@@ -411,7 +466,11 @@ class Decompression(Printing):
 class Csv(Printing):
     """Options for writing csv: --raw-csv."""
 
-    raw_csv: bool = flag("--raw-csv", help="Write csv cells unchanged, even those that a spreadsheet would run.")
+    SECTION: ClassVar[str] = "Output"
+
+    raw_csv: bool = flag(
+        "--raw-csv", rare=True, help="Write csv cells unchanged, even those that a spreadsheet would run."
+    )
 
     def apply(self, environment: Environment) -> None:
         """Set how an environment prints."""
@@ -422,6 +481,8 @@ class Csv(Printing):
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Output(Printing):
     """Options for the place of results: -o."""
+
+    SECTION: ClassVar[str] = "Output"
 
     output: str | None = option(
         "--output",
@@ -445,6 +506,8 @@ class Report(Csv, Output):
     `PIPED` is the format of results that go neither to a terminal nor to a named file.
     """
 
+    SECTION: ClassVar[str] = "Output"
+
     PIPED: ClassVar[str] = "jsonl"
 
     fmt: str | None = option(
@@ -454,7 +517,7 @@ class Report(Csv, Output):
         help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
     )
     table: str | None = option(
-        "--table", metavar="NAME", help="Write only this table (csv, parquet).  [default: the first]"
+        "--table", rare=True, metavar="NAME", help="Write only this table (csv, parquet).  [default: the first]"
     )
 
     def format_for(

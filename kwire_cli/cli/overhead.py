@@ -11,6 +11,7 @@ from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Loose, Tallies
 from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
@@ -109,7 +110,7 @@ class Options(Tables, Top, Batching, Report, Messages, Choosing, Captures, Recor
     )
 
 
-@click.command(name="overhead")
+@click.command(name="overhead", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit, Progress
 from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
@@ -51,7 +52,7 @@ class Options(Definitions):
     force: bool = flag("--force", help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
 
 
-@click.command(name="sanitize")
+@click.command(name="sanitize", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Rewrite a packet capture, a segment or a log directory so that it can be shared.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import EVERY, Environment, Exit, Progress
@@ -250,7 +251,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         return [name.strip() for name in self.columns.split(",")] if self.columns else None
 
 
-@click.command(name="scan")
+@click.command(name="scan", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Query files, folders and globs of any size: log segments, packet captures, brokers' request logs.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.answer import Answer, Column, Note, Table
+from kwire_cli.cli.command import Group
 from kwire_cli.cli.completion import complete_message, complete_version
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Output, OverlaidDefinitions, Report, argument, option, takes
@@ -48,7 +49,7 @@ _WHICH = (
 )
 
 
-@click.group(name="spec")
+@click.group(name="spec", cls=Group)
 def command() -> None:
     """Show the definitions of Kafka's messages."""
 

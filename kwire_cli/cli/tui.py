@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.capture_inputs import filter_of
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
@@ -55,7 +56,7 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
     )
 
 
-@click.command(name="tui")
+@click.command(name="tui", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Browse a capture, a segment or frames in the terminal.

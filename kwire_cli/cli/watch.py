@@ -17,6 +17,7 @@ from rich.text import Text
 
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
@@ -93,7 +94,7 @@ class Options(Definitions):
     )
 
 
-@click.command(name="watch")
+@click.command(name="watch", cls=Command)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Watch Kafka traffic live: rates, latencies and errors by api, client, topic and broker.

@@ -31,7 +31,8 @@ def every_command():
 
 @pytest.mark.parametrize(("name", "command"), every_command(), ids=[name for name, _ in every_command()])
 def test_help_explains_every_option(name, command):
-    done = kwire(*name.removeprefix("kwire").split(), "--help")
+    rare = any(getattr(parameter, "rare", False) for parameter in command.params)
+    done = kwire(*name.removeprefix("kwire").split(), "--help-all" if rare else "--help")
     assert done.code == 0
     assert done.err == ""
     text = " ".join(done.out.split())

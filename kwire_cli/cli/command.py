@@ -1,0 +1,215 @@
+"""Commands and their help: options in sections, examples, rare options behind --help-all, and former spellings.
+
+A command is declared with `cls=Command`, and its options with `option` and `flag` of `cli.options`, which make each
+of them a `Setting`:
+
+    @click.command(name="clients", cls=Command, examples=EXAMPLES)
+    @takes(Options)
+    def command(environment: Environment, options: Options) -> int: ...
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.exceptions import NoSuchOption
+
+from kwire_cli.cli.environment import Environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SECTIONS = ("Choose", "Input", "Output", "Advanced")
+"""Headings of the options in help, in order."""
+MOST_CHOICES = 24
+"""Characters of choices that stand beside an option in help. More choices are in its text, or under --help-all."""
+WIDEST = 34
+"""Columns of help that names of options take."""
+SHOW_ALL = "kwire.help-all"
+"""Key of a context's `meta` that is set while help shows rare options too."""
+MEANT = {
+    "--topic": 'topic == "{}"',
+    "--topics": 'topic == "{}"',
+    "--client": 'clientId == "{}"',
+    "--client-id": 'clientId == "{}"',
+    "--group": 'groupId == "{}"',
+    "--group-id": 'groupId == "{}"',
+    "--broker": "broker == {}",
+    "--error": "error",
+    "--errors": "error",
+    "--slow": "latency > 100ms",
+    "--latency": "latency > {}",
+    "--host": 'host == "{}"',
+    "--api": "api == {}",
+    "--request": "kind == request",
+    "--response": "kind == response",
+    "--correlation-id": "correlationId == {}",
+    "--partition": "partition == {}",
+}
+"""What people write instead of --filter, and the filter that says it."""
+
+
+class Example(NamedTuple):
+    """A command line that shows what a command is for, and what it answers in a few words."""
+
+    line: str
+    meaning: str
+
+
+class Setting(click.Option):
+    """An option of a command.
+
+    `section` is its heading in help. A `rare` one is listed under --help-all alone. `former` are spellings that are
+    understood for one more release, with a note.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        section: str = SECTIONS[0],
+        rare: bool = False,
+        former: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.section, self.rare, self.former = section, rare, former
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """Return what stands for the value: the choices, unless they are many."""
+        if self.metavar is None and isinstance(self.type, click.Choice):
+            word = super().make_metavar(ctx)
+            if len(word) > MOST_CHOICES and not ctx.meta.get(SHOW_ALL):
+                return (self.opts[-1] if self.opts[-1].startswith("--") else self.opts[0]).lstrip("-").upper()
+            return word
+        return super().make_metavar(ctx)
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return what stands in brackets behind the text; a range of numbers says nothing to a person."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+class Command(click.Command):
+    """A command with examples, and with its options in sections."""
+
+    def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples = tuple(Example(*example) for example in examples)
+
+    @cached_property
+    def _help_all(self) -> click.Option:
+        return click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all options, and all values they take.",
+        )
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The options of the command, without --help."""
+        return [parameter for parameter in self.params if isinstance(parameter, Setting)]
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command, with --help-all if help leaves out some of them."""
+        parameters = super().get_params(ctx)
+        if any(one.rare and not one.hidden for one in self.settings):
+            return [*parameters[:-1], self._help_all, parameters[-1]]
+        return parameters
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then the options by section."""
+        _write_examples(self.examples, formatter)
+        everything = bool(ctx.meta.get(SHOW_ALL))
+        settings = [one for one in self.settings if not one.hidden and (everything or not one.rare)]
+        rows: dict[str, list[tuple[str, str] | None]] = {
+            section: [one.get_help_record(ctx) for one in settings if one.section == section] for section in SECTIONS
+        }
+        others = [one for one in self.get_params(ctx) if isinstance(one, click.Option) and not isinstance(one, Setting)]
+        rows[""] = [one.get_help_record(ctx) for one in others]
+        lines = {section: [row for row in entries if row] for section, entries in rows.items()}
+        longest = max(len(name) for entries in lines.values() for name, _ in entries)
+        for section, entries in lines.items():
+            if entries:
+                with formatter.section(section) if section else formatter.indentation():
+                    # The first column is as wide in all sections.
+                    formatter.write_dl([(f"{name:<{min(longest, WIDEST)}}", text) for name, text in entries], WIDEST)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments, with former spellings in their present form."""
+        args = [*self._renamed(ctx, args)]
+        try:
+            return super().parse_args(ctx, [*args])  # which click empties
+        except NoSuchOption as error:
+            if hint := self._meant(error, args):
+                raise click.UsageError(hint, ctx) from None
+            raise
+
+    def _renamed(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
+        """Yield arguments with former spellings of options replaced, and note each that was replaced."""
+        present = {old: one.opts[-1] for one in self.settings for old in one.former}
+        is_option = True
+        for text in args:
+            is_option = is_option and text != "--"
+            name, equals, value = text.partition("=")
+            if is_option and name in present:
+                if isinstance(ctx.obj, Environment) and not ctx.resilient_parsing:
+                    ctx.obj.note(f"kwire: {name} is now {present[name]}; the old spelling ends with the next release")
+                yield f"{present[name]}{equals}{value}"
+            else:
+                yield text
+
+    def _meant(self, error: NoSuchOption, args: list[str]) -> str:
+        """Return a hint for an option that is really a filter; empty if it is none."""
+        name = error.option_name
+        form = MEANT.get(name)
+        names = [text for one in self.settings for text in one.opts]
+        if form is None or "--filter" not in names:
+            return ""
+        at = next((at for at, text in enumerate(args) if text == name or text.startswith(f"{name}=")), 0)
+        _, equals, value = args[at].partition("=")
+        if not equals:
+            value = args[at + 1] if at + 1 < len(args) and not args[at + 1].startswith("-") else "x"
+        return f"there is no {name}; write --filter '{form.format(value)}'"
+
+
+class Group(click.Group):
+    """A group of commands with examples of its own. Its commands are of class `Command`."""
+
+    command_class = Command
+
+    def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples = tuple(Example(*example) for example in examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, then the options and the commands."""
+        _write_examples(self.examples, formatter)
+        super().format_options(ctx, formatter)
+
+
+def _write_examples(examples: Sequence[Example], formatter: click.HelpFormatter) -> None:
+    """Write examples: what each answers beside it where both fit in a line, else below it."""
+    if not examples:
+        return
+    with formatter.section("Examples"):
+        longest = max(len(example.line) for example in examples)
+        for line, meaning in examples:
+            indent = " " * formatter.current_indent
+            room = formatter.width - formatter.current_indent - longest - 2
+            if all(len(example.meaning) <= room for example in examples):
+                formatter.write(f"{indent}{line:<{longest}}  {meaning}\n")
+            else:
+                formatter.write(f"{indent}{line}\n{indent}    {meaning}\n")
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it
+    if value and not ctx.resilient_parsing:
+        ctx.meta[SHOW_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()

@@ -1,0 +1,118 @@
+"""Help: options in sections, rare ones apart, examples that run, former spellings, and hints for misplaced options."""
+
+import re
+from dataclasses import dataclass
+
+import click
+import pytest
+from click.testing import CliRunner
+from command_line import ROOT, kwire, shell, shop
+
+from kwire_cli.cli.command import SECTIONS, Command
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.man_pages import pages
+from kwire_cli.cli.options import Printing, flag, option, takes
+
+MOST_LINES, WIDTH = 45, 100
+
+
+def commands():
+    """The commands, those of groups too, by what a person types."""
+    context = click.Context(cli, info_name="kwire")
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        yield name, command
+        for inner, child in getattr(command, "commands", {}).items():
+            yield f"{name} {inner}", child
+
+
+EXAMPLES = [(name, example.line) for name, command in commands() for example in command.examples]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Printing):
+    fields: str | None = option("--fields", section="Output", former=("--columns",), help="Show these columns.")
+    filter: str | None = option("--filter", section="Choose", help="Show only these.")
+    odd: bool = flag("--odd", rare=True, section="Advanced", help="Do what few want.")
+
+
+def run(*arguments):
+    got = []
+
+    @click.command(cls=Command, examples=[("kwire thing --fields a", "the column a")])
+    @takes(Options)
+    def command(_, options):
+        got.append(options)
+
+    environment = Environment()
+    notes = []
+    environment.note = notes.append
+    result = CliRunner().invoke(command, arguments, obj=environment)
+    return got, notes, result.output
+
+
+def test_options_stand_in_sections_and_rare_ones_under_help_all():
+    _, _, short = run("--help")
+    _, _, full = run("--help-all")
+    assert re.findall(r"^(\w+):$", short, re.MULTILINE) == ["Examples", "Choose", "Output"]
+    assert re.findall(r"^(\w+):$", full, re.MULTILINE) == ["Examples", *[name for name in SECTIONS if name != "Input"]]
+    assert "--odd" not in short
+    assert "--odd" in full
+    assert "kwire thing --fields a  the column a" in short
+
+
+@pytest.mark.parametrize("arguments", [("--columns", "a,b"), ("--columns=a,b",)])
+def test_a_former_spelling_is_understood_with_a_note(arguments):
+    [options], notes, _ = run(*arguments)
+    assert options.fields == "a,b"
+    assert notes == ["kwire: --columns is now --fields; the old spelling ends with the next release"]
+
+
+def test_what_stands_behind_two_dashes_is_no_option():
+    _, notes, _ = run("--", "--columns")
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("--topic", "orders"), "there is no --topic; write --filter 'topic == \"orders\"'"),
+        (("--client=billing",), "there is no --client; write --filter 'clientId == \"billing\"'"),
+        (("--errors",), "there is no --errors; write --filter 'error'"),
+        (("--slow", "--fields", "a"), "there is no --slow; write --filter 'latency > 100ms'"),
+    ],
+)
+def test_an_option_that_is_a_filter_gets_that_filter(arguments, hint):
+    assert hint in run(*arguments)[2]
+
+
+@pytest.mark.parametrize("option", ["--topic", "--client", "--group", "--errors", "--slow", "--broker"])
+def test_a_hinted_filter_is_one(option):
+    done = kwire("decode", option, "1", ROOT / "samples" / "captures" / "ipv6.pcap")
+    [text] = re.findall(r"write --filter '(.*)'$", done.err, re.MULTILINE)
+    assert done.code == 2
+    assert kwire("decode", "--filter", text, ROOT / "samples" / "captures" / "ipv6.pcap").code == 0
+
+
+@pytest.mark.parametrize("name", [name for name, command in commands() if command.examples])
+def test_help_fits(name):
+    command = dict(commands())[name]
+    text = click.Context(command, info_name=f"kwire {name}", terminal_width=WIDTH, max_content_width=WIDTH)
+    lines = command.get_help(text).splitlines()
+    assert [line for line in lines if len(line) > WIDTH] == []
+    assert len(lines) <= MOST_LINES
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+def test_an_example_runs(name, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(shop(tmp_path))
+    assert line.startswith(f"kwire {name} ")
+    assert "[exit 2]" not in shell(line.removesuffix("...").rstrip())
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+def test_an_example_is_in_the_manual_and_on_the_page(name, line):
+    page = pages()[f"kwire-{name.replace(' ', '-')}.1"].replace("\\", "")
+    assert line in page
+    assert f"$ {line}\n" in (ROOT / "docs" / "commands.md").read_text("utf-8")
