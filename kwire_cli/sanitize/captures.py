@@ -205,7 +205,7 @@ _AS_THEY_ARE = Headers(_Same())
 
 class Placed:
     """A payload, or a part of one: its bytes, where they belong in the new file, between which ends they went and at
-    which sequence number.
+    which sequence number. The place is negative if the new file does not have the bytes, as of IP fragments.
 
     Streams take it for bytes: it has a length, and parts.
     """
@@ -220,7 +220,8 @@ class Placed:
 
     def __getitem__(self, part: slice) -> Placed:
         start, _, _ = part.indices(len(self.data))
-        return Placed(self.data[part], self.place + start, self.ends, self.sequence + start)
+        place = self.place + start if self.place >= 0 else self.place
+        return Placed(self.data[part], place, self.ends, self.sequence + start)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placed) and self.data == other.data

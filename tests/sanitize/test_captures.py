@@ -17,7 +17,7 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.files import packets
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.structs.network import SYN
+from kwire_cli.structs.network import IPV4_MORE_FRAGMENTS, SYN
 
 CATALOG = catalog((), None)
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
@@ -233,6 +233,26 @@ def test_bytes_that_come_again_are_the_same_again(how, wire, tmp_path):
     for piece, (_, at) in zip(got, pieces, strict=True):
         stream[at : at + len(piece)] = piece
     assert all(stream[at : at + len(piece)] == piece for piece, (_, at) in zip(got, pieces, strict=True))
+    assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
+
+
+def test_frames_in_fragments_are_blank_and_nothing_else_is_written_over(wire, tmp_path):
+    requests = [wire.request("Metadata", 4, n, name.decode()) for n, name in enumerate(REQUEST_KEYS, 1)]
+    segment = make.tcp(b"".join(requests), 1001)
+    fragments = [
+        make.ipv4(segment[:24], flags_and_fragment_offset=IPV4_MORE_FRAGMENTS),
+        make.ipv4(segment[24:], flags_and_fragment_offset=24 // 8),
+    ]
+    others = [make.ipv4(make.tcp(requests[0], 1001, source_port=40000))]
+    written = [make.packet(make.ethernet(data, padded=False)) for data in (*fragments, *others)]
+    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    path.write_bytes(make.pcap_file(written))
+    assert kwire("sanitize", path, out).code == 0
+    assert [len(packet.data) for packet in packets(out)] == [len(packet.data) for packet in written]
+    first, second, whole = (packet.data[14 + 20 :] for packet in packets(out))
+    assert (set(first[20:]), set(second)) == ({0}, {0})
+    assert len(whole[20:]) == len(requests[0])
+    assert [line.api for line in lines(out)[0] if line.is_frame] == ["Metadata"]
     assert not any(name in out.read_bytes() for name in REQUEST_KEYS)
 
 
