@@ -41,6 +41,20 @@ LINES = {
     "base64": f"INFO proxied frame={base64.b64encode(FRAME).decode()}",
     "librdkafka": f"%7|1637|SEND|rdkafka#producer-1| [thrd:b]: Sent\nmsg hexdump ({len(FRAME)} bytes):\n{DUMP}"
     f"%7|1637|RECV| done",
+    "a time before each row of a dump": "\n".join(
+        f"10:00:0{at}.123Z DEBUG {row}" for at, row in enumerate(DUMP.splitlines())
+    ),
+    "a quoted dump": "".join(f"he said > {row}\n" for row in DUMP.splitlines()),
+    "Netty": "DEBUG LoggingHandler - [id: 0x1a2b3c4d, L:/127.0.0.1:9092] WRITE: 47B\n"
+    "         +-------------------------------------------------+\n"
+    "         |  0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f |\n"
+    "+--------+-------------------------------------------------+----------------+\n"
+    + "".join(
+        f"|{at:08x}| {FRAME[at : at + 16].hex(' '):<47} |{'.' * len(FRAME[at : at + 16]):<16}|\n"
+        for at in range(0, len(FRAME), 16)
+    )
+    + "+--------+-------------------------------------------------+----------------+",
+    "a list over lines": f"DEBUG sent bytes={list(FRAME)} to node 1".replace(", 97", ",\n   97"),
     "a line of its own": f"2026-11-21 DEBUG Sending request:\n{FRAME.hex()}\ndone at 10:00",
 }
 NO_FRAMES = [

@@ -38,9 +38,9 @@ def _lines(text: str) -> list[Chunk]:
     if not text.strip():
         raise MismatchError(0, _EXPECTED)
     text = _without_quotes(text)
-    folded = _unfold(text)
-    if folded is not None:
-        return [folded]
+    whole = _unfold(text) or _listed(text)
+    if whole is not None:
+        return [whole]
     chunks: list[Chunk] = []
     prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
     position, label = 0, None
@@ -113,6 +113,21 @@ def _unfold(text: str) -> Chunk | None:
     if not folded or len(digits) % 2 or not re.fullmatch(r"[0-9a-fA-F]++", digits):
         return None
     return Chunk(bytes.fromhex(digits), text[: first_visible(text)].count("\n") + 1, None)
+
+
+def _listed(text: str) -> Chunk | None:
+    """Return one chunk of a list of hex numbers without prefixes in brackets, as Rust's {:x?} prints it.
+
+    None for any other text, and for a list of numbers that may be decimal.
+    """
+    bare = text.strip()
+    if not re.fullmatch(r"\[(?:\s*+[0-9a-fA-F]{1,2}\s*+,)*+\s*+[0-9a-fA-F]{1,2}\s*+\]", bare):
+        return None
+    numbers = bare[1:-1].replace(",", " ").split()
+    padded = all(len(number) == 2 for number in numbers) and any(number.startswith("0") for number in numbers)
+    if not padded and "".join(numbers).isdigit():
+        return None
+    return Chunk(bytes(int(number, 16) for number in numbers), text[: first_visible(text)].count("\n") + 1, None)
 
 
 # Base64, standard or URL-safe, with or without padding, on one line or several.

@@ -37,6 +37,7 @@ class Language:
     - `lines`: whether the end of a line ends a literal, outside all brackets.
     - `least`: the least element of a list. The greatest is 255.
     - `casts`: whether elements may carry a cast, be character constants, or begin with 0 and be octal.
+    - `spaces`: whether spaces separate elements, where no comma stands.
     - `buffer`: reads the bytes of `<Buffer 00 2b>`.
     """
 
@@ -50,6 +51,7 @@ class Language:
     lines: bool = False
     least: int = 0
     casts: bool = False
+    spaces: bool = False
     buffer: Literal = _nothing
 
 
@@ -149,6 +151,8 @@ def _list(tokens: Tokens, language: Language, closing: str) -> bytes:
     out = bytearray()
     while True:
         out.append(_element(tokens, language))
+        if language.spaces and tokens.peek().kind == "number":
+            continue
         token = tokens.take()
         if token.text == ",":
             if tokens.peek().text != closing:
@@ -270,6 +274,30 @@ JAVA = Language(
     marks="{}[]()=;,.",
     least=-128,
     casts=True,
+)
+
+
+# Go: `[0 0 0 43]` as `%v` prints it, `"\x00\x00\x00+"` as `%q` does, `[]byte{0x00, 0x2b}`.
+
+
+def read_go(text: str) -> Reading:
+    r"""Return the bytes of each list and string. A \x escape takes two digits, as in Ruby and JavaScript."""
+    return Reading(read_literals(text, GO), "Go byte slices or strings")
+
+
+def _go_string(token: Token, _tokens: Tokens) -> bytes:
+    if not token.text.startswith('"') or "\\x" not in token.text:
+        raise MismatchError(token.start, "expected a string in double quotes with \\x escapes")
+    return unescape(*string_body(token))
+
+
+GO = Language(
+    "Go",
+    "a Go byte slice or string",
+    {"[": "]", "{": "}"},
+    string=_go_string,
+    marks="{}[]()=;,:",
+    spaces=True,
 )
 
 

@@ -42,6 +42,10 @@ _RUNS = re.compile(
 )
 _ROW = re.compile(r"[ \t]*(?:0x)?([0-9a-fA-F]{4,16})(?::(?=[ \t]|$)|(?=[ ]{2}|[ \t][0-9a-fA-F]{2}[ ]|$))")
 _FIRST_ROW = re.compile(r"[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}")
+_PREFIXED_ROW = re.compile(r"[^\n]{1,400}?[ \t>|](?=(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2})")
+"""What a log writes before the first row of a dump, as a time and a thread."""
+_OPEN_LIST = re.compile(r"\[[ ]?(?:-?[0-9]{1,3},[ ]?)*+(?:-?[0-9]{1,3})?[ ]*$")
+_REST_OF_LIST = re.compile(r"[ \t]*-?[0-9]{1,3}(?:,[ ]?-?[0-9]{1,3})*+,?[ ]*(?P<end>\])?")
 _WITHOUT_BYTES = re.compile(r"java\.nio\.\w*ByteBufferR?\[[^\]]{0,80}\]|\[B@[0-9a-f]{1,8}\b")
 _SECRETS = re.compile(r"passw|secret|token|hmac|credential|jaas|api.?key[ =:]", re.IGNORECASE)
 """Words in a line from which on a label does not show it."""
@@ -60,23 +64,26 @@ def read_log_lines(text: str) -> Reading:
     at, above, position, left = 0, "", 0, 0
     while at < len(lines):
         line = lines[at]
-        stop = _dump_end(lines, at) if _FIRST_ROW.match(line) else at
-        dumps = _dump(lines[at:stop]) if stop > at else None
+        rows, words = _rows_of(lines, at, above)
+        stop = at + len(rows)
+        dumps = _dump(rows) if rows else None
         if dumps is not None:
-            chunks += [Chunk(data, at + 1, _label(at + 1, _words(above))) for data in dumps]
+            chunks += [Chunk(data, at + 1, _label(at + 1, _words(words))) for data in dumps]
             position += sum(map(len, lines[at:stop])) + stop - at
             at = stop
             continue
         if stop > at + 1:
             _note(notes, f"line {at + 1}: rows of a hexdump that cannot be read; --input xxd or hexdump says why")
-        taken, passed = _of_line(line, at + 1, above, notes)
+        stop = _list_end(lines, at)
+        taken, passed = _of_line(" ".join([line.rstrip(), *map(str.strip, lines[at + 1 : stop])]), at + 1, above, notes)
         chunks += taken
         left += passed
         if not taken and not passed:
             _refuse_slip(line, position)
         above = line if line.strip() else above
-        position += len(line) + 1
-        at += 1
+        stop = stop if taken else at + 1
+        position += sum(map(len, lines[at:stop])) + stop - at
+        at = stop
     if not chunks:
         raise MismatchError(0, notes[0] if notes else "no line holds bytes that prove to be a frame")
     passed_over = f"; {left} other runs prove nothing, and are left" if left else ""
@@ -199,14 +206,41 @@ def _are_bytes(values: list[int | None]) -> bool:
     return len(values) >= LEAST and all(value is not None and -128 <= value <= 255 for value in values)
 
 
-def _dump_end(lines: list[str], at: int) -> int:
-    """Return where the rows of the dump that begins in this line end."""
-    stop = at + 1
-    while stop < len(lines) and (
-        lines[stop].strip() == "*" or (_ROW.match(lines[stop]) and not _FIRST_ROW.match(lines[stop]))
-    ):
-        stop += 1
-    return stop
+def _rows_of(lines: list[str], at: int, above: str) -> tuple[list[str], str]:
+    """Return the rows of the dump that begins in this line, and the line that describes the dump.
+
+    A log may write the same number of characters before every row, such as a time: these are cut off. The rows are
+    empty if no dump begins here.
+    """
+    first = _FIRST_ROW.match(lines[at])
+    prefix = None if first else _PREFIXED_ROW.match(lines[at])
+    if first is None and prefix is None:
+        return [], above
+    width = prefix.end() if prefix else 0
+    rows = [lines[at][width:]]
+    while at + len(rows) < len(lines):
+        row = lines[at + len(rows)][width:]
+        if row.strip() != "*" and (not _ROW.match(row) or _FIRST_ROW.match(row)):
+            break
+        rows.append(row)
+    if prefix is None:
+        return rows, above
+    return (rows, prefix[0]) if len(rows) > 1 else ([], above)
+
+
+def _list_end(lines: list[str], at: int) -> int:
+    """Return the line after the end of a list of numbers that this line begins, or the next line."""
+    if not _OPEN_LIST.search(lines[at]):
+        return at + 1
+    for stop in range(at + 1, len(lines)):
+        rest = _REST_OF_LIST.match(lines[stop])
+        if rest is None:
+            break
+        if rest["end"]:
+            return stop + 1
+        if rest.end() < len(lines[stop]):
+            break
+    return at + 1
 
 
 def _dump(rows: list[str]) -> list[bytes] | None:

@@ -62,6 +62,30 @@ def is_frame(data: bytes) -> bool:
     return len(data) >= 4 and int.from_bytes(data[:4]) == len(data) - 4
 
 
+# What stands around bytes in chats, tickets and logs.
+
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)[^`\n]*\n(?P<inside>[\s\S]*?)\n[ \t]*(?:```|~~~)[ \t]*\n?")
+_RULER = re.compile(r"(?m)^[ \t]*(?:\+-{8,}\+[-+]*|\|(?:  ?[0-9a-f]){16} \|)[ \t]*$")
+_FRAMED_ROW = re.compile(r"(?m)^([ \t]*)\|([0-9a-f]{8})\| ")
+
+
+def without_frame(text: str) -> str:
+    """Return a text with blanks in place of a Markdown fence around it and of the lines that Netty draws around dumps.
+
+    No character moves.
+    """
+    if match := _FENCE.fullmatch(text):
+        start, stop = match.span("inside")
+        text = _blank(text[:start]) + text[start:stop] + _blank(text[stop:])
+    if _FRAMED_ROW.search(text):
+        text = _FRAMED_ROW.sub(r"\1 \2  ", _RULER.sub(lambda ruler: _blank(ruler[0]), text))
+    return text
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
 # Backslash escapes in the string literals of C, Python and JavaScript.
 
 _SIMPLE = {
@@ -133,7 +157,7 @@ def unescape(
 # Source text as tokens, for the languages that bytes are pasted from.
 
 _PATTERN = r"""
-    (?P<space>[ \t\n\f\v]++)
+    (?P<space>(?:[ \t\n\f\v]|\\\n)++)
   | (?P<comment>//[^\n]*+ | \#[^\n]*+ | /\*(?:[^*]|\*(?!/))*+\*/)
   | (?P<string>[A-Za-z]{0,2}(?:
         \"\"\"(?:[^"\\]|\\[\s\S]|"(?!""))*+\"\"\" | '''(?:[^'\\]|\\[\s\S]|'(?!''))*+'''

@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading
+from kwire_cli.source.text.model import Chunk, MismatchError, Reading, without_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +90,7 @@ READERS: dict[str, tuple[str, str]] = {
     "tcpdump-packets": ("rows", "read_tcpdump_packets"),
     "c": ("literals", "read_c"),
     "java": ("literals", "read_java"),
+    "go": ("literals", "read_go"),
     "python": ("literals", "read_python"),
     "node": ("literals", "read_node"),
     "json": ("literals", "read_json"),
@@ -104,7 +105,7 @@ PAYLOADS = {"wireshark": "payloads_if_any", "tcpdump": "payloads"}
 # base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits
 # all of a text.
 ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
-OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "base64", "log")
+OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "go", "base64", "log")
 
 
 def reader(form: str) -> Reader:
@@ -146,6 +147,7 @@ _MARKS = {
     "python": re.compile(r"""[\s\S]*?(?:\b[bB]['"]|fromhex|bytearray|unhexlify|b64decode)"""),
     "c": re.compile(r"""[\s\S]*?(?:\{\s*0x|"\\x|\bchar\b)"""),
     "java": re.compile(r"[\s\S]*?(?:\[\s*-?\d+,|\bbyte\b|parseHex)"),
+    "go": re.compile(r"[\s\S]*?\[\d+ \d"),
 }
 _OTHERS = re.compile(r"\S")
 
@@ -200,8 +202,8 @@ TEXT_LIMIT = 256 << 20
 _SEEN = 1 << 16
 """Bytes that tell whether an input may be text."""
 
-# Pages on the web hold no-break spaces where the dump had spaces.
-_SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " "}
+# Pages on the web hold no-break spaces where the dump had spaces, places where a word may break, and curved quotes.
+_SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: "", 0x2060: "", 0xFEFF: "", 0x201C: '"', 0x201D: '"'}
 
 
 class Input(NamedTuple):
@@ -278,7 +280,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limi
             return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
     else:
         text = as_text(data) or _decoded(data, form, file)
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES)
+    text = without_frame(text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES))
     try:
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
@@ -337,6 +339,8 @@ def _guess(text: str) -> Input:
         try:
             if form == "base64":
                 _refuse_words(text)
+            if form == "c":
+                _refuse_long_escapes(text)
             guess = _read(text, form, _why(form))
         except MismatchError as error:
             failures.append((form, error))
@@ -389,6 +393,15 @@ def _refuse_other_radix(text: str, found: Input) -> None:
             star,
             "these offsets are hex as well as octal, and `*` stands for another number of bytes in each; say "
             "--input hexdump or od",
+        )
+
+
+def _refuse_long_escapes(text: str) -> None:
+    r"""Raise MismatchError if more than two hex digits follow a \x: the text is hardly C, and Go and Ruby take two."""
+    if match := re.search(r"(?<!\\)(?:\\\\)*+(\\x[0-9a-fA-F]{3})", text):
+        raise MismatchError(
+            match.start(1),
+            "in C a \\x escape takes every hex digit that follows; --input c reads it so, --input go takes two",
         )
 
 

@@ -64,6 +64,22 @@ def data(text, form="auto"):
             + "".join(f'\\{byte:o}" "' for byte in FRAME[20:])
             + '";',
         ),
+        (
+            "c",
+            '"'
+            + "".join(f"\\x{byte:02x}" for byte in FRAME[:16])
+            + '" \\\n"'
+            + FRAME[16:].hex("x").join(("x", '"')).replace("x", "\\x"),
+        ),
+        ("c", "[]byte{\n" + "".join(f"\t0x{byte:02x},\n" for byte in FRAME) + "}"),
+        ("go", f"[{' '.join(map(str, FRAME))}]"),
+        ("go", "frame := []byte(" + '"' + "".join(chr(b) if 32 < b < 127 else f"\\x{b:02x}" for b in FRAME) + '")'),
+        ("hex", f"[{FRAME.hex(' ').replace(' ', ', ')}]"),
+        ("hex", f"[{', '.join(f'{byte:x}' for byte in FRAME)}]"),
+        ("hex", f"```text\n{HEX}\n```\n"),
+        ("hex", f"\u201c{HEX}\u201d"),
+        ("hex", f"{HEX[:40]}\u200b{HEX[40:]}"),
+        ("json", f"~~~\n{list(FRAME)}\n~~~"),
         ("base64", base64.b64encode(FRAME)),
         ("base64", base64.b64encode(FRAME).rstrip(b"=")),
         ("base64", base64.urlsafe_b64encode(FRAME)),
@@ -97,6 +113,11 @@ def test_languages_read_what_is_theirs():
     assert data(r"b'\q\?\a'") == [rb"\q\?" + b"\x07"]
     assert data(r"rb'\x00'") == [rb"\x00"]
     assert data(r'"\e\?\0"', "c") == [b"\x1b?\0"]
+    assert data(r'"\x00\x002b"') == [b"\0\x002b"]
+    assert data(r'"\x00\x002b"', "c") == [b"\0\x2b"]
+    assert data("[10 20 30]") == [bytes((10, 20, 30))]
+    assert data("[10, 20, 30]") == [bytes((10, 20, 30))]
+    assert data("[00, 10, 20]") == [b"\x00\x10\x20"]
 
 
 def test_raw_is_what_is_no_text():
