@@ -1,8 +1,7 @@
-"""Frames read without ado: a known api, a known version, a whole header as the connection had it before. What lines of
-captures are made from.
+"""Fast path for well-formed frames of known layouts whose header matches the previous one on the connection.
 
-`message.reading` is the general way; what is given here is the same, and a test holds one against the other. Whatever
-is odd is left to that.
+Lines of captures are made from these frames; fields are decoded on demand. Any other frame is read by
+`message.frames`, which gives the same results; a test cross-checks the two.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The frames between two ends, many at once where nothing is odd.
+"""The frames between two ends, many in one call.
 
-That is: segments that come as they should, frames with layouts that leave no doubt, responses in the order of their
-requests. All else goes through `tcp.Streams` and `connection.Connection`, from one way to the other and back at any
-segment. A test holds what comes of it against reading everything that way.
+The segments must arrive in order, the frames must have unambiguous layouts, and responses must be in the order of
+their requests. Any other segment goes through `tcp.Streams` and `connection.Connection`. Reading can change between the
+two ways at every segment; a test cross-checks the results.
 """
 
 from __future__ import annotations
