@@ -27,6 +27,8 @@ SHOP = {
     "produce.hex": "frames/produce-v13-request.hex",
     "heartbeat.json": "json/heartbeat-v4.json",
     "definitions": "definitions",
+    "MetadataResponse.json": "definitions/proposed/plain/MetadataResponse.json",
+    "NewRequest.json": "../tests/cli/broken.json",
     "samples": ".",
     "specs": "../specs",
 }

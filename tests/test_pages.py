@@ -47,7 +47,7 @@ def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch, 
 def test_each_command_has_three_examples():
     sections = dict(
         re.findall(
-            r"^## kwire (\w+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+            r"^## kwire ([\w-]+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
         )
     )
     assert [*sections] == [*COMMANDS]
@@ -73,7 +73,7 @@ def commands_of(command):
 
 def named(text):
     """The commands that a text names in code, alone or with an option."""
-    return {word for word in re.findall(r"`(?:kwire )?(\w+)[^`]*`", text) if word in COMMANDS}
+    return {word for word in re.findall(r"`(?:kwire )?([\w-]+)[^`]*`", text) if word in COMMANDS}
 
 
 def test_pages_name_the_commands_that_write_html():

@@ -64,6 +64,13 @@ TEXTS: dict[str, Callable[[Environment, list[Break], list[str]], None]] = {
 """Formats beside those of Answers: they take what breaks, and the messages that were compared."""
 
 
+EXAMPLES = (
+    ("kwire breaking definitions/before definitions/after", "what breaks between two releases"),
+    ("kwire breaking specs/MetadataResponse.json MetadataResponse.json", "a proposal beside Kafka's own"),
+    ("kwire breaking definitions/after --against definitions/before --format github", "for a pull request"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report):
     """Options of `kwire breaking`."""
@@ -73,37 +80,43 @@ class Options(Report):
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[OLD] NEW", required=True, shell_complete=complete_file)
     against: tuple[str, ...] = option(
         "--against",
+        section="Choose",
         multiple=True,
-        metavar="REV:PATH|PATH",
+        metavar="[REV:]PATH",
         shell_complete=complete_file,
-        help="Compare with these old definitions, such as HEAD~1:specs; all arguments are new ones.",
+        help="Compare with these old definitions, such as HEAD~1:specs; repeatable.",
     )
     level: str = option(
         "--level",
+        section="Choose",
         type=click.Choice(LEVELS),
         default="tagged",
         show_default=True,
-        help="Show findings of at least this level, and exit with 1.",
+        help="Show findings of at least this level.",
     )
     exceptions: tuple[str, ...] = option(
         "--except",
+        section="Choose",
         multiple=True,
         metavar="RULE[:PATH]",
-        help="Skip a rule, everywhere or below Message or Message.path.of[].field.",
+        help="Skip a rule, everywhere or below this message or field.",
     )
     fmt: str | None = option(
-        "--format", "-f", type=click.Choice((*TEXTS, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
+        help="Set the output format.  [default: text]",
     )
 
 
-@click.command(name="breaking", cls=Command)
+@click.command(name="breaking", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
-    OLD and NEW are definition files, folders of them, Kafka's jars, or git revisions as REV:PATH. The layouts
-    of the versions that both define are compared, not the text. Exits with 1 if something breaks. The rules are
-    in docs/breaking.md.
+    OLD and NEW are files, folders, Kafka's jars, or git revisions as REV:PATH. With --against all arguments are
+    new ones. Exits with 1 if something breaks. The rules are in docs/breaking.md.
     """
     paths, against = options.paths, options.against
     if not against and len(paths) != 2:

@@ -27,37 +27,47 @@ BESIDE = "of what both show the larger numbers count, and not their sums"
 NEITHER = "is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
 
 
+EXAMPLES = (
+    ("kwire clients kafka-request.log", "who speaks to the brokers, in which versions"),
+    ("kwire clients before.pcapng --to 4.0", "whom brokers of 4.0 would refuse"),
+    ("kwire clients incident.pcap -o clients.html", "the same as a page for a ticket"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report, Captures, Definitions):
     """Options of `kwire clients`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     upgrade_to: str | None = option(
-        "--upgrade-to",
+        "--to",
+        section="Choose",
+        former=("--upgrade-to",),
         metavar="RELEASE",
         shell_complete=complete_release,
         help=f"Name the clients that brokers of this release, such as {RELEASE}, refuse.",
     )
     upgrade_from: str | None = option(
-        "--upgrade-from",
+        "--from",
+        section="Choose",
+        former=("--upgrade-from",),
         metavar="RELEASE",
         shell_complete=complete_release,
-        help="Name the brokers' release today.  [default: taken from ApiVersions responses]",
+        help="Name the brokers' release today.  [default: by ApiVersions]",
     )
 
     def __post_init__(self) -> None:
         if self.upgrade_from and not self.upgrade_to:
-            raise click.UsageError("--upgrade-from goes with --upgrade-to")
+            raise click.UsageError("--from goes with --to")
 
 
-@click.command(name="clients", cls=Command)
+@click.command(name="clients", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """List the clients in packet captures and brokers' request logs.
 
-    INPUT is files, counted together, or - for standard input. A client is identified by its id, its address,
-    and its software name and version if it sent them. With --upgrade-to, exits with 1 if any client would be
-    refused.
+    INPUT is files, counted together, or - for standard input. A client is its id, its address, and its
+    software if it said so. With --to, exits with 1 if any client would be refused.
     """
     for release in (options.upgrade_to, options.upgrade_from):
         if release:

@@ -384,31 +384,43 @@ COLUMNS = (
 )
 
 
+EXAMPLES = (
+    ("kwire doctor", "what is there, what is missing, and how to get it"),
+    ("kwire doctor --format jsonl", "the same for a program"),
+    ("kwire doctor --trials", "whether what is there works"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Report):
     """Options of `kwire doctor`."""
 
     PIPED: ClassVar[str] = "table"
 
-    deep: bool = flag("--deep", help="Also import each library, compile a function, and run a Spark job.")
+    trials: bool = flag(
+        "--trials",
+        section="Choose",
+        former=("--deep",),
+        help="Also import each library, compile a function, and run a Spark job.",
+    )
 
 
-@click.command(name="doctor", cls=Command)
+@click.command(name="doctor", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show what is installed, what is missing, how to get it, and which commands need it.
 
     Exits with 1 if something is broken: installed but unusable, or required by every command. An extra that is
-    not installed is not an error.
+    not installed is no error.
     """
-    findings = [*_found(environment, deep=options.deep)]
+    findings = [*_found(environment, with_trials=options.trials)]
     broken = any(finding.state == "broken" for finding in findings)
     facts = Facts([Fact("healthy", not broken, "flag", level="error" if broken else "")])
     answer = Answer("What is installed", [Table("findings", COLUMNS, findings), facts], found=broken)
     return emit(environment, answer, options)
 
 
-def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
+def _found(environment: Environment, *, with_trials: bool) -> Iterator[Finding]:
     findings = []
     for looking in (
         itself(),
@@ -419,7 +431,7 @@ def _found(environment: Environment, *, deep: bool) -> Iterator[Finding]:
         for finding in looking:
             findings.append(finding)
             yield finding
-    if deep:
+    if with_trials:
         talk = environment.stderr.isatty()
         unusable = frozenset(finding.name for finding in findings if finding.state != "ok")
         yield from tried(unusable, lambda name: environment.note(f"trying: {name}") if talk else None)

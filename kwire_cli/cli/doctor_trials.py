@@ -1,4 +1,4 @@
-"""Small pieces of real work. Each ends quietly or raises; `kwire doctor --deep` runs each in a process of its own, so
+"""Small pieces of real work. Each ends quietly or raises; `kwire doctor --trials` runs each in a process of its own, so
 that a crash harms nobody.
 """
 

@@ -28,6 +28,13 @@ COLUMNS = (
 )
 
 
+EXAMPLES = (
+    ("kwire errors 27 35", "what these codes are called"),
+    ("kwire errors coordinator", "the codes with this in their name"),
+    ("kwire errors --format jsonl too_large", "what they mean, and what clients do, for a program"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report, Definitions):
     """Options of `kwire errors`."""
@@ -37,13 +44,12 @@ class Options(Report, Definitions):
     code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_error)
 
 
-@click.command(name="errors", cls=Command, context_settings={"ignore_unknown_options": True})
+@click.command(name="errors", cls=Command, examples=EXAMPLES, context_settings={"ignore_unknown_options": True})
 @takes(Options)
 def command(environment: Environment, options: Options) -> None:
     """List Kafka's error codes.
 
-    CODE is a number (35, -1) or part of a name (unsupported); without CODE all codes are listed. `kwire explain
-    error CODE` explains a code.
+    CODE is a number (35, -1) or part of a name. `kwire explain error CODE` explains one in full.
     """
     codes = matching_codes(options.catalog, options.code)
     rows = [(*code, *options.catalog.error_meanings[code.name]) for code in codes]

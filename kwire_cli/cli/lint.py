@@ -41,6 +41,13 @@ COLUMNS = (
 )
 
 
+EXAMPLES = (
+    ("kwire lint NewRequest.json", "which rules of Kafka's own generator it breaks"),
+    ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the book of KIP-482's draft"),
+    ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "what real values speak against"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report, Decryption):
     """Options of `kwire lint`."""
@@ -49,21 +56,35 @@ class Options(Report, Decryption):
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
     specs: tuple[str, ...] = option(
-        "--specs", multiple=True, metavar="DIR", type=click.Path(exists=True), help="Check these definitions too."
+        "--specs",
+        section="Choose",
+        rare=True,
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(exists=True),
+        help="Check these definitions too.",
     )
     rules: str = option(
         "--rules",
+        section="Choose",
         type=click.Choice(BOOKS),
         default=DEFAULT_BOOK,
         show_default=True,
         help="Set the rule book; see docs/rules.md.",
     )
     fmt: str | None = option(
-        "--format", "-f", type=click.Choice((TEXT, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((TEXT, *REPORT_FORMATS)),
+        help="Set the output format.  [default: text]",
     )
-    advice: bool = flag("--advice", help="Suggest better names and types, and name tags that do not pay.")
+    advice: bool = flag(
+        "--advice", section="Choose", help="Suggest better names and types, and name tags that do not pay."
+    )
     traffic: tuple[str, ...] = option(
         "--traffic",
+        section="Choose",
         multiple=True,
         metavar="CAPTURE",
         type=click.Path(exists=True, dir_okay=False),
@@ -71,13 +92,13 @@ class Options(Report, Decryption):
     )
 
 
-@click.command(name="lint", cls=Command)
+@click.command(name="lint", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Check message definitions, one by one and against each other.
 
-    All violations are reported at once, each with its rule, file, line, column and path. Exits with 1 if any of
-    them is an error; advice is not.
+    All violations are reported at once, each with its rule and place. Exits with 1 if any is an error; advice
+    is not.
     """
     paths = options.paths + options.specs
     if not paths:

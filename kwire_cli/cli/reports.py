@@ -262,6 +262,6 @@ REPORTS = {
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables, Top)),
     "stats": Report("by api, client, topic and broker, as kwire decode --stats", _stats),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
-    "upgrade": Report("whom a newer release would refuse, as kwire clients --upgrade-to", _clients, (Upgrading,)),
+    "upgrade": Report("whom a newer release would refuse, as kwire clients --to", _clients, (Upgrading,)),
     "verify": Report("what is wrong in log directories, as kwire dump --verify", _verify, (Verifying,)),
 }

@@ -49,7 +49,14 @@ _WHICH = (
 )
 
 
-@click.group(name="spec", cls=Group)
+EXAMPLES = (
+    ("kwire spec list heartbeat", "the messages with this in their name"),
+    ("kwire spec show HeartbeatRequest", "the fields of one, over its versions"),
+    ("kwire spec show FindCoordinatorRequest 6 --format bnf", "the notation of Kafka's own pages"),
+)
+
+
+@click.group(name="spec", cls=Group, examples=EXAMPLES)
 def command() -> None:
     """Show the definitions of Kafka's messages."""
 
@@ -66,13 +73,18 @@ class ListOptions(Listing, OverlaidDefinitions):
     """Options of `kwire spec list`."""
 
     text: str | None = argument(required=False, shell_complete=complete_message)
-    kind: str | None = option("--type", type=click.Choice(TYPES), help="List only messages of this type.")
+    kind: str | None = option(
+        "--type", section="Choose", type=click.Choice(TYPES), help="List only messages of this type."
+    )
 
 
 @command.command(name="list", short_help="List messages with their versions.")
 @takes(ListOptions)
 def list_(environment: Environment, options: ListOptions) -> None:
-    """List messages with their versions; with TEXT, those whose name contains TEXT or whose api key is TEXT."""
+    """List messages with their versions.
+
+    With TEXT, only messages whose name contains TEXT, or whose api key is TEXT.
+    """
     text, kind = options.text, options.kind
     entries = [
         entry for entry in options.catalog if (not kind or entry.type == kind) and (not text or _matches(entry, text))
@@ -112,6 +124,7 @@ class ShowOptions(Output, OverlaidDefinitions):
     fmt: str = option(
         "--format",
         "-f",
+        section="Output",
         type=click.Choice(["table", "json", "bnf"]),
         default="table",
         show_default=True,
@@ -122,7 +135,7 @@ class ShowOptions(Output, OverlaidDefinitions):
 @command.command(name="show", short_help="Show the fields of a message.")
 @takes(ShowOptions)
 def show(environment: Environment, options: ShowOptions) -> None:
-    """Show a message at a VERSION, or over all versions: its fields with types, tags, defaults and nullability.
+    """Show the fields of a message in a VERSION, or over all versions.
 
     MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
     """

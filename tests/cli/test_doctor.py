@@ -76,7 +76,7 @@ def test_deep_tries_what_is_there(monkeypatch):
         yield Finding("trials", "something", "broken", "it burns\x1b[2J", "all", "mend it")
 
     monkeypatch.setattr(doctor_module, "tried", tried)
-    done = kwire("doctor", "--deep", terminal=True, variables={"PATH": "/nowhere"})
+    done = kwire("doctor", "--trials", terminal=True, variables={"PATH": "/nowhere"})
     assert done.code == 1
     assert "java" in asked[0]
     assert "trying: something" in done.err

@@ -25,7 +25,7 @@ REPORTS = [
     ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
     ("clients", CAPTURE),
     ("clients", REQUEST_LOG),
-    ("clients", "--upgrade-to", "4.0", CAPTURE),
+    ("clients", "--to", "4.0", CAPTURE),
     ("compare", CAPTURE),
     ("compare", *METADATA),
     ("compare", SEGMENT),

@@ -104,10 +104,15 @@ def test_help_fits(name):
     assert len(lines) <= MOST_LINES
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES)
+# Spark takes seconds to start.
+SLOW = ("kwire scan ", "kwire doctor --trials")
+RUN = [pytest.param(*row, marks=[pytest.mark.slow] * row[1].startswith(SLOW)) for row in EXAMPLES]
+
+
+@pytest.mark.parametrize(("name", "line"), RUN)
 def test_an_example_runs(name, line, tmp_path, monkeypatch):
     monkeypatch.chdir(shop(tmp_path))
-    assert line.startswith(f"kwire {name} ")
+    assert f"{line} ".startswith(f"kwire {name} ")
     assert "[exit 2]" not in shell(line.removesuffix("...").rstrip())
 
 

@@ -36,7 +36,7 @@ def test_rotated_logs_are_counted_together(tmp_path):
         (tmp_path / name).write_bytes(b"".join(part))
     names = [tmp_path / "b.log", tmp_path / "a.log"]
     assert json.dumps(stats(*names)[1], sort_keys=True) == json.dumps(stats(LOG)[1], sort_keys=True)
-    assert kwire("clients", "--upgrade-to", "4.4", *names).out == kwire("clients", "--upgrade-to", "4.4", LOG).out
+    assert kwire("clients", "--to", "4.4", *names).out == kwire("clients", "--to", "4.4", LOG).out
 
 
 def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path):
@@ -136,7 +136,7 @@ def test_hostile_names_move_no_cursor(tmp_path):
     log = tmp_path / "hostile.log"
     odd = json.dumps(document(client="a\x1b[2Jb\n", told={"softwareName": "x\r", "softwareVersion": "\u202e"}))
     log.write_text(f"Completed request:{odd}\n")
-    done: Done = kwire("clients", "--format", "table", "--upgrade-to", "3.9", log)
+    done: Done = kwire("clients", "--format", "table", "--to", "3.9", log)
     assert done.code == 0
     shown = kwire("clients", "--format", "table", log).out
     assert not {"\x1b", "\r", "\u202e"} & {*shown}

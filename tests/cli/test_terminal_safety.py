@@ -113,7 +113,7 @@ COMMANDS = {
     "compare": (["compare"], ["frames*"], forms("table", "json", "csv")),
     "compare records": (["compare"], ["x-0/0*"], forms("table", "json", "csv")),
     "clients": (["clients"], ["capture*", "log*"], forms("table", "json", "jsonl", "csv")),
-    "clients refused": (["clients", "--upgrade-to", "4.0"], ["capture*", "log*"], forms("table", "json")),
+    "clients refused": (["clients", "--to", "4.0"], ["capture*", "log*"], forms("table", "json")),
     "advise": (["advise"], ["capture*"], forms("table", "json", "csv")),
     "explain": (["explain"], ["frames*"], [(), *forms("json")]),
     "explain a batch": (["explain", "batch"], ["x-0/0*"], [()]),
@@ -205,7 +205,7 @@ def test_the_names_are_shown_and_not_left_out(folder):
 
 
 SAID = [
-    "", "--color", "advise", "breaking", "clients --upgrade-to", "compare --encoding", "decode", "decode --fields",
+    "", "--color", "advise", "breaking", "clients --to", "compare --encoding", "decode", "decode --fields",
     "decode --filter",
     "decode --overlay",
     "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m",

@@ -141,7 +141,7 @@ def test_reports_say_what_the_commands_for_one_machine_say(fmt):
         (("--report", "clients", CAPTURE), ("clients", CAPTURE)),
         (
             ("--report", "upgrade", "--to", "4.4", "samples/request-logs"),
-            ("clients", "--upgrade-to", "4.4", "samples/request-logs/kafka-request.log"),
+            ("clients", "--to", "4.4", "samples/request-logs/kafka-request.log"),
         ),
         (("--report", "verify", SEGMENTS, "samples/logs"), ("dump", "--verify", SEGMENTS, "samples/logs")),
         (("--report", "verify", "--deep", SEGMENTS), ("dump", "--verify", "--deep", SEGMENTS)),
