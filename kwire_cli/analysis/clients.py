@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.records.batch import Batch
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 from kwire_cli.spec.accepted import accepted_by
@@ -246,8 +247,6 @@ def _body(line: Captured) -> object:
 
 def _formats(line: Captured) -> Counter[int]:
     """The magic bytes of the messages in a Produce request."""
-    from kwire_cli.records.batch import Batch  # noqa: PLC0415 - only requests of old clients hold such
-
     magics: Counter[int] = Counter()
     if line.read:
         raw = line.read[1]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import KwireError
+from kwire_cli.spec.catalog import catalog
+
 if TYPE_CHECKING:
     import click
 
@@ -31,28 +35,28 @@ def complete_overlay(ctx: click.Context, parameter: click.Parameter, incomplete:
 
 def complete_message(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Message names that go on from what was typed."""
-    catalog = _catalog(ctx)
-    return [entry.name for entry in catalog or () if entry.name.lower().startswith(incomplete.lower())]
+    definitions = _catalog(ctx)
+    return [entry.name for entry in definitions or () if entry.name.lower().startswith(incomplete.lower())]
 
 
 def complete_api(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Api names that go on from what was typed."""
-    catalog = _catalog(ctx)
-    return [api.name for api in (catalog.apis if catalog else ()) if api.name.lower().startswith(incomplete.lower())]
+    definitions = _catalog(ctx)
+    return [
+        api.name for api in (definitions.apis if definitions else ()) if api.name.lower().startswith(incomplete.lower())
+    ]
 
 
 def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The versions of the message or api that was typed."""
-    from kwire_cli.errors import KwireError
-
-    catalog = _catalog(ctx)
-    if not catalog:
+    definitions = _catalog(ctx)
+    if not definitions:
         return []
     try:
         if name := ctx.params.get("message"):
-            versions = catalog.entry(name).valid_versions
+            versions = definitions.entry(name).valid_versions
         elif name := ctx.params.get("api"):
-            versions = catalog.entry(catalog.api(name).request or "").valid_versions
+            versions = definitions.entry(definitions.api(name).request or "").valid_versions
         else:
             return []
     except KwireError:
@@ -62,14 +66,12 @@ def complete_version(ctx: click.Context, _: click.Parameter, incomplete: str) ->
 
 def complete_error(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """Names of error codes that go on from what was typed."""
-    catalog = _catalog(ctx)
-    return [row.name for row in (catalog.errors if catalog else ()) if row.name.startswith(incomplete.upper())]
+    definitions = _catalog(ctx)
+    return [row.name for row in (definitions.errors if definitions else ()) if row.name.startswith(incomplete.upper())]
 
 
 def complete_anomaly(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Codes of anomalies that go on from what was typed."""
-    from kwire_cli.engine.codes import MEANING
-
     return [code for code in MEANING if code.startswith(incomplete.upper().replace("-", "_"))]
 
 
@@ -102,9 +104,6 @@ def _catalog(ctx: click.Context) -> Catalog | None:
     """The catalogue that the options so far ask for; None where they ask for what is not there, which running the
     command will say.
     """
-    from kwire_cli.errors import KwireError
-    from kwire_cli.spec.catalog import catalog
-
     try:
         return catalog(
             tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"), tuple(ctx.params.get("overlays") or ())

@@ -27,6 +27,7 @@ from kwire_cli.cli.options import (
     refuse,
     takes,
 )
+from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.segments import note_links
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
@@ -124,8 +125,6 @@ def command(environment: Environment, options: Options) -> int:
     settings = _settings(environment, options)
     page = None
     if settings.view.ON_PAGE:
-        from kwire_cli.cli.pages import new_page  # pages take long to load
-
         page = new_page(environment, "batches", "dump", options.paths, options.limit)
     run = BatchRun(environment, settings, page)
     with page or nullcontext():

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
 import click
 
 from kwire_cli.errors import without_queries
-from kwire_cli.view.lines import without_control
+from kwire_cli.view.lines import STYLES, escaped, json_escaped, without_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,8 +154,6 @@ class Environment:
         """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a
         terminal.
         """
-        from kwire_cli.view.lines import escaped
-
         if self.in_colour:
             paint = _painter()
             for line in lines:
@@ -183,8 +181,6 @@ class Environment:
 
 
 def _escaped(text: str) -> bytes:
-    from kwire_cli.view.lines import json_escaped
-
     return json_escaped(text).encode("utf-8", "backslashreplace")
 
 
@@ -197,8 +193,6 @@ def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
 def _painter() -> Any:
     from rich.color import ColorSystem
     from rich.style import Style
-
-    from kwire_cli.view.lines import STYLES
 
     styles = {name: Style.parse(text) for name, text in STYLES.items()}
     return lambda text, style: styles[style].render(text, color_system=ColorSystem.STANDARD) if style else text

@@ -10,6 +10,7 @@ from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.view import json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,9 +166,6 @@ class Json(View):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import json
-
-        self._json = json
         self._form: dict[str, Any] = {"records": settings.records, "lossless": settings.lossless}
 
     def frame(self, frame: Frame) -> None:
@@ -179,7 +177,7 @@ class Json(View):
         """Write a body."""
         hidden = self._refused(self.redaction.body(body), "the message")
         reading = self.redaction.reading()
-        self._write(self._json.message_document(body, **self._form, hidden=hidden, reading=reading))
+        self._write(json.message_document(body, **self._form, hidden=hidden, reading=reading))
 
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""
@@ -205,7 +203,7 @@ class Json(View):
         return hidden
 
     def _write(self, document: dict[str, Any]) -> None:
-        self.environment.write(self._json.dumps(document, indent=self.INDENT))
+        self.environment.write(json.dumps(document, indent=self.INDENT))
 
 
 class JsonLines(Json):
@@ -217,7 +215,7 @@ class JsonLines(Json):
         super().__init__(environment, settings, page)
         self._items: Any = None
         self._quick, self._records, self._hide = not settings.lossless, settings.records, self.redaction.record
-        self._none_in, self._line_dumps = self.redaction.none_in, self._json.line_dumps
+        self._none_in, self._line_dumps = self.redaction.none_in, json.line_dumps
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
@@ -231,11 +229,11 @@ class JsonLines(Json):
         if self._quick and self._none_in(line):
             self.environment.write_text(self._line_dumps(line, self._records, self._hide, self._items))
         else:
-            self.environment.write_text(self._json.many_dumps(self._document(line)))
+            self.environment.write_text(json.many_dumps(self._document(line)))
 
     def pair(self, request: Captured | None, response: Captured) -> None:
         """Write a request and its response as one object."""
-        self.environment.write_text(self._json.many_dumps(self._pair(request, response)))
+        self.environment.write_text(json.many_dumps(self._pair(request, response)))
 
 
 class Columns(View):
@@ -335,9 +333,7 @@ class FieldsJson(Columns):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view.json import dumps
-
-        self._dumps = partial(dumps, indent=self.INDENT)
+        self._dumps = partial(json.dumps, indent=self.INDENT)
 
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Series, Struct
-from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, MalformedError
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, MalformedError, UnsupportedError
+from kwire_cli.engine.sinks import Counter, Sink, Skip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.python_source import Read, Source
-    from kwire_cli.engine.sinks import Counter, Sink
+    from kwire_cli.engine.reader_source import Writer
 
 SKIP = "skip"
 """The form of values in which there are only the single fields of the message itself."""
@@ -83,7 +84,11 @@ def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:
     return cached[1]
 
 
-# The generator is imported where the first reader is made: who decodes a single message needs none.
+def _writer(sink: Sink, roles: Mapping[int, str] | None = None, naming: Sequence[tuple[int, int]] = ()) -> Writer:
+    """Return a generator, which is imported for the first reader: who decodes a single message needs none."""
+    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - as said above
+
+    return Writer(sink, roles or {}, naming)
 
 
 def _refuse(*_: Any) -> Any:
@@ -94,11 +99,7 @@ def _refuse(*_: Any) -> Any:
 def _reader(
     entry: Entry, form: str, roles: Mapping[int, str], naming: Sequence[tuple[int, int]]
 ) -> Callable[[Any, int, int], Read]:
-    from kwire_cli.engine.python_source import UnsupportedError  # noqa: PLC0415 - see above
-    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
-    from kwire_cli.engine.sinks import Sink, Skip  # noqa: PLC0415 - see above
-
-    writer = Writer(Skip() if form == SKIP else Sink(form), roles, naming)
+    writer = _writer(Skip() if form == SKIP else Sink(form), roles, naming)
     out = writer.out
     there = {
         "topics": TOPIC in roles.values(),
@@ -128,13 +129,9 @@ def _whole(writer: Any, out: Source, entry: Entry, *, kept: bool) -> None:
 
 
 def _counter(entry: Entry, places: Mapping[int, Any]) -> Counter:
-    from kwire_cli.engine.python_source import UnsupportedError  # noqa: PLC0415 - see above
-    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
-    from kwire_cli.engine.sinks import Counter  # noqa: PLC0415 - see above
-
     counter = Counter(entry.program, places)
     counter.count = _refuse
-    writer = Writer(counter)
+    writer = _writer(counter)
     out = writer.out
     try:
         with out.block("def count(data, at, stop, sums, rows):"):
@@ -160,9 +157,7 @@ def records_reader(
     use the names in `given`, those in the sink's `names` and `space`, and for such a field `name_at`, where its bytes
     begin. `last` is the name of what is wanted of the last record, 0 without one.
     """
-    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
-
-    writer = Writer(sink)
+    writer = _writer(sink)
     out = writer.out
     with out.block(f"def read(data, at, stop, most, {', '.join(given)}):"):
         out.add("out = []", "add = out.append", "begin, room = at, most", f"{last} = 0")
@@ -182,9 +177,7 @@ def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: 
     returns None, and `sums` stay.
     `then` are the statements for a record, as for `records_reader`; they may use the counters in `Counter.most`.
     """
-    from kwire_cli.engine.reader_source import Writer  # noqa: PLC0415 - see above
-
-    writer = Writer(counter)
+    writer = _writer(counter)
     out = writer.out
     with out.block(f"def count(data, at, stop, sums, {', '.join(given)}):"):
         counter.begin(out)

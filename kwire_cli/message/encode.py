@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, build, decode_spec
+from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, apply, build, decode_spec, whole_frame
+from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.messages import SIZE_PREFIX, declare
 from kwire_cli.structs.numbers import RANGES, checked_int, shown
 
@@ -132,8 +133,6 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
     """As `encode`, with the definition itself."""
     try:
         if isinstance(value, dict) and LOSSLESS_KEY in value:
-            from kwire_cli.message.decoded import apply  # noqa: PLC0415 - only what was decoded with --lossless needs it
-
             return apply(spec, value, version)
         return build(spec, value, version)
     except EncodeError as error:
@@ -142,8 +141,6 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
     """Return the error without the value that it tells of, where that may be a secret or have one in it."""
-    from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value  # noqa: PLC0415 - errors are rare, and it decodes
-
     if not can_hold_secrets(spec.name, raw_records=True) or not has_secret(spec, error.path):
         return error
     return EncodeError(
@@ -160,8 +157,6 @@ def encode_document(catalog: Catalog, document: Any) -> bytes:
     if not isinstance(document, dict):
         raise EncodeError(f"a document is an object, not {type(document).__name__}", value=document)
     if LOSSLESS_KEY in document:
-        from kwire_cli.message.decoded import whole_frame  # noqa: PLC0415
-
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
         return encode(catalog, _needed(document, "body"), _text(document, "message"), _integer(document, "version"))

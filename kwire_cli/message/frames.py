@@ -11,6 +11,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
 from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
+from kwire_cli.message.guess import bits_of, response_candidates
 from kwire_cli.records.payload_fields import holds_payloads, payloads_of
 from kwire_cli.spec.kafka import API_VERSIONS, ENVELOPE, PRODUCE
 from kwire_cli.structs.messages import SIZE_PREFIX, declare
@@ -164,8 +165,6 @@ class Frame:
 
         Neither of them may have an anomaly or an unknown tag.
         """
-        from kwire_cli.message.guess import bits_of  # noqa: PLC0415 - start-up counts, and few responses are guessed
-
         header, body = self.header, self.body
         if header is None or body is None or not (body.exact and _is_plain(header) and _is_plain(body)):
             return False
@@ -620,8 +619,6 @@ def _body(catalog: Catalog, api: Api, frame: Frame, start: int, version: int, *,
 def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
     if hints.api and hints.version is not None:
         return respond(catalog, frame, at, hints.api, hints.version)
-    from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
-
     guesses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
     if not guesses:
         return frame

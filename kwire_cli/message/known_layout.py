@@ -20,6 +20,7 @@ from kwire_cli.message.roles import (
     RAW,
     RecordsAs,
     Roles,
+    can_hold_secrets,
     filled,
     holds_records,
     roles,
@@ -200,8 +201,6 @@ class Plain:
 
 def may_hide(message: str) -> bool:
     """Return whether a message may hold secrets."""
-    from kwire_cli.message.roles import can_hold_secrets  # noqa: PLC0415 - hardly any client id asks for it
-
     return can_hold_secrets(message)
 
 

@@ -8,9 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.spans import walk
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.kafka_topics import OWN_TOPICS, Control, RecordPayload, decode_control, decode_record
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -232,9 +235,6 @@ class Batch:
 
     def spans(self) -> Spans:
         """The spans of all its bytes, its records one by one, or one piece of bytes where they are compressed."""
-        from kwire_cli.engine.lower import records_entry  # noqa: PLC0415 - only views of bytes need it
-        from kwire_cli.engine.spans import walk  # noqa: PLC0415
-
         return walk(records_entry(self.layout.decl), self.source.data, self.position, self.end)
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
@@ -316,9 +316,9 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
         return Payloads(draft=kip98.CONTROL_TYPES.get(record.control, "UNKNOWN"))
     source = batch.source
     if batch.head.control:
-        return Payloads(control=decode_control(source.catalog or _catalog(), record.key, record.value))
+        return Payloads(control=decode_control(source.catalog or catalog(), record.key, record.value))
     if source.topic in OWN_TOPICS:
-        payload = decode_record(source.catalog or _catalog(), source.topic, record.key, record.value)
+        payload = decode_record(source.catalog or catalog(), source.topic, record.key, record.value)
         return Payloads(record=payload) if payload else None
     return None
 
@@ -334,13 +334,6 @@ def payload_notes(batch: Batch, record: Record, number: int, payload: Payloads) 
         offset = batch.position + batch.layout.head.size + at + note.offset if plain else batch.position
         out.append(note._replace(path=f"records[{number}].{note.path}".rstrip("."), offset=offset))
     return out
-
-
-@cache
-def _catalog() -> Catalog:
-    from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - most record sets hold nothing that needs it
-
-    return catalog((), None)
 
 
 # Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics

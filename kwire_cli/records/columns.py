@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.records.batch import PADDING, Batch, headers_of, payload_of
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.kafka_topics import OWN_TOPICS
@@ -106,8 +106,6 @@ def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, A
     """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret,
     what stands for it.
     """
-    from kwire_cli.records.batch import headers_of, payload_of  # noqa: PLC0415 - most record sets hold nothing that needs it
-
     payload = payload_of(batch, record)
     hidden = hide.record(batch, payload.record if payload else None) if hide else {}
     out: dict[str, Any] = {

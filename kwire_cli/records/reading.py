@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.batch import CORRUPT, PADDING, TRUNCATED, Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import AUTO
-from kwire_cli.records.gaps import MOST_CUT, CutBatch, Gap, is_header
+from kwire_cli.records.gaps import MOST_CUT, CutBatch, Gap, cut_batch, is_header
 from kwire_cli.records.kafka_topics import MESSAGES, OWN_TOPICS, decode_control, decode_record
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT, layouts_of
 from kwire_cli.spec.catalog import catalog as bundled
@@ -162,8 +162,6 @@ class Reader:
 
     def cut(self, frame: Frame, end: int) -> CutBatch | None:
         """Return the readable part of a batch whose bytes end at `end`, or None if its header is implausible."""
-        from kwire_cli.records.gaps import cut_batch  # noqa: PLC0415 - few inputs are cut
-
         return cut_batch(self.source, frame.start, end, frame.layout)
 
     def let_go(self, at: int) -> None:

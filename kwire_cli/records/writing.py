@@ -26,6 +26,7 @@ from kwire_cli.records.kafka_topics import (
 from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.payload_fields import FAMILIES, Role
 from kwire_cli.records.payload_model import version_of
+from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.structs.messages import METADATA_FRAME, VERSION, declare
 from kwire_cli.structs.numbers import RANGES, shown
 from kwire_cli.structs.records import kip98, v2
@@ -82,9 +83,7 @@ class Payloads:
     @cached_property
     def catalog(self) -> Catalog:
         """The definitions."""
-        from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - most record sets hold nothing that needs it
-
-        return self.known or catalog((), None)
+        return self.known or bundled()
 
     def of(self, record: Given, *, control: bool | None) -> Pair:
         """The key and value of a record. `control` tells whether its batch is a control batch, None that the format has

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import decode_header, header_version, request_head
-from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.message.reading import split
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
+from kwire_cli.message.guess import response_candidates
+from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
 from kwire_cli.source.files import GZIP, ZSTD, _first, spooled, unpacked_start
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import Input, begins_as_text, check_size, read_content, read_input, recognised_binary
+from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import mapped, path_of
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
@@ -302,21 +304,14 @@ def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
     """
     if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
-    from kwire_cli.message.frames import Hints  # noqa: PLC0415 - few inputs come here
-    from kwire_cli.message.reading import read_all  # noqa: PLC0415 - as above
-
     frame = read_all(_catalog(catalog), bytes(data), Hints(), framed=False)[0]
     if not frame.guess:
         return frame.sure
-    from kwire_cli.message.guess import response_candidates  # noqa: PLC0415 - it reads every response's definition
-
     best = response_candidates(_catalog(catalog), data, 0, len(data))[0]
     return len(data) > LONGEST_BY_CHANCE or best.bits < BITS_A_BYTE * len(data)
 
 
 def _catalog(catalog: Catalog | None) -> Catalog:
-    from kwire_cli.spec.catalog import catalog as bundled  # noqa: PLC0415 - it is there already where it counts
-
     return catalog or bundled()
 
 

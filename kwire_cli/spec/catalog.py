@@ -327,9 +327,11 @@ class Catalog:
         return self._enums.name(f"{entry.name}.{field_path}", value)
 
 
-def catalog(specs: Paths = (), kafka: str | None = None, overlays: Paths = ()) -> Catalog:
-    """The catalogue of the bundled definitions (one object for all who ask for the same, while their files stay as they
-    are).
+def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Paths | None = None) -> Catalog:
+    """Return every message definition.
+
+    Look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`). There is one object for
+    all who ask for the same, while their files stay as they are.
 
     `specs` is a file or a folder, or several, of further definitions, which replace those of their name; `kafka`
     chooses the release ("3.9") whose layouts count where releases differ under one version number. `overlays` are
@@ -348,8 +350,8 @@ def catalog(specs: Paths = (), kafka: str | None = None, overlays: Paths = ()) -
     return _with_overlays(files, kafka, tuple((str(file), *_stamp(file)) for file in laid))
 
 
-def _several(paths: Paths) -> list[str | os.PathLike[str]]:
-    return [paths] if isinstance(paths, str | os.PathLike) else [*paths]
+def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:
+    return [paths] if isinstance(paths, str | os.PathLike) else [*(paths or ())]
 
 
 def _stamp(file: Path) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from kwire_cli.analysis.costs.overlaid import is_regular
+from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.request_log.exchange import Unwritten
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from kwire_cli.engine.spans import Spans
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
-    from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Bodies, Exchange
@@ -320,8 +320,6 @@ def in_exchanges(exchanges: Iterable[Exchange], bodies: Bodies, place: int = 0) 
 
 def in_batches(items: Iterable[Batch | Gap], place: int = 0) -> Iterator[Message]:
     """Yield the keys and values of the records of Kafka's own topics, where definitions describe them."""
-    from kwire_cli.records.batch import Batch, has_payloads, payload_of  # noqa: PLC0415 - captures need none of this
-
     for item in items:
         if not isinstance(item, Batch) or not has_payloads(item):
             continue

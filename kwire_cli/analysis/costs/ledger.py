@@ -289,7 +289,10 @@ class Ledger:
 
 
 def ledger(decoded: Decoded) -> list[Row]:
-    """Return the rows of a message in the order of its fields; they add up to the bytes that were given."""
+    """Return the cost of each field as rows with path, prefix_bytes, value_bytes and count, in the order of the fields.
+
+    The bytes of all rows add up to the size of the input.
+    """
     total = decoded.stop - decoded.start
     if decoded.guess:
         return [Row(GUESS_PATH, 0, total, 1)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.decoded import by_span
 from kwire_cli.records.batch import Batch, base64_text
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def opened_batches(
     """Return the batches and gaps in all records fields of a body that are not among the `hidden` spans; with their
     records if `deep`.
     """
-    from kwire_cli.message.decoded import by_span  # noqa: PLC0415 - few filters look into records
-
     record_sets = [record_set for at, record_set in by_span(where, raw) if at not in hidden]
     items = (
         item

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.text.literals import number
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, unescape
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -112,7 +113,6 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     if at and (rest < SIZE_BYTES or len(data) - at - SIZE_BYTES < (says_size(data, at, len(data)) or 0) <= MAX_SIZE):
         return True
     from kwire_cli.source.first_bytes import reads_as_request  # noqa: PLC0415 - start-up counts
-    from kwire_cli.spec.catalog import catalog  # noqa: PLC0415 - as above
 
     definitions = catalog((), None, ())
     if len(data) > 12 and (

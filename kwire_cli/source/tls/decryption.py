@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.model import Event, Start
+from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.structs.network import TLS_KEY_LOG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.tls.keylog import KeyLog
     from kwire_cli.source.tls.session import Session
     from kwire_cli.source.tls.stream import Stream
@@ -91,8 +91,6 @@ def blocks_of(paths: Sequence[str]) -> tuple[Secrets, ...]:
     """
     if not paths:
         return ()
-    from kwire_cli.source.packets.pcap import Secrets  # noqa: PLC0415 - it reads captures of one kind
-
     Decryption(paths)
     return tuple(Secrets(TLS_KEY_LOG, Path(path).read_bytes()) for path in paths)
 

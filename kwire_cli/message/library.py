@@ -1,0 +1,103 @@
+"""The library's functions for bodies of messages: `kwire_cli.decode`, `encode` and `columns`."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.errors import InputError
+from kwire_cli.message.decoded import as_bytes, checked, decode as decode_body
+from kwire_cli.message.encode import encode as encode_body
+from kwire_cli.message.redaction import redacting_body
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Paths
+
+
+def decode(
+    data: Any,
+    *,
+    message: str,
+    version: int,
+    strict: bool = False,
+    show_secrets: bool = False,
+    specs: Paths | None = None,
+    kafka: str | None = None,
+    overlays: Paths | None = None,
+) -> Decoded:
+    """The body of a message, without header. `data` is bytes-like and is not copied.
+
+    Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be
+    decoded, and with `strict` for any anomaly; InputError for an unknown message.
+
+    `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` are what is on the wire
+    (docs/secrets.md).
+    """
+    definitions = catalog(specs, kafka, overlays)
+    decoded_body = decode_body(definitions, data, message, version)
+    return checked(decoded_body if show_secrets else redacting_body(definitions, decoded_body), strict=strict)
+
+
+def encode(
+    value: Any,
+    *,
+    message: str,
+    version: int,
+    specs: Paths | None = None,
+    kafka: str | None = None,
+    overlays: Paths | None = None,
+) -> bytes:
+    """The bytes of a body, identical to Kafka's; takes what `Decoded.to_json` gives, records as base64 text or as
+    batches.
+
+    EncodeError where a value does not fit.
+    """
+    return encode_body(catalog(specs, kafka, overlays), value, message, version)
+
+
+def columns(
+    bodies: Iterable[Any],
+    *,
+    message: str,
+    version: int,
+    specs: Paths | None = None,
+    kafka: str | None = None,
+    overlays: Paths | None = None,
+) -> pa.StructArray:
+    """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a
+    body that is not whole.
+
+    Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are
+    ignored. Values are what is on the wire, secrets too. Needs `kwire[fast,stores]`. InputError for an unknown message
+    or version, for data that is not bytes, and if a package of the extras is missing.
+    """
+    spec = catalog(specs, kafka, overlays).message(message)
+    if version not in spec.valid_versions:
+        raise InputError(f"{spec.name} has versions {spec.valid_versions}, and not {version}")
+    try:
+        import numpy as np  # noqa: PLC0415 - an extra
+        import pyarrow as pa  # noqa: PLC0415 - an extra
+
+        from kwire_cli.engine.arrow import columns as arrow_columns  # noqa: PLC0415 - it needs the extra
+        from kwire_cli.engine.compiled import jobs_of, octets, walk_many  # noqa: PLC0415 - as above
+    except ImportError as error:
+        raise InputError(f"columns need numba and pyarrow ({error}): pip install 'kwire[fast,stores]'") from None
+    parts = [as_bytes(body) for body in bodies]
+    ends = [*accumulate(map(len, parts))]
+    entry = entry_for(spec, version)
+    structs, whole = arrow_columns(
+        entry,
+        walk_many(entry.program, octets(b"".join(parts) or b"\0"), jobs_of(entry, [0, *ends[:-1]][: len(ends)], ends)),
+    )
+    if len(whole) == len(parts):
+        return structs
+    rows, missing = np.zeros(len(parts), np.int64), np.ones(len(parts), bool)
+    rows[whole], missing[whole] = np.arange(len(whole)), False
+    return structs.take(pa.array(rows, mask=missing))
