@@ -37,8 +37,8 @@ demo: $(BIN)/kwire
 		"kwire decode --format tree samples/frames/api-versions-v5-request.hex" \
 		"kwire decode --format hex samples/frames/api-versions-v5-request.hex" \
 		"kwire decode --format json samples/frames/create-topics-v7-request.hex" \
-		"kwire decode --format tree --api Metadata --version 13 samples/frames/metadata-v13-response.hex" \
-		"kwire encode --message HeartbeatRequest --version 4 samples/json/heartbeat-v4.json" \
+		"kwire decode --format tree --api Metadata --message-version 13 samples/frames/metadata-v13-response.hex" \
+		"kwire encode --message HeartbeatRequest --message-version 4 samples/json/heartbeat-v4.json" \
 		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
 	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
 	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/spark; fi

@@ -52,7 +52,10 @@ def test_a_message(copy):
     kwire(copy, command, *map(str, halves), module=module)
     assert kwire(copy, "lint", "specs") == b""
     assert b"9100" in kwire(copy, "spec", "list", "Lease")
-    assert kwire(copy, "encode", "-m", "LeaseRequest", "-n", "1", '{"holder":"a","zones":[]}') == b"02610100\n"
+    assert (
+        kwire(copy, "encode", "-m", "LeaseRequest", "--message-version", "1", '{"holder":"a","zones":[]}')
+        == b"02610100\n"
+    )
 
 
 def test_a_record_format(copy):

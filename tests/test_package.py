@@ -57,7 +57,7 @@ def watched(*arguments):
     [
         *(["decode", "--format", fmt, FRAME] for fmt in ("tree", "hex", "json", "jsonl")),
         ["decode", "--format", "tree", "--color", "always", FRAME],
-        ["encode", "-m", "HeartbeatResponse", "-n", "0", '{"errorCode":0}'],
+        ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
         ["errors", "3", "--format", "json"],
         ["--version"],
@@ -99,7 +99,7 @@ def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
 
 
 def test_a_body_alone_needs_no_header():
-    seen, _ = watched("decode", "-m", "HeartbeatResponse", "-n", "0", "0000")
+    seen, _ = watched("decode", "-m", "HeartbeatResponse", "--message-version", "0", "0000")
     assert [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"] == [
         "index.json",
         "HeartbeatResponse.json",

@@ -114,8 +114,8 @@ class Options(Advising, Top, Report, Captures, Choosing, Definitions):
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     version: int | None = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
         help="Name the version of a response outside a capture (with --api).",
@@ -157,8 +157,8 @@ def command(environment: Environment, options: Options) -> None:
         seen = observed.seen()
         if not seen.messages:
             raise InputError(
-                "this holds no message that is certain: for a response outside a capture give --api and --version; "
-                "--message, --api and --filter choose among the others"
+                "this holds no message that is certain: for a response outside a capture give --api and "
+                "--message-version; --message, --api and --filter choose among the others"
             )
         price = partial(_price, messages)
         advice = drawn(catalog, seen, price, least=options.min_saving, half=options.half)

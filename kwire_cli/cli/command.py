@@ -51,6 +51,9 @@ MEANT = {
 """What people write instead of --filter, and the filter that says it."""
 
 
+_NAMED = frozenset({"--api", "--message", "-m"})
+
+
 class Example(NamedTuple):
     """A command line that shows what a command is for, and what it answers in a few words."""
 
@@ -62,7 +65,8 @@ class Setting(click.Option):
     """An option of a command.
 
     `section` is its heading in help. A `rare` one is listed under --help-all alone. `former` are spellings that are
-    understood for one more release, with a note.
+    understood for one more release, with a note. Where another option has such a spelling now, it is the former one
+    only beside an option that names a message.
     """
 
     def __init__(
@@ -81,7 +85,7 @@ class Setting(click.Option):
         if self.metavar is None and isinstance(self.type, click.Choice):
             word = super().make_metavar(ctx)
             if len(word) > MOST_CHOICES and not ctx.meta.get(SHOW_ALL):
-                return (self.opts[-1] if self.opts[-1].startswith("--") else self.opts[0]).lstrip("-").upper()
+                return _long(self.opts).lstrip("-").upper()
             return word
         return super().make_metavar(ctx)
 
@@ -152,7 +156,10 @@ class Command(click.Command):
 
     def _renamed(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
         """Yield arguments with former spellings of options replaced, and note each that was replaced."""
-        present = {old: one.opts[-1] for one in self.settings for old in one.former}
+        present = {old: _long(one.opts) for one in self.settings for old in one.former}
+        both = {name for one in self.settings for name in one.opts if name in present}
+        if both and not _NAMED & {text.partition("=")[0] for text in args}:
+            present = {old: name for old, name in present.items() if old not in both}
         is_option = True
         for text in args:
             is_option = is_option and text != "--"
@@ -191,6 +198,10 @@ class Group(click.Group):
         """Write the examples, then the options and the commands."""
         _write_examples(self.examples, formatter)
         super().format_options(ctx, formatter)
+
+
+def _long(names: Sequence[str]) -> str:
+    return next((name for name in names if name.startswith("--")), names[0])
 
 
 def _write_examples(examples: Sequence[Example], formatter: click.HelpFormatter) -> None:

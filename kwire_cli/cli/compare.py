@@ -42,8 +42,8 @@ class Options(Report, MessageForms, RecordForms):
         help="Name the message of --values, of generated values, or of a body.",
     )
     version: int | None = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
         shell_complete=complete_version,

@@ -323,7 +323,7 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
     if not ahead:
         instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
         raise InputError(
-            f"there is no message to price{instead}; --api and --version, or --message and --version, say what the "
+            f"there is no message to price{instead}; --api or --message, and --message-version, say what the "
             "bytes are, --as-records that they are record batches"
         )
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:

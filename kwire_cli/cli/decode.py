@@ -78,6 +78,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
     limit: int | None = option(
         "--limit",
+        "-n",
         section="Choose",
         type=click.IntRange(min=0),
         metavar="N",
@@ -142,7 +143,7 @@ def command(environment: Environment, options: Options) -> int:
     """Decode Kafka requests, responses and other messages.
 
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
-    response does not say what it is: give --api and --version, or take the best guess.
+    response does not say what it is: give --api and --message-version, or take the best guess.
     """
     if options.stats:
         return _show_stats(environment, options)
@@ -202,7 +203,7 @@ class _Run:
         """Return the exit code. Raises InputError if nothing could be decoded."""
         if not self.decodable:
             raise InputError(
-                "nothing could be decoded: say what it is with --api and --version or --message and --version, or "
+                "nothing could be decoded: say what it is with --api or --message, and --message-version, or "
                 "how it is written with --input"
             )
         found = (self.options.strict and self.anomalies) or (self.options.exit_code and bool(self.empty))
@@ -315,7 +316,7 @@ class _Run:
         """Return whether anything of a message could be decoded, and note what is wrong with what was said of it."""
         if isinstance(subject, Frame):
             if subject.kind == "request" and subject.contradicts(hints):
-                note = "is a request, and its header says so; --api and --version are for responses"
+                note = "is a request, and its header says so; --api and --message-version are for responses"
                 self.environment.note(f"kwire: frame {subject.number} {note} (--response reads it as one)")
             return subject.kind != "unknown"
         try:

@@ -54,8 +54,8 @@ class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
         help="Read both inputs as bare bodies of this message.",
     )
     version: tuple[int, ...] = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
         multiple=True,
@@ -79,9 +79,9 @@ class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
         """The versions of both messages. UsageError if too many are given, or none for bodies."""
         numbers = self.version
         if len(numbers) > 2:
-            raise click.UsageError("--version is given once for both messages, or twice: for A and for B")
+            raise click.UsageError("--message-version is given once for both messages, or twice: for A and for B")
         if self.message and not numbers:
-            raise click.UsageError("--message needs --version: that of both bodies, or twice, for A and for B")
+            raise click.UsageError("--message needs --message-version: that of both bodies, or twice, for A and for B")
         return (numbers[0], numbers[-1]) if numbers else (None, None)
 
     def places(self, a: str, b: str | None) -> list[Place]:
@@ -148,7 +148,9 @@ def _of_input(environment: Environment, opened: Opened, number: int | None, how:
     if not isinstance(message, Frame):
         return Found(name, checked(message), known=True)
     if message.guess:
-        environment.note(f"kwire: {name}: {message.candidates[0]} is a guess; --api and --version say what it is")
+        environment.note(
+            f"kwire: {name}: {message.candidates[0]} is a guess; --api and --message-version say what it is"
+        )
     return Found(name, message)
 
 

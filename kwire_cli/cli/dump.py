@@ -94,6 +94,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     )
     limit: int | None = option(
         "--limit",
+        "-n",
         type=click.IntRange(min=0),
         metavar="N",
         help="Show at most this many batches; records with --deep.",

@@ -34,11 +34,11 @@ class Options(OverlaidDefinitions):
         "-m",
         metavar="NAME",
         shell_complete=complete_message,
-        help="Read the JSON as the body of this message (with --version).",
+        help="Read the JSON as the body of this message (with --message-version).",
     )
     version: int | None = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=int,
         metavar="N",
         shell_complete=complete_version,
@@ -93,9 +93,9 @@ class Options(OverlaidDefinitions):
 def command(environment: Environment, options: Options) -> int:
     """Encode JSON to the bytes that Kafka would write.
 
-    INPUT is files, - for standard input, or the JSON itself: one or many documents as decode prints them (json
-    or jsonl). A bare body needs --message and --version, or --api, --version and --request or --response to
-    become a whole frame. With --records the JSON is the batches of a record set.
+    INPUT is files, - for standard input, or the JSON itself: documents as decode prints them (json or jsonl).
+    A bare body needs --message and --message-version; to become a whole frame it needs --api, --message-version
+    and --request or --response. With --records the JSON is the batches of a record set.
     """
     _check(options)
     done, refused = 0, 0
@@ -171,12 +171,12 @@ def _document(value: Any, options: Options) -> Any:
     """Return a body alone as the document that decode would print for it."""
     if options.message:
         if options.version is None:
-            raise click.UsageError("--message needs --version")
+            raise click.UsageError("--message needs --message-version")
         return {"message": options.message, "version": options.version, "body": value}
     if not options.api:
         return value
     if options.version is None or not options.kind:
-        raise click.UsageError("--api needs --version, and --request or --response")
+        raise click.UsageError("--api needs --message-version, and --request or --response")
     header: dict[str, Any] = {"correlationId": options.correlation_id}
     if options.kind == "request":
         header["clientId"] = options.client_id or None

@@ -119,8 +119,8 @@ def message(environment: Environment, options: Options) -> int:
     """Explain Kafka messages and record batches byte by byte.
 
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. For
-    captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --version;
-    with --message and --version the bytes are a bare body.
+    captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --message-version;
+    with --message and --message-version the bytes are a bare body.
     """
     readable, output = False, options.output(environment)
     for explanation in Explanations(environment, options):
@@ -130,7 +130,7 @@ def message(environment: Environment, options: Options) -> int:
         environment.flush()
     if not readable:
         raise InputError(
-            "nothing could be read: say what it is with --api and --version or --message and --version, or how "
+            "nothing could be read: say what it is with --api or --message, and --message-version, or how "
             "it is written with --input"
         )
     return Exit.DONE

@@ -73,7 +73,7 @@ def reading_of(
 ) -> Reading:
     """Return how inputs are to be read. This is the one place where options become a `Reading`.
 
-    Raises UsageError for --message without --version.
+    Raises UsageError for --message without --message-version.
     """
     how = Reading(catalog=options.catalog, input_kind=input_kind, follow=follow, every=every)
     if isinstance(options, Framing):
@@ -83,7 +83,7 @@ def reading_of(
     if isinstance(options, Messages):
         if options.message and options.version is None:
             raise click.UsageError(
-                f"--message needs --version: {options.catalog.entry(options.message).valid_versions}"
+                f"--message needs --message-version: {options.catalog.entry(options.message).valid_versions}"
             )
         how = replace(how, message=options.message, version=options.version)
     if isinstance(options, Headers):

@@ -296,7 +296,7 @@ class Frames(Framing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Messages(Frames):
-    """Options for reading frames and bodies: --message and --version beside those of Frames."""
+    """Options for reading frames and bodies: --message and --message-version beside those of Frames."""
 
     SECTION: ClassVar[str] = "Input"
 
@@ -305,11 +305,11 @@ class Messages(Frames):
         "-m",
         metavar="NAME",
         shell_complete=complete_message,
-        help="Read the input as a bare body of this message (with --version).",
+        help="Read the input as a bare body of this message (with --message-version).",
     )
     version: int | None = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
         shell_complete=complete_version,

@@ -217,7 +217,7 @@ class Counting:
                 self._messages(opened)
         if self._overhead is None or not self.decodable:
             raise InputError(
-                "there is nothing to count: say what it is with --api and --version or --message and --version, or "
+                "there is nothing to count: say what it is with --api or --message, and --message-version, or "
                 "how it is written with --input"
             )
         return self._overhead
@@ -324,5 +324,5 @@ class Counting:
             if subject.guess:
                 opened.caller.note(
                     f"frame {subject.number} was taken for {subject.api} {subject.kind} {subject.api_version} by its "
-                    "bytes alone; --api and --version say what it is"
+                    "bytes alone; --api and --message-version say what it is"
                 )

@@ -44,8 +44,8 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     version: int | None = option(
-        "--version",
-        "-n",
+        "--message-version",
+        former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
         shell_complete=complete_version,

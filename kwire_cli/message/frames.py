@@ -575,7 +575,9 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         declared = api and 0 <= version < NO_VERSION
         # Numbers of no known api may be bytes of a secret.
         says = f"api key {key} version {version}" if declared else "an api or version that is not known"
-        raise InputError(f"the request's header says {says}, not {said.strip()}; omit --api and --version for requests")
+        raise InputError(
+            f"the request's header says {says}, not {said.strip()}; omit --api and --message-version for requests"
+        )
     if not api or not api.request:
         unknown = _unknown_request(catalog, frame, at, hints, key, version)
         newer = (

@@ -82,7 +82,7 @@ _WHAT = {
     Kind.BATCHES: ("record batches", "kwire dump shows them"),
     Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump --all shows it"),
     Kind.FRAMES: ("requests and responses", "kwire decode shows them"),
-    Kind.BODY: ("a body alone", "kwire decode --message NAME --version N shows it"),
+    Kind.BODY: ("a body alone", "kwire decode --message NAME --message-version N shows it"),
     Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),
     Kind.JSON: ("JSON", "kwire encode turns it into bytes"),
     Kind.FOLDER: ("a folder", "give the files in it"),

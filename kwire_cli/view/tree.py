@@ -79,7 +79,7 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
         line.append((f"  # {frame.label}", "dim"))
     if frame.guess:
         alternatives = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
-        line.append((f" (guessed{alternatives}; --api and --version say it outright)", "warning"))
+        line.append((f" (guessed{alternatives}; --api and --message-version say it outright)", "warning"))
     elif frame.body:
         line.append((_layout_guess(frame.body), "warning"))
     return line

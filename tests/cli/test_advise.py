@@ -190,7 +190,7 @@ def test_what_stays_as_it_is_is_counted_by_its_reason():
             "all-packed",
             "--message",
             "HeartbeatRequest",
-            "--version",
+            "--message-version",
             9,
             "0267000000000261",
         ).out
@@ -204,7 +204,7 @@ def test_what_stays_as_it_is_is_counted_by_its_reason():
             "all-packed",
             "--message",
             "HeartbeatRequest",
-            "--version",
+            "--message-version",
             4,
             "0267000000000261",
         ).out
@@ -227,9 +227,10 @@ def test_changes_have_what_rows_are_as_written():
 
 def test_input_that_is_in_the_form_of_the_overlay():
     frame = SAMPLES / "frames" / "metadata-v13-response.hex"
-    said = ("--api", "Metadata", "--version", 13)
+    said = ("--api", "Metadata", "--message-version", 13)
     laid = shell(
-        f"kwire decode --records base64 --api Metadata --version 13 {frame} | kwire encode --overlay metadata-upacked"
+        f"kwire decode --records base64 --api Metadata --message-version 13 {frame}"
+        " | kwire encode --overlay metadata-upacked"
     ).strip()
     what_if = json.loads(kwire("overhead", "--format", "json", "--overlay", "metadata-upacked", *said, frame).out)
     done = json.loads(

@@ -70,7 +70,7 @@ def test_colours_come_where_they_are_wanted(variables, terminal, option, coloure
         option,
         "-m",
         "HeartbeatRequest",
-        "-n",
+        "--message-version",
         4,
         HEARTBEAT,
         terminal=terminal,
@@ -82,7 +82,9 @@ def test_colours_come_where_they_are_wanted(variables, terminal, option, coloure
 def test_json_has_no_colours():
     assert (
         "\x1b"
-        not in kwire("decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "-n", 4, HEARTBEAT).out
+        not in kwire(
+            "decode", "-f", "json", "--color", "always", "-m", "HeartbeatRequest", "--message-version", 4, HEARTBEAT
+        ).out
     )
 
 
@@ -96,7 +98,13 @@ def test_without_input_on_a_terminal_it_says_what_to_give():
 @pytest.mark.parametrize("fmt", ["json", "jsonl"])
 def test_json_output_is_for_programs(fmt):
     frame = kwire(
-        "encode", "--api", "metadata", "--request", "-n", 4, '{"topics":null,"allowAutoTopicCreation":true}'
+        "encode",
+        "--api",
+        "metadata",
+        "--request",
+        "--message-version",
+        4,
+        '{"topics":null,"allowAutoTopicCreation":true}',
     ).out
     text = kwire("decode", "-f", fmt, frame.strip() * 2).out
     assert (text.count("\n") == 2) is (fmt == "jsonl")
@@ -220,16 +228,16 @@ def complete(words, index):
     ("words", "found"),
     [
         ("kwire decode --message heartb", ["HeartbeatRequest", "HeartbeatResponse"]),
-        ("kwire decode --message HeartbeatRequest --version ", ["0", "1", "2", "3", "4"]),
-        ("kwire decode --api ApiVersions --version ", ["0", "1", "2", "3", "4", "5"]),
+        ("kwire decode --message HeartbeatRequest --message-version ", ["0", "1", "2", "3", "4"]),
+        ("kwire decode --api ApiVersions --message-version ", ["0", "1", "2", "3", "4", "5"]),
         ("kwire encode --api ListOff", ["ListOffsets"]),
         ("kwire spec show EndTxnM", ["EndTxnMarker"]),
         ("kwire spec show HeartbeatRequest ", ["0", "1", "2", "3", "4"]),
         ("kwire decode --specs tests/cli/definitions --message Echo", ["EchoRequest", "EchoResponse"]),
-        ("kwire decode --message nosuch --version ", []),
+        ("kwire decode --message nosuch --message-version ", []),
         ("kwire decode --specs nosuch --message Heartb", []),
         ("kwire decode --kafka 9.9 --api Heartb", []),
-        ("kwire decode --specs nosuch --api Heartbeat --version ", []),
+        ("kwire decode --specs nosuch --api Heartbeat --message-version ", []),
         ("kwire decode --format j", ["json", "jsonl"]),
     ],
 )

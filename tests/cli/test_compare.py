@@ -13,7 +13,18 @@ import kwire_cli as api
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 FRAMES = ROOT / "samples" / "frames"
-METADATA = ("-m", "MetadataResponse", "-n", "12", "--brokers", "2", "--partitions", "100", "--replicas", "2")
+METADATA = (
+    "-m",
+    "MetadataResponse",
+    "--message-version",
+    "12",
+    "--brokers",
+    "2",
+    "--partitions",
+    "100",
+    "--replicas",
+    "2",
+)
 
 
 def forms(*arguments, **streams):
@@ -59,19 +70,21 @@ def test_best_and_worst_case_name_the_numbers_that_reach_them():
 
 def test_what_decode_prints_is_a_message_with_its_version():
     decoded = kwire("decode", FRAMES / "create-topics-v7-request.hex", "-f", "json").raw
-    body = kwire("decode", "-m", "HeartbeatRequest", "-n", "4", "0267000000000002680000", "-f", "json").raw
+    body = kwire(
+        "decode", "-m", "HeartbeatRequest", "--message-version", "4", "0267000000000002680000", "-f", "json"
+    ).raw
     assert forms("--values", "-", "--flexible", stdin=decoded)["as given"]["version"] == 7
     assert forms("--values", "-", "--flexible", stdin=body)["as given"]["size"] == 10
-    given = forms("--values", "-", "-m", "HeartbeatRequest", "-n", "3", "--versions", "3", stdin=body)
+    given = forms("--values", "-", "-m", "HeartbeatRequest", "--message-version", "3", "--versions", "3", stdin=body)
     assert (given["as given"]["version"], given["version 3"]["size"]) == (3, given["as given"]["size"])
 
 
 def test_a_body_on_standard_input_is_not_generated_over():
-    piped = forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=b"0000 0001 0003 616263\n")
+    piped = forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=b"0000 0001 0003 616263\n")
     assert piped["as given"]["size"] == 9
     assert (
-        forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=b"")["as given"]["size"]
-        == forms("-m", "MetadataRequest", "-n", "0", "--flexible", stdin=None)["as given"]["size"]
+        forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=b"")["as given"]["size"]
+        == forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=None)["as given"]["size"]
     )
 
 
@@ -117,7 +130,7 @@ def test_what_can_not_be_priced_is_left_out_and_said():
 
 def test_a_message_that_is_cut_is_left_out():
     whole = (FRAMES / "metadata-v13-response.hex").read_text("utf-8")
-    done = kwire("compare", whole[: len(whole) // 2], "--api", "metadata", "-n", "13")
+    done = kwire("compare", whole[: len(whole) // 2], "--api", "metadata", "--message-version", "13")
     assert done.code == 2
     assert "there is no message to price" in done.err
 
@@ -128,7 +141,7 @@ def test_values_of_secrets_are_not_shown_unless_they_are_asked_for():
         message="RenewDelegationTokenRequest",
         version=2,
     ).hex()
-    arguments = ("compare", "-m", "RenewDelegationTokenRequest", "-n", "2", body, "--versions", "1")
+    arguments = ("compare", "-m", "RenewDelegationTokenRequest", "--message-version", "2", body, "--versions", "1")
     hidden, shown = kwire(*arguments), kwire(*arguments, "--show-secrets")
     assert "c2VjcmV0" not in hidden.out
     assert "<redacted 6 bytes>" in hidden.out
@@ -168,12 +181,18 @@ def test_values_that_nest_deeply_are_refused(depth, tmp_path):
     file = tmp_path / "deep.json"
     file.write_text('{"topics":[],"allowAutoTopicCreation":' + "[" * depth + "]" * depth + "}")
     for version in (1, 12):
-        done = kwire("compare", "-m", "MetadataRequest", "-n", version, "--values", file, "--versions", "0-12")
+        done = kwire(
+            "compare", "-m", "MetadataRequest", "--message-version", version, "--values", file, "--versions", "0-12"
+        )
         assert (done.code, done.err.count("\n")) in {(0, 0), (2, 1)}
 
 
 @pytest.mark.parametrize(
-    "command", [("compare", "-m", "MetadataRequest", "--values", "-"), ("encode", "-m", "MetadataRequest", "-n", "12")]
+    "command",
+    [
+        ("compare", "-m", "MetadataRequest", "--values", "-"),
+        ("encode", "-m", "MetadataRequest", "--message-version", "12"),
+    ],
 )
 def test_numbers_that_no_field_holds_are_refused(command):
     done = kwire(*command, stdin=b'{"topics":' + b"9" * 5000 + b"}")
@@ -192,13 +211,13 @@ def test_what_is_no_number_is_refused(text):
         ("--cases", "--flexible"),
         ("--count", "topics"),
         ("--overlay", "nothing"),
-        ("-n", "99"),
+        ("--message-version", "99"),
         ("--values", "nothing.json"),
         ("--values", "{}", "--topics", "3"),
         ("--topics", "1,2", "--by-field"),
         ("--filter", "api == Fetch", "00"),
-        ("-n", "1", "--api", "Metadata", "00000000"),
-        ("-n", "1", "--response", "00000000"),
+        ("--message-version", "1", "--api", "Metadata", "00000000"),
+        ("--message-version", "1", "--response", "00000000"),
         ("00000000",),
     ],
 )

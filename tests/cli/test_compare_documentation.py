@@ -26,7 +26,7 @@ EVERYWHERE = {
     "--verbose",
     "-v",
     "-m",
-    "-n",
+    "--message-version",
     "-f",
 }
 """Options that decode has too."""

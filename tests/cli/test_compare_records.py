@@ -78,7 +78,7 @@ def test_records_are_taken_out_of_messages(expected):
         "timeoutMs": 1,
         "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}],
     }
-    done = kwire("encode", "--api", "Produce", "--version", "9", "--request", json.dumps(body))
+    done = kwire("encode", "--api", "Produce", "--message-version", "9", "--request", json.dumps(body))
     assert sizes(compared("--as-records", done.out.strip(), *NONE)) == sizes(expected)
 
 

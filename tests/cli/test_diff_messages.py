@@ -12,7 +12,7 @@ import kwire_cli
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 FRAMES = ROOT / "samples" / "frames"
-BODY = ("--message", "MetadataRequest", "--version", "1")
+BODY = ("--message", "MetadataRequest", "--message-version", "1")
 ONE, OTHER = "00000001000174", "00000001000175"
 
 
@@ -90,10 +90,10 @@ def test_user_data_that_kafka_writes_by_hand():
 
 def test_responses_of_which_the_api_is_said():
     response = FRAMES / "metadata-v13-response.hex"
-    said = document("--api", "Metadata", "--version", "13", response, response)
+    said = document("--api", "Metadata", "--message-version", "13", response, response)
     assert (said["verdict"], said["a"]["api"]) == ("same", "Metadata")
     guessed = kwire("diff", response, response)
-    assert "is a guess; --api and --version say what it is" in guessed.err
+    assert "is a guess; --api and --message-version say what it is" in guessed.err
 
 
 def test_what_is_ignored():
@@ -108,11 +108,12 @@ def test_what_is_ignored():
 
 def test_ignore_bytes():
     bodies = ("0000 01 00000000 00", "0000 8100 00000000 00")
-    assert document("--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same-values"
+    assert document("--message", "ApiVersionsResponse", "--message-version", "3", *bodies)["verdict"] == "same-values"
     assert (
-        document("--ignore-bytes", "--message", "ApiVersionsResponse", "--version", "3", *bodies)["verdict"] == "same"
+        document("--ignore-bytes", "--message", "ApiVersionsResponse", "--message-version", "3", *bodies)["verdict"]
+        == "same"
     )
-    versions = ("--message", "MetadataRequest", "--version", "1", "--version", "2")
+    versions = ("--message", "MetadataRequest", "--message-version", "1", "--message-version", "2")
     assert document(*versions, ONE, ONE)["verdict"] == "same"
 
 
@@ -133,7 +134,7 @@ def test_no_secret_is_told_unless_it_is_asked_for(secrets):
 
 def test_a_secret_in_other_bytes_is_not_told():
     bodies = ("00000003616263", "0000000361626300")
-    done = kwire("diff", "-m", "SaslAuthenticateRequest", "-n", "0", *bodies)
+    done = kwire("diff", "-m", "SaslAuthenticateRequest", "--message-version", "0", *bodies)
     assert "00" not in done.out.split("gap")[1].split("(")[0].replace("redacted", "")
     assert "61" not in done.out.replace("61 bytes", "")
 
@@ -167,7 +168,7 @@ def test_nothing_moves_the_cursor_of_a_terminal():
         (("--frames", "0,1", CAPTURE), "there is no frame 0"),
         ((*BODY, CAPTURE, CAPTURE), "--message is for bare bodies"),
         ((*BODY, ONE, "zz"), "no form fits"),
-        (("-m", "NoRequest", "-n", "1", ONE, ONE), "NoRequest"),
+        (("-m", "NoRequest", "--message-version", "1", ONE, ONE), "NoRequest"),
     ],
 )
 def test_what_can_not_be_compared(arguments, said):

@@ -23,7 +23,7 @@ TWENTY = [*UNUSUAL, *OTHERS[:: len(OTHERS) // (20 - len(UNUSUAL))]][:20]
 @pytest.mark.parametrize("row", TWENTY, ids=str)
 def test_a_body(row):
     release = [] if row.kafka.startswith("4") else ["--kafka", row.kafka]
-    asked = (*release, "-m", row.message, "-n", row.version, "--input", "raw")
+    asked = (*release, "-m", row.message, "--message-version", row.version, "--input", "raw")
     for options in (["--format", "json"], ["--format", "jsonl"], ["--format", "jsonl", "--lossless"]):
         printed = kwire(*DECODE, *options, *asked, stdin=row.body)
         assert printed.code == 0
@@ -36,7 +36,9 @@ def test_a_body(row):
 def test_many_documents_in_one_text(fmt):
     rows = [row for row in sample() if row.kafka.startswith("4.4") and row.body]
     text = "".join(
-        kwire(*DECODE, "-f", fmt, "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body).out
+        kwire(
+            *DECODE, "-f", fmt, "-m", row.message, "--message-version", row.version, "--input", "raw", stdin=row.body
+        ).out
         for row in rows
     )
     assert kwire("encode", stdin=text.encode()).out.split() == [row.body.hex() for row in rows]
@@ -46,7 +48,9 @@ def test_many_documents_in_one_text(fmt):
 @pytest.mark.parametrize("lossless", [True, False])
 def test_a_frame(file, lossless):
     said = file.stem.rsplit("-", 1)
-    options = ["--api", RESPONSES[said[0]], "--version", said[0].rsplit("v", 1)[1]] if said[1] == "response" else []
+    options = (
+        ["--api", RESPONSES[said[0]], "--message-version", said[0].rsplit("v", 1)[1]] if said[1] == "response" else []
+    )
     printed = kwire(*DECODE, "--format", "jsonl", *["--lossless"] * lossless, *options, file)
     assert printed.code == 0
     text = "".join(line for line in file.read_text().splitlines() if not line.startswith("#"))
@@ -64,7 +68,16 @@ def test_any_frame_in_the_lossless_form(data):
 )
 def test_records_by_their_size_show_every_size(row):
     printed = kwire(
-        "decode", "--records", "size", "-m", row.message, "-n", row.version, "--input", "raw", stdin=row.body
+        "decode",
+        "--records",
+        "size",
+        "-m",
+        row.message,
+        "--message-version",
+        row.version,
+        "--input",
+        "raw",
+        stdin=row.body,
     ).out
     sizes = [value for key, value in pairs(json.loads(printed)["body"]) if key.endswith("SizeInBytes")]
     # Null has no size: it stays null under the field's own name, as in a broker's request log.

@@ -36,7 +36,7 @@ def test_the_word_message_may_be_left_away():
     assert (
         run("explain", FRAME).out
         == run("explain", "message", FRAME).out
-        == run("explain", "-n", "5", "--request", FRAME).out
+        == run("explain", "--message-version", "5", "--request", FRAME).out
     )
 
 
@@ -84,10 +84,10 @@ def test_nothing_from_the_bytes_moves_the_cursor(words):
         "includeTopicAuthorizedOperations": False,
     }
     data = kwire.encode(body, message="MetadataRequest", version=12)
-    done = run("explain", "-m", "MetadataRequest", "-n", "12", *words, data.hex())
+    done = run("explain", "-m", "MetadataRequest", "--message-version", "12", *words, data.hex())
     assert "topics[0].name" in done.out
     assert all(character.isprintable() for line in done.out.splitlines() for character in line)
-    assert run("explain", "--at", "0", "-m", "MetadataRequest", "-n", "12", data.hex()).code == 0
+    assert run("explain", "--at", "0", "-m", "MetadataRequest", "--message-version", "12", data.hex()).code == 0
 
 
 @pytest.mark.parametrize("fmt", ["text", "json", "jsonl"])
@@ -161,7 +161,7 @@ def test_no_secret_in_what_is_fetched_of_the_metadata_log_is_told(words):
     body = kwire.encode(
         {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": [topic]}, message="FetchResponse", version=16
     )
-    done = run("explain", "--all", *words, "-m", "FetchResponse", "-n", "16", body.hex())
+    done = run("explain", "--all", *words, "-m", "FetchResponse", "--message-version", "16", body.hex())
     assert "storedKey" in done.out
     assert_hidden(done.out, scram_keys())
 
@@ -169,7 +169,7 @@ def test_no_secret_in_what_is_fetched_of_the_metadata_log_is_told(words):
 @examples(60)
 @given(st.binary(max_size=120))
 def test_hostile_bytes_end_well(data):
-    for words in (("--request",), ("-m", "MetadataResponse", "-n", "12"), ("--record-format", "v2"), ()):
+    for words in (("--request",), ("-m", "MetadataResponse", "--message-version", "12"), ("--record-format", "v2"), ()):
         done = run("explain", "--short", *words, "--input", "raw", "-", stdin=data)
         assert done.code in {0, 2}
 
@@ -190,7 +190,7 @@ def test_damaged_segments_end_well(data):
     [
         ("--short", "--format", "json", FRAME),
         ("-m", "MetadataResponse", "00"),
-        ("--message", "X", "-n", "1", "00"),
+        ("--message", "X", "--message-version", "1", "00"),
         ("type", "uuid", "x"),
         ("varint",),
     ],
@@ -216,7 +216,7 @@ def test_colours_change_nothing_but_colours():
     for words in (
         (FRAME,),
         ("--short", "samples/frames/produce-v13-request.hex"),
-        ("-m", "MetadataResponse", "-n", "12", "0000"),
+        ("-m", "MetadataResponse", "--message-version", "12", "0000"),
         ("varint", "-3"),
     ):
         painted = run("explain", "--color", "always", *words).out

@@ -17,7 +17,7 @@ from kwire_cli.cli.main import COMMANDS, cli
 CAPTURE, LOGS, FRAME = "samples/captures/midstream.pcap", "samples/logs", "samples/frames/metadata-v13-response.hex"
 SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
 REQUEST_LOG = "samples/request-logs/kafka-request.log"
-METADATA = (FRAME, "--api", "Metadata", "--version", "13")
+METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
 PAPER = ("compare", "--paper", "kip482")
 """A command that measures a paper anew for each of seven formats."""
 REPORTS = [
@@ -38,7 +38,7 @@ REPORTS = [
     ("decode", "--stats", REQUEST_LOG),
     ("decode", *METADATA),
     ("decode", SEGMENT),
-    ("decode", "--message", "MetadataRequest", "--version", "0", "00000000"),
+    ("decode", "--message", "MetadataRequest", "--message-version", "0", "00000000"),
     ("diff", "MetadataResponse", "9", "12"),
     ("doctor",),
     ("dump", SEGMENT),

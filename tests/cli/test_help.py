@@ -69,6 +69,18 @@ def test_a_former_spelling_is_understood_with_a_note(arguments):
     assert notes == ["kwire: --columns is now --fields; the old spelling ends with the next release"]
 
 
+@pytest.mark.parametrize("words", [("-n", "4"), ("--version", "4"), ("--version=4",)])
+def test_a_version_was_called_otherwise(words):
+    done = kwire("decode", "-m", "HeartbeatRequest", *words, "0267000000000002680000")
+    assert done.out == kwire("decode", "-m", "HeartbeatRequest", "--message-version", "4", "0267000000000002680000").out
+    assert "is now --message-version" in done.err
+
+
+def test_n_is_a_number_of_rows():
+    done = kwire("decode", "-n", "3", ROOT / "samples" / "captures" / "ipv6.pcap")
+    assert (len(done.out.splitlines()), done.err) == (3, "")
+
+
 def test_what_stands_behind_two_dashes_is_no_option():
     _, notes, _ = run("--", "--columns")
     assert notes == []

@@ -225,7 +225,7 @@ def test_no_definition_runs_code(key, tmp_path):
     for words in (
         ["lint", "Made.json"],
         ["spec", "show", "Made", "--specs", "Made.json"],
-        ["decode", "--specs", "Made.json", "-m", "Made", "-n", "0", "0001"],
+        ["decode", "--specs", "Made.json", "-m", "Made", "--message-version", "0", "0001"],
     ):
         done = subprocess.run(
             [sys.executable, "-m", "kwire_cli", *words],

@@ -6,7 +6,15 @@ import pytest
 from command_line import kwire
 
 CAPTURE, LOGS = "samples/captures/ipv6.pcap", "samples/logs"
-METADATA = ("compare", "samples/frames/metadata-v13-response.hex", "--api", "Metadata", "--version", "13", "--versions")
+METADATA = (
+    "compare",
+    "samples/frames/metadata-v13-response.hex",
+    "--api",
+    "Metadata",
+    "--message-version",
+    "13",
+    "--versions",
+)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,9 @@ def test_the_page_says_what_is(updating, monkeypatch):
 
 def test_the_page_has_every_option_and_dimension():
     text = PAGE.read_text("utf-8")
-    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help").out)) - {
+    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help-all").out)) - {
         "--help",
+        "--help-all",
         "--specs",
         "--kafka",
         "--color",
@@ -129,7 +130,7 @@ def test_a_body_is_what_the_ledger_says():
     body = kwire_cli.encode(
         {"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
     )
-    found = document("--message", "MetadataRequest", "--version", "4", "--by", "field", body.hex())
+    found = document("--message", "MetadataRequest", "--message-version", "4", "--by", "field", body.hex())
     costs = kwire_cli.ledger(kwire_cli.decode(body, message="MetadataRequest", version=4))
     assert {row["field"]: row["bytes"] for row in found["tables"]["byField"]} == {
         row.path: row.prefix_bytes + row.value_bytes for row in costs
@@ -299,9 +300,9 @@ def test_a_guess_is_said():
             ("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"),
             "--api is for requests and responses",
         ),
-        (("--message", "MetadataRequest", "00"), "--message needs --version: 0-13"),
-        (("--message", "Nothing", "--version", "0", "00"), "no message is called 'Nothing'"),
-        (("--message", "MetadataRequest", "--version", "4", ""), "nothing of MetadataRequest 4"),
+        (("--message", "MetadataRequest", "00"), "--message needs --message-version: 0-13"),
+        (("--message", "Nothing", "--message-version", "0", "00"), "no message is called 'Nothing'"),
+        (("--message", "MetadataRequest", "--message-version", "4", ""), "nothing of MetadataRequest 4"),
         (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
         (("no-such-file.pcap",), "no such file"),
         (("",), "an argument is empty"),

@@ -88,7 +88,11 @@ COMMANDS = {
         ["frames*"],
         forms("tree", "hex", "jsonl"),
     ),
-    "decode as another message": (["decode", "--api", "Metadata", "--version", "1"], ["frames*"], forms("tree", "hex")),
+    "decode as another message": (
+        ["decode", "--api", "Metadata", "--message-version", "1"],
+        ["frames*"],
+        forms("tree", "hex"),
+    ),
     "decode a capture": (["decode"], ["capture*"], forms("tree", "hex", "table", "json", "jsonl", "csv")),
     "decode pairs": (["decode", "--pairs"], ["capture*"], forms("tree", "jsonl")),
     "decode fields": (
@@ -280,7 +284,7 @@ def test_progress_does_not_act_beyond_its_line(monkeypatch):
 
 
 def test_raw_bytes_are_not_sent_to_a_terminal():
-    words = ("encode", "-m", "HeartbeatResponse", "-n", "0", "--format", "raw", '{"errorCode":0}')
+    words = ("encode", "-m", "HeartbeatResponse", "--message-version", "0", "--format", "raw", '{"errorCode":0}')
     assert kwire(*words).raw == b"\0\0"
     done = kwire(*words, terminal=True)
     assert done.code == 2

@@ -59,7 +59,7 @@ def test_a_screen(monkeypatch):
     )
     assert kwire("tui", CAPTURE, "--filter", "api == Fetch", stdin=None, terminal=True).code == 0
     assert kwire("tui", SEGMENT, stdin=None, terminal=True).code == 0
-    assert kwire("tui", HEX, "--api", "Fetch", "--version", "18", stdin=None, terminal=True).code == 0
+    assert kwire("tui", HEX, "--api", "Fetch", "--message-version", "18", stdin=None, terminal=True).code == 0
     assert shown == [
         (str(CAPTURE), "api == Fetch", ("frame", "frames")),
         (str(SEGMENT), "", ("batch", "batches")),

@@ -25,13 +25,13 @@ UNFIT = {
     ("--format", "table"): {FRAMES},
     ("--lossless",): {BATCHES, LOG_FILE},
     ("--api", "Metadata"): {CAPTURE},
-    ("--version", "13"): {CAPTURE},
+    ("--message-version", "13"): {CAPTURE},
     ("--response",): {CAPTURE},
     ("--framed",): {CAPTURE},
     ("--unframed",): {CAPTURE},
     ("--header", "kip482"): {CAPTURE},
 }
-HOLDS = {"--api", "--version", "--response", "--framed", "--unframed", "--header"}
+HOLDS = {"--api", "--message-version", "--response", "--framed", "--unframed", "--header"}
 """Options that say that an input holds frames."""
 
 

@@ -94,7 +94,7 @@ def texts(data):
     )
     if form == "auto":  # which reads packets that were printed as a capture
         asked = some(
-            [("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--version", "4", "-f", "tree")], data
+            [("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data
         )
         run("decode", *asked, "--color", "never", "-", stdin=data[1:])
 
@@ -106,7 +106,7 @@ def frames(data):
             (),
             ("--framed",),
             ("--unframed",),
-            ("--api", "Metadata", "--version", "9"),
+            ("--api", "Metadata", "--message-version", "9"),
             ("--response",),
             ("--header", "kip482"),
         ],
@@ -237,7 +237,7 @@ def documents(data):
     """JSON that is to be encoded."""
     run(
         "encode",
-        *some([(), ("--records",), ("-m", "MetadataRequest", "-n", "12"), ("--format", "base64")], data),
+        *some([(), ("--records",), ("-m", "MetadataRequest", "--message-version", "12"), ("--format", "base64")], data),
         "-",
         stdin=data,
     )

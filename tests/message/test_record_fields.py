@@ -181,7 +181,7 @@ def test_no_view_of_a_fetch_shows_them(wire, fmt, options):
         fmt,
         "--api",
         "Fetch",
-        "--version",
+        "--message-version",
         "13",
         "--response",
         "--full",

@@ -251,7 +251,7 @@ def test_errors_of_given_values_have_no_secret():
         "resources": [{"resourceType": 2, "resourceName": "x", "configs": [{"name": "a", "value": [SECRET]}]}],
         "validateOnly": False,
     }
-    done = kwire("encode", "-m", "AlterConfigsRequest", "-n", 1, stdin=json.dumps(values).encode())
+    done = kwire("encode", "-m", "AlterConfigsRequest", "--message-version", 1, stdin=json.dumps(values).encode())
     assert done.code == 2
     assert not shows(done.err)
 
@@ -262,7 +262,9 @@ def test_errors_of_given_values_have_no_secret():
 def test_values_that_are_compared_have_no_secret(message, path, version):
     value = kwire_cli.decode(body_of(message, path, version), message=message, version=version).value
     for fmt in formats("compare"):
-        done = kwire("compare", "-m", message, "-n", version, "--values", json.dumps(value), "--format", fmt)
+        done = kwire(
+            "compare", "-m", message, "--message-version", version, "--values", json.dumps(value), "--format", fmt
+        )
         text = repr(pq.read_table(io.BytesIO(done.raw)).to_pylist()) if fmt == "parquet" else done.out
         assert not shows(text + done.err)
         assert not CLIPPED.sub("", text.replace("\\u003c", "<").replace("\\u003e", ">")).count("<redacted"), fmt

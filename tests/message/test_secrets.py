@@ -41,10 +41,10 @@ def test_shows_sees_every_form():
 @pytest.mark.parametrize(("message", "path", "version"), ENTRIES, ids=str)
 def test_a_secret_field_is_in_no_view(message, path, version):
     body = body_of(message, path, version).hex()
-    for text in views("--message", message, "--version", version, body):
+    for text in views("--message", message, "--message-version", version, body):
         assert not shows(text)
         assert "<redacted 20 bytes>" in text
-    for text in views("--message", message, "--version", version, "--show-secrets", body):
+    for text in views("--message", message, "--message-version", version, "--show-secrets", body):
         assert shows(text)
 
 
@@ -54,14 +54,14 @@ def test_a_cut_message_shows_no_secret(message, path, version):
     at = body.index(SECRET.encode())
     for cut in (*range(at + 4, at + len(SECRET) + 1, 3), len(body) - 1):
         for fmt in FORMATS:
-            done = kwire("decode", "--format", fmt, "-m", message, "-n", version, body[:cut].hex())
+            done = kwire("decode", "--format", fmt, "-m", message, "--message-version", version, body[:cut].hex())
             assert not shows(done.out + done.err)
 
 
 @pytest.mark.parametrize(("message", "path", "version"), NEWEST, ids=str)
 def test_an_unknown_version_shows_no_secret(message, path, version):
     body = body_of(message, path, version)
-    for text in views("-m", message, "-n", 99, body.hex()):
+    for text in views("-m", message, "--message-version", 99, body.hex()):
         assert not shows(text)
 
 
@@ -98,7 +98,7 @@ def test_a_damaged_message_shows_no_secret(message, data):
     # Any byte before the secret: counts, lengths, what stands before them.
     body[data.draw(st.integers(0, body.index(SECRET.encode()) - 1))] = data.draw(st.integers(0, 255))
     fmt = data.draw(st.sampled_from(FORMATS))
-    done = kwire("decode", "--format", fmt, "-m", message, "-n", version, bytes(body).hex())
+    done = kwire("decode", "--format", fmt, "-m", message, "--message-version", version, bytes(body).hex())
     assert not shows(done.out + done.err)
 
 
@@ -128,7 +128,7 @@ def test_unknown_tags_of_a_message_with_secrets_are_hidden():
     body = kwire_cli.encode(
         {"authBytes": "AA==", "unknownTaggedFields": [tag]}, message="SaslAuthenticateRequest", version=2
     )
-    for text in views("-m", "SaslAuthenticateRequest", "-n", 2, body.hex()):
+    for text in views("-m", "SaslAuthenticateRequest", "--message-version", 2, body.hex()):
         assert not shows(text)
 
 
@@ -137,7 +137,7 @@ def test_unknown_tags_of_a_message_with_secrets_are_hidden():
 )
 def test_the_value_of_a_harmless_config_is_shown(name):
     body = body_of("ConfigRecord", "value", 0, name=name)
-    assert all(shows(text) for text in views("-m", "ConfigRecord", "-n", 0, body.hex()))
+    assert all(shows(text) for text in views("-m", "ConfigRecord", "--message-version", 0, body.hex()))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_config_that_says_it_is_sensitive_is_hidden_whatever_its_name():
     value = value_of(spec, spec.fields, 4, path, name="harmless")
     value["results"][0]["configs"][0]["isSensitive"] = True
     body = kwire_cli.encode(value, message=spec.name, version=4)
-    assert not any(shows(text) for text in views("-m", spec.name, "-n", 4, body.hex()))
+    assert not any(shows(text) for text in views("-m", spec.name, "--message-version", 4, body.hex()))
 
 
 def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
@@ -191,7 +191,10 @@ def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
     for sensitive in (True, False):
         value = {"throttleTimeMs": 0, "results": [result | {"configs": [config | {"isSensitive": sensitive}]}]}
         body = kwire_cli.encode(value, message="DescribeConfigsResponse", version=4)
-        assert any(shows(text) for text in views("-m", "DescribeConfigsResponse", "-n", 4, body.hex())) is not sensitive
+        assert (
+            any(shows(text) for text in views("-m", "DescribeConfigsResponse", "--message-version", 4, body.hex()))
+            is not sensitive
+        )
 
 
 def envelope(inner, version=0):
@@ -202,19 +205,23 @@ def envelope(inner, version=0):
 def test_a_forwarded_request_is_hidden_where_it_holds_a_secret():
     assert FORWARDED == {"EnvelopeRequest": "requestData"}
     secret = framed(51, 0, body_of("AlterUserScramCredentialsRequest", "upsertions[].salt", 0))[4:]
-    for text in views("-m", "EnvelopeRequest", "-n", 0, envelope(secret).hex()):
+    for text in views("-m", "EnvelopeRequest", "--message-version", 0, envelope(secret).hex()):
         assert not shows(text)
         assert "redacted" in text
     assert all(
         shows(text)
-        for text in views("--show-secrets", "--full", "-m", "EnvelopeRequest", "-n", 0, envelope(secret).hex())
+        for text in views(
+            "--show-secrets", "--full", "-m", "EnvelopeRequest", "--message-version", 0, envelope(secret).hex()
+        )
         if "|" not in text
     )
 
 
 def test_a_forwarded_request_is_shown_where_it_holds_none():
     plain = framed(18, 3, bytes([len(SECRET) + 1]) + SECRET.encode() + b"\x02a\0")[4:]
-    text = kwire("decode", "-f", "hex", "--full", "-m", "EnvelopeRequest", "-n", 0, envelope(plain).hex()).out
+    text = kwire(
+        "decode", "-f", "hex", "--full", "-m", "EnvelopeRequest", "--message-version", 0, envelope(plain).hex()
+    ).out
     assert shows(text)
     assert "redacted" not in text
 
@@ -223,7 +230,7 @@ def test_a_forwarded_request_is_shown_where_it_holds_none():
     "inner", [b"", b"\0", b"\xff\xff\0\0", b"\0\x33" + SECRET.encode()], ids=["empty", "byte", "unknown", "cut"]
 )
 def test_a_forwarded_request_that_can_not_be_read_is_hidden(inner):
-    for text in views("-m", "EnvelopeRequest", "-n", 0, envelope(inner).hex()):
+    for text in views("-m", "EnvelopeRequest", "--message-version", 0, envelope(inner).hex()):
         assert not shows(text)
 
 
@@ -259,16 +266,18 @@ def test_a_raw_sasl_token_is_hidden(token, prefix):
 
 def test_lossless_output_is_refused_where_there_are_secrets():
     body = body_of("SaslAuthenticateRequest", "authBytes", 2).hex()
-    done = kwire("decode", "--lossless", "-m", "SaslAuthenticateRequest", "-n", 2, body)
+    done = kwire("decode", "--lossless", "-m", "SaslAuthenticateRequest", "--message-version", 2, body)
     assert (done.code, done.out) == (2, "")
     assert "--show-secrets" in done.err
-    kept = kwire("decode", "--lossless", "--show-secrets", "-m", "SaslAuthenticateRequest", "-n", 2, body).out
+    kept = kwire(
+        "decode", "--lossless", "--show-secrets", "-m", "SaslAuthenticateRequest", "--message-version", 2, body
+    ).out
     assert kwire("encode", stdin=kept.encode()).out.strip() == body
 
 
 def test_encode_refuses_a_redacted_value():
     body = body_of("AlterUserScramCredentialsRequest", "upsertions[].salt", 0).hex()
-    shown = kwire("decode", "-m", "AlterUserScramCredentialsRequest", "-n", 0, body).out
+    shown = kwire("decode", "-m", "AlterUserScramCredentialsRequest", "--message-version", 0, body).out
     done = kwire("encode", stdin=shown.encode())
     assert done.code == 2
     assert "upsertions[0].salt: the value was redacted" in done.err

@@ -365,7 +365,7 @@ def compare_frames(
     for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
         if not frame.body:
             raise InputError(
-                f"{name} has no body that can be compared: {_what(frame)}; --api and --version say what it is"
+                f"{name} has no body that can be compared: {_what(frame)}; --api and --message-version say what it is"
             )
     if (a.kind, a.api) != (b.kind, b.api):
         raise InputError(

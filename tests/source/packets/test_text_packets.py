@@ -191,7 +191,7 @@ def test_every_command_that_reads_captures_reads_dumps():
 
 def test_what_is_said_of_the_bytes_reads_packets_one_by_one():
     text = str(TEXTS / "tcpdump-X.txt")
-    single = kwire("decode", "--response", "--api", "Metadata", "--version", "0", "-f", "jsonl", text)
+    single = kwire("decode", "--response", "--api", "Metadata", "--message-version", "0", "-f", "jsonl", text)
     assert '"src"' not in single.out
     assert next(iter(kwire_cli.read_frames(text, kind="request"))).label
     assert '"src"' not in kwire("decode", "--input", "tcpdump", "-f", "jsonl", text).out

@@ -207,7 +207,7 @@ def test_what_is_not_seen_is_not_made(look_at, tmp_path):
     )
     file = tmp_path / "many.hex"
     file.write_text(body.hex())
-    look = look_at("decode", file, "--message", "MetadataRequest", "--version", "4")
+    look = look_at("decode", file, "--message", "MetadataRequest", "--message-version", "4")
     look.row("topics").locator(".twist").click()
     look.page.focus(".tree")
     look.page.keyboard.press("End")
@@ -246,7 +246,7 @@ def test_hostile_names_are_text(look_at, tmp_path):
     )
     file = tmp_path / "<b>hostile.hex"
     file.write_text(body.hex())
-    look = look_at("decode", file, "--message", "MetadataRequest", "--version", "4")
+    look = look_at("decode", file, "--message", "MetadataRequest", "--message-version", "4")
     assert "onerror" in look.said(".tree")
     assert look.page.title().endswith("<b>hostile.hex")
     assert look.page.locator("img, b").count() == 0

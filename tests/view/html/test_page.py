@@ -70,7 +70,15 @@ def test_what_somebody_named_is_data_in_the_page():
         {"topics": [{"name": HOSTILE}], "allowAutoTopicCreation": True}, message="MetadataRequest", version=4
     )
     text = kwire(
-        "decode", "--message", "MetadataRequest", "--version", "4", "--format", "html", "-", stdin=body.hex().encode()
+        "decode",
+        "--message",
+        "MetadataRequest",
+        "--message-version",
+        "4",
+        "--format",
+        "html",
+        "-",
+        stdin=body.hex().encode(),
     ).out
     found = parsed(text)
     assert [tag for tag, _ in found.elements].count("script") == 3
@@ -211,7 +219,7 @@ def test_secrets_behind_the_fields_that_a_page_has_room_for_are_not_in_it():
     body = kwire_cli.encode(
         {"deletions": [], "upsertions": [one] * 4000}, message="AlterUserScramCredentialsRequest", version=0
     )
-    arguments = ("decode", "--message", "AlterUserScramCredentialsRequest", "--version", "0", "-")
+    arguments = ("decode", "--message", "AlterUserScramCredentialsRequest", "--message-version", "0", "-")
     for more in ([], ["--full"], ["--show-secrets"]):
         (entry,) = entries(page(*arguments, *more, stdin=body.hex().encode()))
         (buffer,) = entry["buffers"]
