@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.analysis.costs.measures import DIMENSIONS, NAMES, OF_MESSAGE
 from kwire_cli.analysis.costs.overhead_answer import Overhead
-from kwire_cli.analysis.costs.tallies import Loose, Tallies
+from kwire_cli.analysis.costs.tallies import Tallies, number_of
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_dimensions, complete_file
@@ -42,6 +42,7 @@ from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.costs.batching import Accumulators
+    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.source.reading import Opened
@@ -195,6 +196,7 @@ class Counting:
     def __init__(self, environment: Environment, options: Options) -> None:
         self.environment, self.options = environment, options
         self.decodable = self.several = False
+        self._bodies = 0
         self._tables = tables_of(options.by)
         self._overhead: Overhead | None = None
 
@@ -236,7 +238,7 @@ class Counting:
         options = self.options
         accumulators, names = _accumulators(options), grouping(tables)
         on_records = accumulators.add if accumulators else None
-        tallies = Tallies(options.catalog, names, limits=options.limits, on_records=on_records)
+        tallies = Tallies(options.catalog, names, limits=options.limits, on_records=on_records, named=self._numbered)
         written = None
         if options.laid:
             from kwire_cli.analysis.costs.overlaid import Overlaid  # start-up counts
@@ -245,8 +247,12 @@ class Counting:
             written = Tallies(options.catalog, names, limits=options.limits)
         return Overhead(tables, tallies, written, accumulators, only_files=True)
 
-    def _add(self, overhead: Overhead, subject: Any, place: str) -> None:
-        """Count a line of a capture, or what has the same properties.
+    def _numbered(self, subject: Message) -> dict[str, Any]:
+        """Return the name of a message: its number in its input."""
+        return {"frame": self._bodies} if isinstance(subject, Decoded) else number_of(subject)
+
+    def _add(self, overhead: Overhead, subject: Message, place: str) -> None:
+        """Count a line of a capture, a frame or a body.
 
         Raises InputError with the place if the overlay has no room for a value.
         """
@@ -313,13 +319,14 @@ class Counting:
     def _messages(self, opened: Opened) -> None:
         """Count frames, or bodies alone."""
         overhead = self._of("frames", opened.name)
-        for number, subject in enumerate(opened.subjects(), 1):
+        name, self._bodies = opened.name or "input", 0
+        for subject in opened.subjects():
             if isinstance(subject, Decoded):
-                self._add(overhead, Loose(None, checked(subject), number), f"{opened.name or 'input'}: body {number}")
+                self._bodies += 1
+                self._add(overhead, checked(subject), f"{name}: body {self._bodies}")
                 self.decodable = True
                 continue
-            frame = Loose(subject, subject.body, subject.number)
-            self._add(overhead, frame, f"{opened.name or 'input'}: frame {subject.number}")
+            self._add(overhead, subject, f"{name}: frame {subject.number}")
             self.decodable = self.decodable or subject.kind != "unknown"
             if subject.guess:
                 opened.caller.note(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.record_sets import MAX_RECORD_OVERHEAD
+from kwire_cli.analysis.costs.subjects import client_of, time_of
 from kwire_cli.answer import MOST_ROWS, Column, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.records.layouts import LAYOUTS
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.costs.record_sets import Told
+    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.answer import Block, Row
     from kwire_cli.records.batch import Batch
 
@@ -227,12 +229,12 @@ class Accumulators:
         self.settings = settings or tuple(Setting(linger, size) for linger in LINGERS for size in BATCH_SIZES)
         self._producers: dict[str | None, _Producer] = {}
 
-    def add(self, subject: Any, topic: str | None, partition: int | None, told: Told) -> None:
+    def add(self, subject: Message | None, topic: str | None, partition: int | None, told: Told) -> None:
         """Take the records of a batch that a producer sent; `subject` is the request, None for what is in a segment."""
         head, records = told.batch.head, [*_contents(told)]
         if head.control or not records:  # emptied by compaction, or not to be read
             return
-        client = subject.client_id if subject else None
+        client = client_of(subject) if subject else None
         producer = self._producers.get(client)
         if producer is None:
             producer = self._producers[client] = _Producer(client, self.settings)
@@ -261,10 +263,10 @@ def _close(made: Made, batch: _Open, after: int) -> None:
     made.waited += after * batch.count - batch.times
 
 
-def _came(subject: Any, batch: Batch) -> int:
+def _came(subject: Message | None, batch: Batch) -> int:
     """When a batch was sent, or appended, as well as it is known."""
-    if subject is not None and getattr(subject.seen, "time", None) is not None:
-        return int(subject.seen.time // 1_000_000)
+    if subject is not None and (time := time_of(subject)) is not None:
+        return time // 1_000_000
     return max(batch.head.max_timestamp, 0)
 
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.subjects import client_of, is_frame, kind_of, topics_of
+from kwire_cli.message.decoded import Decoded
+from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.packets.model import ALONE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from kwire_cli.analysis.costs.subjects import Message
 
 
 # Statistics of the batches of an account: how large they are, what a record costs in them, what compression
@@ -107,51 +114,55 @@ def bucket_text(bucket: int) -> str:
 
 # What bytes can be grouped by: whom a message belongs to, and within messages fields and kinds.
 #
-# A message is a line of a capture, or what has the same properties (`loose.Loose`).
+# A message is a line of a capture, a frame, or a body alone (`subjects.Message`).
 
 
-def _api(subject: Any) -> str | None:
-    if not subject.is_frame:
+def _api(subject: Message) -> str | None:
+    if isinstance(subject, Decoded) or not is_frame(subject):
         return None
     return subject.api or (None if subject.api_key is None else f"api key {subject.api_key}")
 
 
-def _message(subject: Any) -> str | None:
+def _message(subject: Message) -> str | None:
     api = _api(subject)
-    return api and f"{api}{subject.kind.title()}"
+    return api and f"{api}{kind_of(subject).title()}"
 
 
-def _version(subject: Any) -> str | None:
+def _version(subject: Message) -> str | None:
     api = _api(subject)
-    return api and f"{api} {subject.api_version}"
+    return None if api is None or isinstance(subject, Decoded) else f"{api} {subject.api_version}"
 
 
-def _broker(subject: Any) -> str | None:
-    return (subject.dst if subject.kind == "request" else subject.src) if subject.is_frame else None
+def _broker(subject: Message) -> str | None:
+    if not isinstance(subject, Captured) or not subject.is_frame:
+        return None
+    return subject.dst if subject.kind == "request" else subject.src
 
 
-def _topic(subject: Any) -> str | None:
-    topics = subject.topics
+def _topic(subject: Message) -> str | None:
+    topics = topics_of(subject)
     return (topics[0] if len(topics) == 1 else SHARED) if topics else None
 
 
-def _stream(subject: Any) -> Any:
-    """The number of a connection; with its capture point, if there are several."""
+def _stream(subject: Message) -> Any:
+    """Return the number of a connection, with its capture point if there are several."""
+    if not isinstance(subject, Captured):
+        return None
     capture = subject.origin.capture
     return subject.stream if capture is None else f"{capture} {subject.stream}"
 
 
 SHARED = "(shared)"
 """In place of a topic: the bytes of a message about several topics that belong to none of them."""
-OF_MESSAGE: dict[str, Callable[[Any], Any]] = {
+OF_MESSAGE: dict[str, Callable[[Message], Any]] = {
     "api": _api,
     "message": _message,
     "version": _version,
-    "client": lambda subject: subject.client_id if subject.is_frame else None,
+    "client": lambda subject: client_of(subject) if is_frame(subject) else None,
     "topic": _topic,
     "partition": lambda _: None,
     "broker": _broker,
-    "capture": lambda subject: subject.origin.point,
+    "capture": lambda subject: subject.origin.point if isinstance(subject, Captured) else ALONE.point,
     "stream": _stream,
     "file": lambda _: None,
 }
@@ -166,7 +177,7 @@ OF_LAYOUT = frozenset({"api", "message", "version"})
 """Dimensions that are the same for all frames of a layout."""
 
 
-def key_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+def key_of(names: Sequence[str]) -> Callable[[Message], tuple[Any, ...]]:
     """Return a function that gives a message's values of these dimensions, which are in OF_MESSAGE."""
     if not names:
         return lambda _: ()

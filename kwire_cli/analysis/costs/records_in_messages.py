@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.ledger import in_body
 from kwire_cli.analysis.costs.record_sets import RecordSets
+from kwire_cli.analysis.costs.subjects import api_key_of, kind_of, packet_of, request_of, topic_name
 from kwire_cli.engine.program import Leaf, Struct, below, leaf_ids
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.message.roles import NO_UUID
@@ -21,16 +22,18 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.ledger import Ledger
     from kwire_cli.analysis.costs.measures import BatchSizes, Largest
     from kwire_cli.analysis.costs.record_sets import Told
+    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
+    from kwire_cli.source.kafka.captured import Captured
 
     Place = tuple[int, int, int, int]
     """The number of a span, its node, and where its value begins and ends."""
-    OnRecords = Callable[[Any, str | None, int | None, Told], None]
+    OnRecords = Callable[[Message | None, str | None, int | None, Told], None]
     """The request (None for a segment), topic and partition of a batch that a producer sent, and what is told of it."""
-    Named = Callable[[Any], dict[str, Any]]
+    Named = Callable[[Message], dict[str, Any]]
     """How a message is named where something is said of it: {"frame": 12}."""
 
 
@@ -181,12 +184,12 @@ class Opened:
     ) -> None:
         self._wire, self._inside, self._sizes_of, self.largest = wire, inside, sizes_of, largest
         self._limits, self._on_records, self._named = limits, on_records, named
-        self._place: tuple[Any, str | None, int | None] = None, None, None
+        self._place: tuple[Message | None, str | None, int | None] = None, None, None
         self._record_sets: dict[tuple[Any, str], RecordSets] = {}
 
     def add(
         self,
-        subject: Any,
+        subject: Message,
         prefix: str,
         data: Any,
         rows: list[Place],
@@ -196,16 +199,17 @@ class Opened:
         """Count the records of a message, which was counted already. `owner_of` gives the owner of a span."""
         topic: tuple[int, int, int] | None = None
         partition: tuple[int, int] | None = None
-        total, packet = 0, subject.place
-        produce = subject.kind == "request" and subject.api_key == PRODUCE
-        fetched = _fetched(subject) if subject.kind == "response" and subject.api_key == FETCH else None
+        total, packet, request = 0, packet_of(subject), request_of(subject)
+        kind, api_key = kind_of(subject), api_key_of(subject)
+        produce = kind == "request" and api_key == PRODUCE
+        fetched = _fetched(request) if kind == "response" and api_key == FETCH else None
 
         def where() -> dict[str, Any]:
             place = {"topic": named(), "partition": numbered()}
             return self._named(subject) | {name: value for name, value in place.items() if value is not None}
 
         def named() -> str | None:
-            return topic and topic_at(found, topic[0], data[topic[1] : topic[2]], subject.names.topic)
+            return topic and topic_at(found, topic[0], data[topic[1] : topic[2]], partial(topic_name, subject))
 
         def numbered() -> int | None:
             return partition and number_at(data[partition[0] : partition[1]])
@@ -235,13 +239,13 @@ class Opened:
                         size,
                         packet,
                         where,
-                        partial(_asked, subject.request, "partitionMaxBytes"),
+                        partial(_asked, request, "partitionMaxBytes"),
                     )
         if produce:
             self.largest.see("request-batches", total, packet, partial(self._named, subject))
         elif fetched:
             self.largest.see(
-                fetched, total, packet, partial(self._named, subject), partial(_asked, subject.request, "maxBytes")
+                fetched, total, packet, partial(self._named, subject), partial(_asked, request, "maxBytes")
             )
 
     def whole(
@@ -286,20 +290,20 @@ class Opened:
             self.largest.see("record", sets.largest_record, packet, where)
 
 
-def _fetched(response: Any) -> str:
-    """Return whether the records of a Fetch response are "fetched" by a consumer or "replicated" by a follower.
+def _fetched(request: Captured | None) -> str:
+    """Return whether the records that a Fetch asks for are "fetched" by a consumer or "replicated" by a follower.
 
     A follower gives its node id.
     """
-    return "replicated" if any(number >= 0 for number in _numbers(response.request, "replicaId")) else "fetched"
+    return "replicated" if any(number >= 0 for number in _numbers(request, "replicaId")) else "fetched"
 
 
-def _asked(request: Any, name: str) -> int | None:
+def _asked(request: Captured | None, name: str) -> int | None:
     """Return the largest number in the fields of this name of a request."""
     return max(_numbers(request, name), default=None)
 
 
-def _numbers(request: Any, name: str) -> list[int]:
+def _numbers(request: Captured | None, name: str) -> list[int]:
     if request and (plain := request.plain):
         if name in plain.layout.roles.top:
             return [plain.top(name)]

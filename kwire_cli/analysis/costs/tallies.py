@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, GUESS_PATH, Kind, Ledger, in_body, in_header, in_size
 from kwire_cli.analysis.costs.measures import OF_LAYOUT, BatchSizes, Largest, key_of
 from kwire_cli.analysis.costs.records_in_messages import Opened, owners, places, places_in
+from kwire_cli.analysis.costs.subjects import is_frame, packet_of, topic_name, topics_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import counter_of
 from kwire_cli.engine.spans import walk
+from kwire_cli.message.decoded import Decoded
 from kwire_cli.message.encode import decode_header
-from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.roles import RecordsAs, role_values, roles, top_value, topics_in
-from kwire_cli.source.packets.model import ALONE
+from kwire_cli.message.frames import SIZE_BYTES, Frame
+from kwire_cli.message.roles import roles
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.structs.messages import SIZE_PREFIX
 
 if TYPE_CHECKING:
@@ -24,9 +26,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.overlaid import Overlaid
     from kwire_cli.analysis.costs.records_in_messages import Named, OnRecords, Owner, Place
+    from kwire_cli.analysis.costs.subjects import Message
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
     from kwire_cli.message.known_layout import Layout, Plain
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
@@ -34,82 +35,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Key = tuple[Any, ...]
-
-
-# Frames and bodies that come without a capture, as what can be counted and grouped like its lines.
-
-
-class _Seen(NamedTuple):
-    kind: str
-    size: int
-    code: str | None = None
-    plain: None = None
-
-
-@dataclass(frozen=True)
-class Loose:
-    """A frame, or a body alone, with the properties of a line of a capture. `frame` is None for a body."""
-
-    frame: Frame | None
-    body: Decoded | None
-    number: int
-
-    plain = request = stream = src = dst = None
-    origin = ALONE
-    names = RecordsAs()
-    """Nothing is known of topic ids, but of the one that is always the same."""
-
-    @property
-    def place(self) -> int:
-        """Return its number, in place of a packet's."""
-        return self.number
-
-    @property
-    def kind(self) -> str:
-        """Return request, response or unknown; of a body the type of its definition."""
-        return self.frame.kind if self.frame else self.body.spec.type if self.body else "unknown"
-
-    @property
-    def is_frame(self) -> bool:
-        """Tell whether the frame is a request or a response."""
-        return self.frame is not None and self.frame.kind != "unknown"
-
-    @property
-    def seen(self) -> Any:
-        """Return its kind and size."""
-        return _Seen(self.kind, self.frame.size if self.frame else self.body.stop - self.body.start if self.body else 0)
-
-    @property
-    def api_key(self) -> int | None:
-        """Return the key of its api."""
-        return self.frame.api_key if self.frame else self.body.spec.api_key if self.body else None
-
-    @property
-    def api(self) -> str | None:
-        """Return the name of its api."""
-        return self.frame.api if self.frame else None
-
-    @property
-    def api_version(self) -> int | None:
-        """Return the version of its api."""
-        return self.frame.api_version if self.frame else None
-
-    @property
-    def client_id(self) -> str | None:
-        """Return the client id in its header."""
-        header = self.frame.header if self.frame and self.frame.kind == "request" else None
-        client_name: str | None = (
-            top_value(roles(header.spec, header.entry), header.raw, "clientId") if header else None
-        )
-        return client_name
-
-    @cached_property
-    def topics(self) -> list[str]:
-        """Return the topics in it, by name or id."""
-        if self.body is None or self.body.guess:
-            return []
-        names, ids = topics_in(role_values(roles(self.body.spec, self.body.entry), self.body.raw))
-        return list(dict.fromkeys([*names, *map(self.names.topic, ids)]))
 
 
 # Bytes by whom they belong to: messages in, and at the end what each of them cost.
@@ -144,9 +69,9 @@ class _Counted(NamedTuple):
     rows: list[Place]
 
 
-def number_of(subject: Any) -> dict[str, Any]:
-    """Return the name of a message: its number."""
-    return {"frame": subject.number}
+def number_of(subject: Message) -> dict[str, Any]:
+    """Return the name of a message: its number, if it is no body alone."""
+    return {} if isinstance(subject, Decoded) else {"frame": subject.number}
 
 
 def no_frame(seen: Seen) -> tuple[str, Kind]:
@@ -235,7 +160,7 @@ class Tallies:
         names = ("dimensions", "size", "messages", "accounts", "largest", "inside")
         return {"_wire": self.ledger} | {name: getattr(self, name) for name in names}
 
-    def key_of(self, subject: Any) -> Key:
+    def key_of(self, subject: Message) -> Key:
         """Return the values of a message."""
         key = self._key(subject)
         return self._with(key, file=self.file) if "file" in self._at else key
@@ -253,8 +178,25 @@ class Tallies:
 
     # Messages
 
-    def add(self, line: Any) -> None:
-        """Count a line of a capture, or what has the same properties."""
+    def add(self, subject: Message) -> None:
+        """Count a line of a capture, a frame or a body."""
+        if isinstance(subject, Captured):
+            self._line(subject)
+        elif isinstance(subject, Frame):
+            self.size += subject.size
+            self.messages += 1
+            key = self.key_of(subject)
+            if subject.kind == "request":
+                self._see_request(subject, subject.size)
+            self._frame(subject, subject, key)
+        else:
+            self.size += _size(subject)
+            self.messages += 1
+            key = self.key_of(subject)
+            self.account(key).messages += 1
+            self._decoded(subject, subject, key)
+
+    def _line(self, line: Captured) -> None:
         seen = line.seen
         self.size += seen.size
         self.messages += 1
@@ -273,9 +215,10 @@ class Tallies:
             account, rows = self.account(key), None
         else:
             key, account, _, _, rows = counted
+        assert plain is not None  # noqa: S101 - for the type checker
         layout = plain.layout
         if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
-            self._see_request(line)
+            self._see_request(line, seen.size)
         account.messages += 1
         header = account.headers.get((layout.kind, layout.header_version, plain.tail.data))
         if header is None:
@@ -298,7 +241,7 @@ class Tallies:
             self._wire.add_spans(owner, HEADERS[kind], in_header, spans, times)
         account.headers.clear()
 
-    def _count(self, line: Any, plain: Plain) -> _Counted | None:
+    def _count(self, line: Captured, plain: Plain) -> _Counted | None:
         """Count a body by the reader of its layout; None, and nothing is counted, where the reader refuses it."""
         layout = plain.layout
         key = layout if self._is_by_layout else (self.key_of(line), layout)
@@ -321,31 +264,27 @@ class Tallies:
         """Tell whether an overlay writes the messages of a layout in another way."""
         return self.overlaid is not None and self.overlaid.form(layout.message, layout.version) is not None
 
-    def _is_split(self, subject: Any) -> bool:
+    def _is_split(self, subject: Message) -> bool:
         """Return whether the bytes of the body belong to several topics or partitions."""
-        return self._splits and ("partition" in self._at or len(subject.topics) > 1)
+        return self._splits and ("partition" in self._at or len(topics_of(subject)) > 1)
 
-    def _see_request(self, line: Any) -> None:
-        self.largest.see("request", line.seen.size - SIZE_BYTES, line.place, partial(self.named, line))
+    def _see_request(self, subject: Message, size: int) -> None:
+        self.largest.see("request", size - SIZE_BYTES, packet_of(subject), partial(self.named, subject))
 
-    def _odd(self, line: Any) -> None:
+    def _odd(self, line: Captured) -> None:
         """Count a line that has to be decoded in full, or is no frame."""
         wire_message, frame, key = line.seen, line.frame, self.key_of(line)
-        if frame is None and isinstance(line, Loose) and line.body:
-            self.account(key).messages += 1
-            self.body(line, line.body, key)
-            return
         if frame is None:
             path, kind = no_frame(wire_message)
             self.account(key).messages += 1
             self._other(key, path, kind, wire_message.size)
             return
         if wire_message.kind == "request":
-            self._see_request(line)
-        self.frame(line, frame, key, sure=not frame.guess)
+            self._see_request(line, wire_message.size)
+        self._frame(line, frame, key)
 
-    def frame(self, subject: Any, frame: Frame, key: Key, *, sure: bool) -> None:
-        """Count a frame that was decoded in full; where it is not `sure` of which api it is, its body is a guess."""
+    def _frame(self, subject: Message, frame: Frame, key: Key) -> None:
+        """Count a frame that was decoded in full. Its body is a guess if its api is one."""
         self.account(key).messages += 1
         left = frame.size
         if frame.prefix:
@@ -356,10 +295,10 @@ class Tallies:
             left -= _size(frame.header)
         if frame.body:
             left -= _size(frame.body)
-            if sure:
-                self.body(subject, frame.body, key)
-            else:
+            if frame.guess:
                 self._other(key, GUESS_PATH, Kind.GUESS, _size(frame.body))
+            else:
+                self._decoded(subject, frame.body, key)
         if left:
             self._other(key, GAP_PATH, Kind.GAP, left)
 
@@ -367,7 +306,7 @@ class Tallies:
         """Count bytes without spans."""
         self._wire.add(key, path, (kind, kind), 0, size, 1)
 
-    def body(self, subject: Any, body: Decoded, key: Key) -> None:
+    def _decoded(self, subject: Message, body: Decoded, key: Key) -> None:
         """Count a body that was decoded in full."""
         if body.guess:
             self._other(key, GUESS_PATH, Kind.GUESS, _size(body))
@@ -376,17 +315,17 @@ class Tallies:
         else:
             self._body(subject, key, body.message, body.version, body.raw, roles(body.spec, body.entry))
 
-    def _body(self, subject: Any, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
+    def _body(self, subject: Message, key: Key, message: str, version: int, spans: Spans, known: Roles) -> None:
         """Count the spans of a body, as they are under an overlay if there is one, and its records."""
         if self.overlaid:
             spans = self.overlaid.spans(message, version, known.entry, spans)
             form = self.overlaid.form(message, version)
             known = roles(form.spec, form.entry) if form and spans.program is form.entry.program else known
         layout_places = places(known)
-        prefix = f"{message}." if subject.is_frame else ""
+        prefix = f"{message}." if is_frame(subject) else ""
         there: list[Key] = []
         if self._is_split(subject):
-            for first, last, owner in owners(layout_places, spans, subject.names.topic):
+            for first, last, owner in owners(layout_places, spans, partial(topic_name, subject)):
                 owned = self._owned(key, owner)
                 self._wire.add_spans(owned, prefix, in_body, spans, first=first, last=last)
                 there += [owned] * (last - first)

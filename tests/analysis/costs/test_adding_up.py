@@ -15,7 +15,7 @@ from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.overhead import report
 from kwire_cli.analysis.costs.record_sets import RecordSets
-from kwire_cli.analysis.costs.tallies import Loose, Tallies
+from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.roles import holds_records
 from kwire_cli.source.captures import Capture
@@ -87,7 +87,7 @@ def check_body(row):
         decoded = decode(row.catalog, data, row.message, row.version)
         for dimensions in ((), ("topic", "partition")):
             tallies = Tallies(row.catalog, dimensions)
-            tallies.add(Loose(None, decoded, 1))
+            tallies.add(decoded)
             assert size_of(tallies.ledger) == tallies.size == len(data)
         if not holds_records(decoded.entry):  # which are opened here
             found = Counter()
@@ -107,7 +107,7 @@ def test_all_golden_bodies():
     for row in shared():
         decoded = decode(row.catalog, row.body, row.message, row.version)
         tallies = Tallies(row.catalog, ("topic",))
-        tallies.add(Loose(None, decoded, 1))
+        tallies.add(decoded)
         assert size_of(tallies.ledger) == len(row.body), row
 
 
@@ -172,7 +172,7 @@ def test_damaged_bodies(row, data):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     decoded = decode(row.catalog, bytes(damaged), row.message, row.version)
     tallies = Tallies(row.catalog, ("topic", "partition"))
-    tallies.add(Loose(None, decoded, 1))
+    tallies.add(decoded)
     assert size_of(tallies.ledger) == len(damaged)
 
 

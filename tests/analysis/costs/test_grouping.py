@@ -142,11 +142,10 @@ def test_unknown_versions_are_a_guess(wire):
 
 def test_a_truncated_frame_has_a_gap():
     body = encode(CATALOG, {"topics": [{"name": "abc"}], "allowAutoTopicCreation": True}, "MetadataRequest", 4)
-    from kwire_cli.analysis.costs.tallies import Loose
     from kwire_cli.message.decoded import decode
 
     tallies = Tallies(CATALOG, ())
-    tallies.add(Loose(None, decode(CATALOG, body[:-3], "MetadataRequest", 4), 1))
+    tallies.add(decode(CATALOG, body[:-3], "MetadataRequest", 4))
     found = bytes_by(tallies, ("kind",))
     assert found["gap"] > 0
     assert sum(found.values()) == len(body) - 3
