@@ -23,9 +23,8 @@ from kwire_cli.analysis.costs.record_forms import (
 )
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completion import complete_file
-from kwire_cli.cli.inputs import BATCHES, FITS, FRAMES, Fit, Terminal, documents, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, FITS, FRAMES, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Verbose, flag, given, option
-from kwire_cli.cli.segments import holds_batches, note_links
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import record_sets
 from kwire_cli.message.frames import Frame
@@ -40,7 +39,7 @@ from kwire_cli.records.writing import write
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
-from kwire_cli.source.opening import READABLE, open_inputs
+from kwire_cli.source.opening import READABLE, holds_batches, open_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

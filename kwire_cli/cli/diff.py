@@ -19,9 +19,9 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import read_values
 from kwire_cli.cli.options import REPORT_FORMATS, Report, argument, flag, given, option, takes
-from kwire_cli.cli.segments import holds_batches
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.errors import InputError
+from kwire_cli.source.opening import holds_batches
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions

@@ -14,7 +14,7 @@ from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of
+from kwire_cli.cli.inputs import BATCHES, Terminal, note_links, reading_of
 from kwire_cli.cli.options import (
     Decompression,
     OverlaidDefinitions,
@@ -28,7 +28,6 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.pages import new_page
-from kwire_cli.cli.segments import note_links
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range

@@ -28,10 +28,11 @@ from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, sources
 from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores import exists, path_of, path_text
+from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Definitions, Printing
@@ -99,6 +100,16 @@ def reading_of(
     if isinstance(options, Verbose):
         how = replace(how, verbose=options.verbose)
     return how
+
+
+def note_links(environment: Environment, arguments: Iterable[str]) -> None:
+    """Name the links to folders below these paths on standard error, and say which led to a folder that was read
+    already.
+    """
+    for path in (path_of(argument) for argument in arguments if argument != "-" and exists(argument)):
+        for link in tree(path).links if path.is_dir() else ():
+            how = "followed" if link.entered else "not followed, as that folder is read under another path"
+            environment.note(f"kwire: {path_text(link.path)}: a link to {path_text(link.target)}: {how}")
 
 
 def place(text: str) -> tuple[str, int | None]:

@@ -15,7 +15,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, Terminal, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import (
     Captures,
@@ -33,7 +33,6 @@ from kwire_cli.cli.options import (
     option,
     takes,
 )
-from kwire_cli.cli.segments import note_links
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.source.kinds import Kind

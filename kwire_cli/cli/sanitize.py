@@ -15,13 +15,13 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit, Progress
 from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
-from kwire_cli.cli.segments import holds_batches
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
 from kwire_cli.sanitize.records import NUMBERS_ALONE, Fields, rewritten, tasks
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.logs.files import nothing_in, topic_at
+from kwire_cli.source.opening import holds_batches
 from kwire_cli.source.packets.files import packets
 from kwire_cli.stores.opening import tree
 

@@ -1,4 +1,4 @@
-"""Comparisons of a filter with the values of its subject."""
+"""Comparisons of a filter: a column or a field on the left, literals on the right."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class Operand:
     """A column, or else the path of a field."""
 
     column: Column | None
@@ -78,12 +78,12 @@ class Subject:
         )
 
 
-def subject_of(name: Name, context: Context) -> Subject:
+def operand_of(name: Name, context: Context) -> Operand:
     """A column where there is one of this name, and otherwise a field; a dot before the name makes it one."""
     if name.header is not None:
-        return Subject(None, ("value",))
+        return Operand(None, ("value",))
     column = context.column(name)
-    return Subject(column) if column else Subject(None, tuple(name.text.removeprefix(".").split(".")))
+    return Operand(column) if column else Operand(None, tuple(name.text.removeprefix(".").split(".")))
 
 
 def number_of(literal: Literal, kind: Type, context: Context) -> int | float:
@@ -117,16 +117,16 @@ def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
     return code
 
 
-def field_number(literal: Literal, subject: Subject) -> int | float | None:
+def field_number(literal: Literal, operand: Operand) -> int | float | None:
     """The number that a literal is beside a field: a duration or an instant where it holds milliseconds; None where it
     is no number.
     """
     value: Any = literal.value
     if literal.kind in {"number", "size"}:
         return _number(literal)
-    if subject.milliseconds and literal.kind == "duration":
+    if operand.milliseconds and literal.kind == "duration":
         return plain(value * 1000)
-    if subject.milliseconds and literal.kind == "instant":
+    if operand.milliseconds and literal.kind == "instant":
         return plain(Fraction(value, MILLISECOND))
     return None
 
@@ -154,14 +154,14 @@ _HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
 NO_CASE = frozenset({"name", "api", "error"})
 
 
-def test_of(node: Compare, subject: Subject, context: Context) -> Test:
-    """The test of one value; FilterError where the literal has no meaning beside the subject.
+def test_of(node: Compare, operand: Operand, context: Context) -> Test:
+    """The test of one value; FilterError where the literal has no meaning beside the operand.
 
     `!=`, `!~` and `not in` hold for a value exactly when `==`, `~` and `in` do not.
     """
     if node.operator in ORDER:
-        return _order(node, subject, context)
-    test = _search(node, subject, context) if node.operator in {"~", "!~"} else _equal(node.literals, subject, context)
+        return _order(node, operand, context)
+    test = _search(node, operand, context) if node.operator in {"~", "!~"} else _equal(node.literals, operand, context)
     return _complement(test) if node.operator in {"!=", "!~", "not in"} else test
 
 
@@ -185,10 +185,10 @@ def _key(literal: Literal, column: Column, context: Context) -> Any:
             return literal.text
 
 
-def _equal(literals: tuple[Literal, ...], subject: Subject, context: Context) -> Test:
-    column = subject.column
+def _equal(literals: tuple[Literal, ...], operand: Operand, context: Context) -> Test:
+    column = operand.column
     if column is None:
-        return _field_equal(literals, subject, context)
+        return _field_equal(literals, operand, context)
     null = next((literal for literal in literals if literal.kind == "null"), None)
     if null and column.many:
         raise context.wrong(f"{column.name} is never null; 'not {column.name}' holds where there are none", null.column)
@@ -211,12 +211,12 @@ def _equal(literals: tuple[Literal, ...], subject: Subject, context: Context) ->
     return lambda value: value in keys
 
 
-def _field_equal(literals: tuple[Literal, ...], subject: Subject, context: Context) -> Test:
-    named = subject.names
+def _field_equal(literals: tuple[Literal, ...], operand: Operand, context: Context) -> Test:
+    named = operand.names
     # A bare word equals the text that it is written as, whatever else it means; null is nothing but null.
     words = {literal.text for literal in literals if literal.kind != "null" and not named}
     codes = {code_of(literal, named, context) for literal in literals if literal.kind != "null" and named}
-    numbers = codes | {number for literal in literals if (number := field_number(literal, subject)) is not None}
+    numbers = codes | {number for literal in literals if (number := field_number(literal, operand)) is not None}
     booleans = {literal.value for literal in literals if literal.kind == "boolean"}
     null = any(literal.kind == "null" for literal in literals)
     raw = {text.encode("utf-8", "backslashreplace") for text in words} | {
@@ -243,13 +243,13 @@ def _error_equal(literals: tuple[Literal, ...], context: Context) -> Test:
     return lambda value: (find(value) if isinstance(value, str) else value) in codes
 
 
-def _order(node: Compare, subject: Subject, context: Context) -> Test:
+def _order(node: Compare, operand: Operand, context: Context) -> Test:
     (literal,) = node.literals
-    compare, column = ORDER[node.operator], subject.column
+    compare, column = ORDER[node.operator], operand.column
     if literal.kind in {"null", "boolean"}:
         raise context.wrong(f"{literal.text} has no order; compare with == or !=", literal.column)
     if column is None:
-        return _field_order(literal, compare, subject, context)
+        return _field_order(literal, compare, operand, context)
     match column.type:
         case "error" | "name" | "end":
             raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
@@ -263,8 +263,8 @@ def _order(node: Compare, subject: Subject, context: Context) -> Test:
     return lambda value: value is not None and compare(value, key)
 
 
-def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], subject: Subject, context: Context) -> Test:
-    number, text = field_number(literal, subject), literal.text
+def _field_order(literal: Literal, compare: Callable[[Any, Any], bool], operand: Operand, context: Context) -> Test:
+    number, text = field_number(literal, operand), literal.text
     if number is not None:
         return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and compare(value, number)
     if literal.kind in {"duration", "instant", "clock"}:
@@ -295,9 +295,9 @@ def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context)
     return lambda value: value is not None and compare(value, instant)
 
 
-def _search(node: Compare, subject: Subject, context: Context) -> Test:
+def _search(node: Compare, operand: Operand, context: Context) -> Test:
     (literal,) = node.literals
-    column = subject.column
+    column = operand.column
     if column and column.type in {"number", "duration", "size", "time"}:
         raise context.wrong(f"{column.name} is not text; compare with == != < <= > >= or in", node.column)
     if column and column.name == "apiKey":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from kwire_cli.filter.comparisons import Context, Subject, keys_of, subject_of, test_of
+from kwire_cli.filter.comparisons import Context, Operand, keys_of, operand_of, test_of
 from kwire_cli.filter.model import Both, Compare, Either, Exists, FilterError, Literal, Name, Node, Not, Operator, word
 from kwire_cli.filter.places import FRAME_HEADER, Fields, Opened, column_of, places_of, unknown_part, values_in
 
@@ -210,22 +210,22 @@ def _group(cursor: Cursor, depth: int) -> Node:
 def _test(cursor: Cursor) -> Node:
     if cursor.take_keyword("has"):
         return Exists(name(cursor), says=False)
-    subject = name(cursor)
+    operand = name(cursor)
     cursor.space()
     start = cursor.at
     if operator := next((symbol for symbol in _OPERATORS if cursor.take(symbol)), None):
         value = literal(cursor, pattern=operator in {"~", "!~"})
-        return Compare(subject, operator, (value,), start + 1)
+        return Compare(operand, operator, (value,), start + 1)
     if cursor.take_keyword("in"):
-        return Compare(subject, "in", _list(cursor), start + 1)
+        return Compare(operand, "in", _list(cursor), start + 1)
     if cursor.take_keyword("not"):
         if not cursor.take_keyword("in"):
             cursor.space()
             raise cursor.expected("'in' after 'not'")
-        return Compare(subject, "not in", _list(cursor), start + 1)
+        return Compare(operand, "not in", _list(cursor), start + 1)
     if cursor.take("="):
         raise cursor.error("expected '==' for equality or '~' for a regular expression, found '='", start)
-    return Exists(subject, says=True)
+    return Exists(operand, says=True)
 
 
 def _list(cursor: Cursor) -> tuple[Literal, ...]:
@@ -336,7 +336,7 @@ def _compiled(node: Node, context: Context) -> _Part:
     if isinstance(node, Compare):
         return _comparison(node, context)
     if isinstance(node, Exists):
-        return _over(node.name, subject_of(node.name, context), bool if node.says else _is_something, context)
+        return _over(node.name, operand_of(node.name, context), bool if node.says else _is_something, context)
     if isinstance(node, Not):
         part = _compiled(node.operand, context)
         holds = part.holds
@@ -353,9 +353,9 @@ def _compiled(node: Node, context: Context) -> _Part:
 
 
 def _comparison(node: Compare, context: Context) -> _Part:
-    subject = subject_of(node.name, context)
-    if (column := subject.column) is None:
-        return _over(node.name, subject, test_of(node, subject, context), context)
+    operand = operand_of(node.name, context)
+    if (column := operand.column) is None:
+        return _over(node.name, operand, test_of(node, operand, context), context)
     column_name = column.name
     if column_name == "api" and node.operator not in {"~", "!~"}:
         # An api is compared by key, so that every name of it will do; only its name tells whether it is known.
@@ -365,14 +365,14 @@ def _comparison(node: Compare, context: Context) -> _Part:
             together = Either if node.operator == "in" else Both
             return _compiled(together((replace(node, literals=values), replace(node, literals=nulls))), context)
         column_name = "api" if nulls else "apiKey"
-    part = _over(node.name, subject, test_of(node, subject, context), context, column_name)
+    part = _over(node.name, operand, test_of(node, operand, context), context, column_name)
     if node.operator in {"==", "in"} and not column.many and column.type not in {"time", "end"}:
         return _Part(part.holds, part.columns, part.names, {column_name: keys_of(node.literals, column, context)})
     return part
 
 
-def _over(name: Name, subject: Subject, test: Test, context: Context, asked: str = "") -> _Part:
-    column = subject.column
+def _over(name: Name, operand: Operand, test: Test, context: Context, asked: str = "") -> _Part:
+    column = operand.column
     if column is None:
         return _Part(_any_value(test, values_in(context.places(name))), names=(name,))
     asked = asked or column.name

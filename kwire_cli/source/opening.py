@@ -143,6 +143,17 @@ def open_records(given: Any, how: Reading) -> Source:
     return LogFile(None, FileName(LogKind.OTHER), None, given).source(how)
 
 
+def holds_batches(argument: str) -> bool:
+    """Return whether an argument is a folder, or a file that holds record batches: by its name, or as bytes."""
+    if not exists(argument):
+        return False
+    try:
+        recognised = recognise(argument)
+    except InputError:  # it holds nothing that kwire reads
+        return False
+    return recognised.kind is Kind.FOLDER or (recognised.kind is Kind.BATCHES and recognised.text is None)
+
+
 class Inputs:
     """The inputs that arguments name, opened one after the other; they can be iterated again if none is a pipe.
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, rows_of
-from kwire_cli.message.frames import HEAD
-from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
-from kwire_cli.source.kafka.columns import BatchRow, frame_fields, opened_batches
+from kwire_cli.source.kafka.columns import BatchRow, FrameRow
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.batch_table import batch_row, heading
 from kwire_cli.view.bounded_outline import of_frame, of_item
@@ -31,85 +28,6 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
     Matches = Callable[[Any], bool]
-
-
-# Frames of a text as filters see them: the columns that they have, and their fields.
-
-
-@dataclass(frozen=True, slots=True)
-class FrameRow:
-    """A frame without a capture around it: there are no times, ends and streams."""
-
-    redaction: Redaction
-    frame: Frame
-
-    def column(self, name: str) -> Any:
-        """The value of a column; None where there is none."""
-        getter = _FRAME_COLUMNS.get(name)
-        return getter(self) if getter else None
-
-    def fields(self) -> dict[str, Any]:
-        """Header and body in JSON form."""
-        return frame_fields(self.frame, self.redaction.frame(self.frame))
-
-    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
-        """The batches in its records fields, with their records if `deep`."""
-        body, hidden = self.frame.body, self.redaction.frame(self.frame)
-        if body is None or body.guess:
-            return []
-        return opened_batches(
-            roles(body.spec, body.entry), body.raw, self.redaction.reading(), hidden.get("body", frozenset()), deep=deep
-        )
-
-    def payloads(self) -> list[dict[str, Any]]:
-        """Return what is decoded of the messages in the row's fields."""
-        return self.frame.payloads(self.redaction.frame(self.frame))
-
-    def header(self, name: str) -> Any:
-        """A field of the header, None where it is hidden."""
-        return None if self.hides_head or not self.frame.header else self.frame.header.value.get(name)
-
-    @property
-    def hides_head(self) -> bool:
-        """Return whether the frame is hidden from its first byte on."""
-        return HEAD in self.redaction.frame(self.frame)
-
-    @property
-    def shown(self) -> Frame:
-        """The frame as its columns show it."""
-        return self.frame.shown(self.redaction.frame(self.frame))
-
-    def roles(self) -> dict[str, list[bytes]]:
-        """The values in the body that have a role."""
-        body = self.frame.body
-        return (
-            {} if body is None or body.guess or self.hides_head else role_values(roles(body.spec, body.entry), body.raw)
-        )
-
-
-def _topics(row: FrameRow) -> list[str]:
-    names, ids = topics_in(row.roles())
-    return [*names, *ids]
-
-
-def _errors(row: FrameRow) -> list[str | int]:
-    codes = error_codes(row.roles()) if row.frame.kind == "response" else []
-    return [row.redaction.catalog.error_name(code) or code for code in codes]
-
-
-_FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
-    "frame": lambda row: row.frame.number,
-    "kind": lambda row: row.frame.kind,
-    "size": lambda row: row.frame.size,
-    "apiKey": lambda row: row.shown.api_key,
-    "api": lambda row: row.shown.api,
-    "apiVersion": lambda row: row.shown.api_version,
-    "correlationId": lambda row: row.header("correlationId"),
-    "clientId": lambda row: row.header("clientId"),
-    "topics": _topics,
-    "error": _errors,
-    "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
-}
 
 
 # Frames from a text or from bytes in a list.
@@ -152,7 +70,7 @@ class Frames:
             if number == len(self._frames):
                 yield 0.0, []
                 continue
-            numbers = [number] if matches(FrameRow(self.redaction, self._frames[number])) else []
+            numbers = [number] if matches(FrameRow(self._frames[number], self.redaction)) else []
             number += 1
             yield number / len(self._frames), numbers
 

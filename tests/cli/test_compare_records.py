@@ -14,7 +14,7 @@ import kwire_cli
 from kwire_cli.cli import environment
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
-from kwire_cli.cli.segments import holds_batches
+from kwire_cli.source.opening import holds_batches
 
 SEGMENTS = ROOT / "samples" / "segments"
 ORDERS = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
@@ -117,6 +117,11 @@ def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
     ]
     assert holds_batches(str(SEGMENTS))
     assert not holds_batches("00" * 5000)
+    (tmp_path / "server.log").write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    (tmp_path / "cut.log").write_bytes(RECORDS[:30])
+    (tmp_path / "00000000000000000000.log").write_bytes(b"")
+    names = ("server.log", "cut.log", "00000000000000000000.log")
+    assert [holds_batches(str(tmp_path / name)) for name in names] == [False, True, True]
 
 
 def test_a_register_gives_names_their_numbers(tmp_path):

@@ -1,4 +1,4 @@
-"""Columns of lines and of batches, as tables and filters name them."""
+"""Columns of lines, frames and batches, as tables and filters name them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.message.decoded import by_span
+from kwire_cli.message.frames import HEAD
+from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import Batch, base64_text
 
 if TYPE_CHECKING:
@@ -121,6 +123,92 @@ def record_rows(item: Batch, hide: Hide | None) -> Iterator[BatchRow]:
     document = opened(item, hide, deep=True)
     for record in document["records"]:
         yield BatchRow(item, deep=True, hide=hide, shown=document | {"records": [record]})
+
+
+# Frames without a capture around them, as filters see them.
+
+
+@dataclass(frozen=True, slots=True)
+class FrameRow:
+    """A frame without a capture as filters see it: columns, and fields without what `redaction` says is secret.
+
+    A row is no subject: like a `LineRow` or a `BatchRow` it has the columns that --filter names, and hides secrets,
+    so that nobody can guess them by it. There are no columns for times, ends and streams.
+    """
+
+    frame: Frame
+    redaction: Redaction
+
+    def column(self, name: str) -> Any:
+        """The value of a column; None where there is none."""
+        getter = _FRAME_COLUMNS.get(name)
+        return getter(self) if getter else None
+
+    def hidden(self) -> Hidden:
+        """The hidden spans of the frame by part."""
+        return self.redaction.frame(self.frame)
+
+    def fields(self) -> dict[str, Any]:
+        """Header and body in JSON form."""
+        return frame_fields(self.frame, self.hidden())
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:
+        """The batches in its records fields, with their records if `deep`."""
+        body = self.frame.body
+        if body is None or body.guess:
+            return []
+        where, hidden = roles(body.spec, body.entry), self.hidden().get("body", frozenset())
+        return opened_batches(where, body.raw, self.redaction.reading(), hidden, deep=deep)
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """Return what is decoded of the messages in the row's fields."""
+        return self.frame.payloads(self.hidden())
+
+    def header(self, name: str) -> Any:
+        """A field of the header, None where it is hidden."""
+        return None if self.hides_head or not self.frame.header else self.frame.header.value.get(name)
+
+    @property
+    def hides_head(self) -> bool:
+        """Return whether the frame is hidden from its first byte on."""
+        return HEAD in self.hidden()
+
+    @property
+    def shown(self) -> Frame:
+        """The frame as its columns show it."""
+        return self.frame.shown(self.hidden())
+
+    def roles(self) -> dict[str, list[bytes]]:
+        """The values in the body that have a role."""
+        body = self.frame.body
+        if body is None or body.guess or self.hides_head:
+            return {}
+        return role_values(roles(body.spec, body.entry), body.raw)
+
+
+def _topics(row: FrameRow) -> list[str]:
+    names, ids = topics_in(row.roles())
+    return [*names, *ids]
+
+
+def _errors(row: FrameRow) -> list[str | int]:
+    codes = error_codes(row.roles()) if row.frame.kind == "response" else []
+    return [row.redaction.catalog.error_name(code) or code for code in codes]
+
+
+_FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
+    "frame": lambda row: row.frame.number,
+    "kind": lambda row: row.frame.kind,
+    "size": lambda row: row.frame.size,
+    "apiKey": lambda row: row.shown.api_key,
+    "api": lambda row: row.shown.api,
+    "apiVersion": lambda row: row.shown.api_version,
+    "correlationId": lambda row: row.header("correlationId"),
+    "clientId": lambda row: row.header("clientId"),
+    "topics": _topics,
+    "error": _errors,
+    "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
+}
 
 
 # Columns of a capture's lines: what tables, filters and --fields name. One function a column; everything else
