@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.cli.batch_views import Shown
-from kwire_cli.cli.environment import Progress
 from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
@@ -32,7 +31,7 @@ class BatchRun:
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         self.environment, self.settings, self.page = environment, settings, page
         self.view = settings.view(environment, settings, page)
-        self.progress = Progress(environment)
+        self.progress = environment.progress
         self.left = None if page else settings.limit
         self.topics: set[str] = set()
         """The topics that the folders name."""

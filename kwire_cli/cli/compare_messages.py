@@ -274,7 +274,7 @@ def _of_generated(
         raise click.UsageError("--by-field needs a single message, and these ranges make several")
     comparisons, values = list[Comparison](), None
     for number, (_, message_counts) in enumerate(messages):
-        caller.progress(spec.name, number, len(messages))
+        caller.progress(spec.name, number, len(messages), "messages")
         prices = Comparing(choice)
         values = generate(spec, version, message_counts)
         prices.add_values(spec, version, values)

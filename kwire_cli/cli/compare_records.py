@@ -197,7 +197,7 @@ class Found(NamedTuple):
 
 def _generated(wanted: Wanted, caller: Caller) -> Iterator[Found]:
     for batch in generated(wanted):
-        caller.progress("generated records", batch.head.last_offset, wanted.records)
+        caller.progress("generated records", batch.head.last_offset, wanted.records, "records")
         yield Found("", batch)
 
 

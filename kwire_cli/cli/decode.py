@@ -39,6 +39,8 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Follow
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kwire_cli.cli.batches import BatchRun
     from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.cli.message_views import View
@@ -121,6 +123,11 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
             raise click.UsageError("--follow takes one capture")
 
     @property
+    def is_live(self) -> bool:
+        """Return whether frames are shown as they come."""
+        return self.follow
+
+    @property
     def records_form(self) -> str:
         """The form of records in JSON: the requested one, base64 with --lossless, or else decoded."""
         return self.records or ("base64" if self.lossless else "decoded")
@@ -147,12 +154,11 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.stats:
         return _show_stats(environment, options)
-    views, for_eyes = (VIEWS, "tree") if options.fields is None else (FIELD_VIEWS, "table")
+    views = VIEWS if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
-    fmt = options.format_for(environment, views, for_eyes)
-    view = views[fmt]
-    page = _new_page(environment, options) if view.ON_PAGE else None
+    fmt = options.format_for(environment, views)
+    page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = Interrupt()
     follow = Follow(stop=lambda: interrupt.came) if options.follow else None
     how = reading_of(options, follow=follow)
@@ -167,7 +173,7 @@ def command(environment: Environment, options: Options) -> int:
         labelled=inputs.labelled,
     )
     with page or nullcontext():
-        run = _Run(environment, options, fmt, view(environment, settings, page), page, interrupt)
+        run = _Run(environment, options, settings, views, page, interrupt)
         run.show(inputs)
         return run.exit_code
 
@@ -185,13 +191,14 @@ class _Run:
         self,
         environment: Environment,
         options: Options,
-        fmt: str,
-        view: View,
+        settings: MessageSettings,
+        views: Mapping[str, type[View]],
         page: Page | None,
         interrupt: Interrupt,
     ) -> None:
-        self.environment, self.options, self.fmt = environment, options, fmt
-        self.view, self.page, self.interrupt = view, page, interrupt
+        self.environment, self.options, self.settings = environment, options, settings
+        self.views, self.page, self.interrupt = views, page, interrupt
+        self._by_format: dict[str, View] = {}
         self.decodable = self.anomalies = False
         self.empty: bool | None = None
         self.batches: BatchRun | None = None
@@ -209,6 +216,14 @@ class _Run:
         found = (self.options.strict and self.anomalies) or (self.options.exit_code and bool(self.empty))
         return Exit.FOUND if found else Exit.DONE
 
+    def _use_view(self, opened: Opened) -> None:
+        """Set the view for an input: on a terminal a table of a capture or a log, a tree of messages and of text."""
+        is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
+        for_eyes = "tree" if self.views is VIEWS and (self.options.full or not is_table) else "table"
+        self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
+        self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
+        self._by_format[self.fmt] = self.view
+
     def show(self, inputs: Inputs) -> None:
         """Show all inputs."""
         page = self.page
@@ -216,6 +231,7 @@ class _Run:
             if page and page.more:
                 break
             refuse_unfit(self.options, opened, self.fits)
+            self._use_view(opened)
             if page and inputs.several:
                 page.file = opened.name or ""
             if opened.kind in BATCHES.kinds:

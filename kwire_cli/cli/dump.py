@@ -54,7 +54,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "--format",
         "-f",
         type=click.Choice((*VIEWS, "parquet")),
-        help="Set the output format.  [default: tree on a terminal, jsonl elsewhere]",
+        help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
     )
     deep: bool = flag("--deep", help="Show the records of each batch.")
     every: bool = flag("--all", help="Show indexes, snapshots, checkpoints and all other files of folders too.")
@@ -150,7 +150,9 @@ def command(environment: Environment, options: Options) -> int:
 def _settings(environment: Environment, options: Options) -> BatchSettings:
     if options.like_kafka and options.fmt:
         raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
-    view = VIEWS[options.format_for(environment, VIEWS, for_eyes="tree")]
+    is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
+    for_eyes = "table" if is_log and not (options.full or options.pretty) else "tree"
+    view = VIEWS[options.format_for(environment, VIEWS, for_eyes)]
     if options.like_kafka:
         from kwire_cli.cli.like_kafka import LikeKafka  # few want the lines of Kafka's tool
 

@@ -13,7 +13,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
-from kwire_cli.cli.options import OverlaidDefinitions, argument, either, flag, given, option, refuse, takes
+from kwire_cli.cli.options import Output, OverlaidDefinitions, argument, either, flag, given, option, refuse, takes
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
+FORMS = ("hex", "raw", "base64")
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(OverlaidDefinitions):
+class Options(Output, OverlaidDefinitions):
     """Options of `kwire encode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -78,14 +81,17 @@ class Options(OverlaidDefinitions):
         "--size/--no-size", help="Write a size prefix before each frame, or none.  [default: as decoded]"
     )
     keep_going: bool = flag("--keep-going", help="Skip documents that cannot be encoded, and count them.")
-    fmt: str = option(
+    fmt: str | None = option(
         "--format",
         "-f",
-        type=click.Choice(("hex", "raw", "base64")),
-        default="hex",
-        show_default=True,
-        help="Set the form in which bytes are written.",
+        type=click.Choice(FORMS),
+        help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
     )
+
+    @property
+    def form(self) -> str:
+        """The form in which bytes are written: the requested one, or that of the file's suffix."""
+        return self.fmt or self.suffix_among(FORMS, bin="raw") or "hex"
 
 
 @click.command(name="encode", cls=Command)
@@ -100,7 +106,7 @@ def command(environment: Environment, options: Options) -> int:
     _check(options)
     done, refused = 0, 0
     encode = _record_set if options.records else _messages
-    write_bytes = WRITERS[options.fmt]
+    write_bytes = WRITERS[options.form]
     for data, name in contents(environment, options.source, "the JSON itself"):
         with not_files(options.source if name is None else ()):
             rest = documents(data, name, keep_going=options.keep_going)

@@ -1,4 +1,4 @@
-"""Streams, colours, exit codes and progress."""
+"""Streams, colours and exit codes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import enum
 import io
 import os
 import sys
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 import click
 
+from kwire_cli.cli.outputs import ResultFile, Screen
+from kwire_cli.cli.progress import Progress
 from kwire_cli.errors import without_queries
 from kwire_cli.view.lines import STYLES, escaped, json_escaped, without_control
 
@@ -76,6 +76,41 @@ class Environment:
     colour: str = "auto"
     raw_csv: bool = False
     """Whether cells of csv that a spreadsheet would run stay as they are."""
+    _kept: list[bytes] = field(default_factory=list)
+    """Remarks for a terminal that a pager has."""
+
+    @cached_property
+    def progress(self) -> Progress:
+        """The progress of the command."""
+        return Progress(self.stderr, self._has_room, colour=not self.variables.get("NO_COLOR"))
+
+    def _has_room(self) -> bool:
+        """Return whether standard error is a terminal on which there are no results."""
+        return self.stderr.isatty() and (not self.to_terminal or bool(self.screen and not self.screen.is_taken))
+
+    @property
+    def screen(self) -> Screen | None:
+        """Return the terminal that results go to; None if they go elsewhere."""
+        return self.stdout if isinstance(self.stdout, Screen) else None
+
+    def use_terminal(self, *, paged: bool) -> None:
+        """Write results that go to a terminal through a pager if `paged`, until `close`."""
+        if self.to_terminal and not self.screen:
+            screen = Screen(self.stdout, self.variables, self.progress.hide, paged=paged)
+            self.stdout = cast("IO[bytes]", screen)
+
+    def close(self) -> None:
+        """Wait until the person leaves the pager, then write the remarks that came meanwhile."""
+        self.progress.hide()
+        try:
+            if self.screen:
+                self.screen.close()
+        except OSError as error:
+            raise UnwritableError(error.strerror) from None
+        finally:
+            for remark in self._kept:
+                self._remark(remark)
+            self._kept.clear()
 
     @cached_property
     def to_terminal(self) -> bool:
@@ -95,9 +130,12 @@ class Environment:
         except (AttributeError, ValueError, OSError):
             return 80
 
-    def write_to(self, path: str) -> None:
-        """Write the results to a file from now on. The file is closed when the command ends."""
-        before, file = self.stdout, Path(path).open("wb")  # noqa: SIM115 - closed with the command
+    def write_to(self, path: str, *, live: bool = False) -> None:
+        """Write the results to a file from now on, which is complete or not there; `live` ones as they come.
+
+        The file is closed when the command ends.
+        """
+        before, file = self.stdout, ResultFile(path, live=live)
 
         def close() -> None:
             self.stdout = before
@@ -105,7 +143,7 @@ class Environment:
             file.close()
 
         click.get_current_context().call_on_close(close)
-        self.stdout = file
+        self.stdout = cast("IO[bytes]", file)
         self.__dict__.pop("to_terminal", None)
 
     @property
@@ -165,10 +203,24 @@ class Environment:
             self.write("\n".join([escaped(text) for text in texts]))
 
     def note(self, text: str) -> None:
-        """A remark on standard error."""
+        """A remark on standard error. While a pager has the terminal, the remark waits."""
+        remark = _escaped(without_queries(text)) + b"\n"
+        if self.screen and self.screen.has_pager and self.stderr.isatty():
+            self._kept.append(remark)
+        else:
+            self.progress.hide()
+            self._remark(remark)
+
+    def _remark(self, remark: bytes) -> None:
         with contextlib.suppress(OSError):  # a remark that nobody can read changes no result
-            self.stderr.write(_escaped(without_queries(text)) + b"\n")
+            self.stderr.write(remark)
             self.stderr.flush()
+
+    def finish(self) -> None:
+        """End the results of a command that has done its work. A named file is there even without results."""
+        if isinstance(self.stdout, ResultFile):
+            self.stdout.finish()
+        self.flush()
 
     def flush(self) -> None:
         """Send out what was written."""
@@ -196,36 +248,3 @@ def _painter() -> Any:
 
     styles = {name: Style.parse(text) for name, text in STYLES.items()}
     return lambda text, style: styles[style].render(text, color_system=ColorSystem.STANDARD) if style else text
-
-
-# How far a long run is: a line on standard error that is written over, on a terminal that shows nothing else.
-
-AFTER, EVERY = 1.0, 0.5
-"""Seconds until something is said, and between that and more."""
-
-
-class Progress:
-    """Says nothing in a run that is short, or whose results are on the terminal themselves."""
-
-    def __init__(self, environment: Environment) -> None:
-        self.environment = environment
-        self.begun, self.told = time.monotonic(), 0.0
-        self.wanted = environment.stderr.isatty() and not environment.to_terminal
-
-    def tell(self, label: str, at: int, size: int) -> None:
-        """`at` of `size` bytes are read; nothing is said where nobody knows how many there are."""
-        now = time.monotonic()
-        if self.wanted and size and now - max(self.begun + AFTER - EVERY, self.told) >= EVERY:
-            self.told = now
-            [(text, _)] = without_control([(label, "")])
-            self._write(f"\r\x1b[K{text}: {100 * at // size} %")
-
-    def done(self) -> None:
-        """Take it away."""
-        if self.told:
-            self._write("\r\x1b[K")
-
-    def _write(self, text: str) -> None:
-        with contextlib.suppress(OSError):
-            self.environment.stderr.write(text.encode("utf-8", "backslashreplace"))
-            self.environment.stderr.flush()

@@ -122,7 +122,7 @@ def message(environment: Environment, options: Options) -> int:
     captures and segments, FILE@N is frame N or the batch at byte N. For a response give --api and --message-version;
     with --message and --message-version the bytes are a bare body.
     """
-    readable, output = False, options.output(environment)
+    readable, output = False, options.printer(environment)
     for explanation in Explanations(environment, options):
         events = explanation.events if options.at is None else _only(explanation.events, options.at)
         output.show(events, explanation.title, explanation.document)

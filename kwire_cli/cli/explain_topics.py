@@ -14,7 +14,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.errors import matching_codes
 from kwire_cli.cli.explain_inputs import batch_at
 from kwire_cli.cli.inputs import Terminal, place, reading_of
-from kwire_cli.cli.options import Definitions, argument, either, flag, option, takes
+from kwire_cli.cli.options import Definitions, Output, argument, either, flag, option, takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.roles import RecordsAs
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 # How `kwire explain` prints: lines for eyes, long or short, or JSON.
 
 
-class Output:
+class Text:
     """Prints explanations as lines for eyes. Rules are said once in a run."""
 
     def __init__(self, environment: Environment, catalog: Catalog, *, short: bool) -> None:
@@ -77,7 +77,7 @@ class Output:
         environment.write_lines(lines if title else _without_blank(lines))
 
 
-class JsonLines(Output):
+class JsonLines(Text):
     """Prints explanations as JSON, a step a line."""
 
     def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
@@ -88,7 +88,7 @@ class JsonLines(Output):
             self.environment.write(dumps(row, indent=False))
 
 
-class Json(Output):
+class Json(Text):
     """Prints each explanation as one JSON document, with its rules."""
 
     def show(self, events: Iterable[Event], title: Line | None = None, document: dict[str, Any] | None = None) -> None:
@@ -98,29 +98,27 @@ class Json(Output):
         self.environment.write(dumps({**(document or {}), "explanation": steps, "rules": rules}, indent=True))
 
 
-OUTPUTS: dict[str, type[Output]] = {"text": Output, "json": Json, "jsonl": JsonLines}
+OUTPUTS: dict[str, type[Text]] = {"text": Text, "json": Json, "jsonl": JsonLines}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explaining(Definitions):
+class Explaining(Output, Definitions):
     """Options for printing explanations: --format and --short."""
 
-    fmt: str = option(
+    fmt: str | None = option(
         "--format",
         "-f",
         type=click.Choice([*OUTPUTS]),
-        default="text",
-        show_default=True,
-        help="Set the output format.",
+        help="Set the output format.  [default: text, or the file's suffix]",
     )
     short: bool = flag("--short", help="Show one line per field, without the rules.")
 
-    def output(self, environment: Environment) -> Output:
+    def printer(self, environment: Environment) -> Text:
         """Return what prints explanations. UsageError for --short in a format that has no short form."""
-        output = OUTPUTS[self.fmt]
-        if self.short and output is not Output:
-            raise click.UsageError(f"--short is for text, and --format {self.fmt} shows everything")
-        return output(environment, self.catalog, short=self.short)
+        fmt = self.fmt or self.suffix_among(OUTPUTS) or "text"
+        if self.short and fmt != "text":
+            raise click.UsageError(f"--short is for text, and --format {fmt} shows everything")
+        return OUTPUTS[fmt](environment, self.catalog, short=self.short)
 
 
 def _without_blank(lines: Iterable[Line]) -> Iterable[Line]:
@@ -166,7 +164,7 @@ def varint(environment: Environment, options: VarintOptions) -> None:
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
-    output = options.output(environment)
+    output = options.printer(environment)
     value, which = options.value, options.which
     data = _bytes_of(value)
     if data is None:
@@ -230,7 +228,7 @@ def type_(environment: Environment, options: TypeOptions) -> None:
     NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
     as 0x….
     """
-    output = options.output(environment)
+    output = options.printer(environment)
     name, value = options.name, options.value
     if name is None:
         for type_name, kind in TYPES.items():
@@ -267,7 +265,7 @@ class TagOptions(Explaining):
 @takes(TagOptions)
 def tag(environment: Environment, options: TagOptions) -> None:
     """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
-    output = options.output(environment)
+    output = options.printer(environment)
     data = options.data
     if data:
         events = explain_bytes("tag section", TAGS, _hex("".join(word.removeprefix("0x") for word in data)))
@@ -295,7 +293,7 @@ def crc(environment: Environment, options: CrcOptions) -> int:
     FILE is a segment or snapshot, POSITION a byte of the batch (default: the first). Exits with 1 if
     the checksum is wrong.
     """
-    output = options.output(environment)
+    output = options.printer(environment)
     text, position = place(options.source)
     how = replace(reading_of(options), input_kind=Kind.BATCHES)
     right = True
@@ -324,7 +322,7 @@ class HeaderOptions(Explaining):
 @takes(HeaderOptions)
 def header(environment: Environment, options: HeaderOptions) -> None:
     """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
-    output = options.output(environment)
+    output = options.printer(environment)
     api, catalog = options.api, options.catalog
     if api is None:
         output.show(explain_headers())
@@ -358,7 +356,7 @@ class ApiOptions(Explaining):
 @takes(ApiOptions)
 def api_(environment: Environment, options: ApiOptions) -> None:
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
-    output = options.output(environment)
+    output = options.printer(environment)
     catalog, version = options.catalog, options.version
     resolved_api = catalog.api(options.api)
     if version is not None:
@@ -380,7 +378,7 @@ def error(environment: Environment, options: ErrorOptions) -> None:
 
     CODE is a number or part of a name; `kwire errors` lists all codes.
     """
-    output = options.output(environment)
+    output = options.printer(environment)
     catalog = options.catalog
     for row in matching_codes(catalog, options.code):
         output.show(explain_error(row, catalog.error_meanings[row.name]))
@@ -397,7 +395,7 @@ class AnomalyOptions(Explaining):
 @takes(AnomalyOptions)
 def anomaly(environment: Environment, options: AnomalyOptions) -> None:
     """Explain anomaly codes; all of them without CODE."""
-    output = options.output(environment)
+    output = options.printer(environment)
 
     def events() -> Iterator[Event]:
         for anomaly_code in options.code or MEANING:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kwire_cli.cli.environment import Progress
 from kwire_cli.cli.options import (
     Capture,
     Captures,
@@ -27,12 +26,12 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, sources
-from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.source.reading import BYTES, Caller, Reading
 from kwire_cli.stores import exists, path_of, path_text
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Definitions, Printing
@@ -49,24 +48,27 @@ class Terminal(Caller):
 
     def __init__(self, environment: Environment) -> None:
         self.stdin = environment.stdin
-        self._environment, self._progress = environment, Progress(environment)
+        self._environment = environment
 
     def note(self, text: str) -> None:
         """Write a remark."""
-        self._progress.done()
         self._environment.note(f"kwire: {text}")
 
     def idle(self) -> None:
         """Send out the results so far."""
         self._environment.flush()
 
-    def progress(self, label: str, at: int, size: int) -> None:
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Take the inputs of the command."""
+        self._environment.progress.expect(arguments)
+
+    def progress(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
         """Show how much was read."""
-        self._progress.tell(label, at, size)
+        self._environment.progress.tell(label, at, size, unit)
 
     def done(self) -> None:
         """Remove what was shown."""
-        self._progress.done()
+        self._environment.progress.done()
 
 
 def reading_of(

@@ -89,6 +89,16 @@ def cli(ctx: click.Context) -> None:
 def run(arguments: list[str] | None = None, environment: Environment | None = None) -> int:
     """Run a command line and return its exit code; errors go to the environment's standard error."""
     environment = environment or Environment()
+    code = _run(arguments, environment)
+    try:
+        environment.close()
+    except UnwritableError as error:
+        environment.note(f"kwire: the results cannot be written: {error}")
+        return Exit.FAILED
+    return code
+
+
+def _run(arguments: list[str] | None, environment: Environment) -> int:
     stdout = sys.stdout
     try:
         result: Any = cli.main(arguments, prog_name="kwire", standalone_mode=False, obj=environment)

@@ -93,10 +93,17 @@ class Printing:
         default="auto",
         help="In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.",
     )
+    no_pager: bool = flag("--no-pager", rare=True, help="Show results that are longer than the screen without a pager.")
+
+    @property
+    def is_live(self) -> bool:
+        """Return whether results come as things happen, so that no pager and no other file stands between."""
+        return False
 
     def apply(self, environment: Environment) -> None:
         """Set how an environment prints."""
         environment.colour = self.colour
+        environment.use_terminal(paged=not (self.is_live or self.no_pager))
 
     @classmethod
     def help_for(cls, group: type[Printing], text: str) -> str:  # noqa: ARG003 - overrides go by the group
@@ -116,7 +123,9 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
         def run(environment: Environment, /, **values: Any) -> Any:
             given = options(**values)
             given.apply(environment)
-            return function(environment, given)
+            result = function(environment, given)
+            environment.finish()
+            return result
 
         command: Callable[..., Any] = run
         for group, name, declared in reversed([*_declared(options)]):
@@ -496,7 +505,12 @@ class Output(Printing):
         """Set how an environment prints, and where to."""
         super().apply(environment)
         if self.output is not None:
-            environment.write_to(self.output)
+            environment.write_to(self.output, live=self.is_live)
+
+    def suffix_among(self, formats: Collection[str], **also: str) -> str | None:
+        """Return the format that the suffix of the file names, by `also` under another name; None if there is none."""
+        suffix = PurePath(self.output).suffix[1:] if self.output else ""
+        return also.get(suffix) or (suffix if suffix in formats else None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -531,8 +545,7 @@ class Report(Csv, Output):
             if self.fmt not in formats:
                 raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
             return self.fmt
-        suffix = PurePath(self.output).suffix[1:] if self.output else ""
-        if suffix in formats:
+        if suffix := self.suffix_among(formats):
             return suffix
         return for_eyes if environment.to_terminal or self.output else self.PIPED
 

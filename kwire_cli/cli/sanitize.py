@@ -13,7 +13,7 @@ import click
 
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
-from kwire_cli.cli.environment import Environment, Exit, Progress
+from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
@@ -92,7 +92,8 @@ def _word(path: Path) -> str:
 
 
 def _capture(environment: Environment, fields: Fields, source: str, out: Path, port: int | None) -> None:
-    progress = Progress(environment)
+    progress = environment.progress
+    progress.expect((source,))
     with _written(out) as file, Path(source).open("rb") as data, contextlib.ExitStack() as ending:
         ending.callback(progress.done)
         size = Path(source).stat().st_size

@@ -18,7 +18,7 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
-from kwire_cli.cli.environment import EVERY, Environment, Exit, Progress
+from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import (
     Captures,
@@ -32,6 +32,7 @@ from kwire_cli.cli.options import (
     refuse,
     takes,
 )
+from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.errors import InputError, counted
 from kwire_cli.view.tables import cells_of
@@ -57,8 +58,8 @@ _OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
 @contextlib.contextmanager
 def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
     """Say on standard error how far the stages are that run in the block."""
-    progress, over = Progress(environment), threading.Event()
-    if not progress.wanted:
+    progress, over = environment.progress, threading.Event()
+    if not progress.is_free():
         yield
         return
 
@@ -68,11 +69,7 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
             with contextlib.suppress(Exception):  # whatever it is: it is only about progress
                 for stage in tracker.getActiveStageIds():
                     if info := tracker.getStageInfo(stage):
-                        progress.tell(
-                            f"stage {stage}, {info.numCompletedTasks} of {info.numTasks} tasks",
-                            info.numCompletedTasks,
-                            info.numTasks,
-                        )
+                        progress.tell(f"stage {stage}", info.numCompletedTasks, info.numTasks, "tasks")
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

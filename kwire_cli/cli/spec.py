@@ -121,14 +121,12 @@ class ShowOptions(Output, OverlaidDefinitions):
 
     message: str = argument(shell_complete=complete_message)
     version: int | None = argument(type=int, required=False, shell_complete=complete_version)
-    fmt: str = option(
+    fmt: str | None = option(
         "--format",
         "-f",
         section="Output",
         type=click.Choice(["table", "json", "bnf"]),
-        default="table",
-        show_default=True,
-        help="Set the output format.",
+        help="Set the output format.  [default: table, or the file's suffix]",
     )
 
 
@@ -139,7 +137,7 @@ def show(environment: Environment, options: ShowOptions) -> None:
 
     MESSAGE is a full name (MetadataResponse), or an api (metadata, 3), which shows its request and its response.
     """
-    version, write = options.version, VIEWS[options.fmt]
+    version, write = options.version, VIEWS[options.fmt or options.suffix_among(VIEWS) or "table"]
     for number, spec in enumerate(specs_of(options.catalog, options.message)):
         if version is not None and version not in spec.valid_versions:
             raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")

@@ -55,6 +55,11 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         "--topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
     )
 
+    @property
+    def is_live(self) -> bool:
+        """Return True: the terminal is drawn anew."""
+        return True
+
 
 @click.command(name="tui", cls=Command)
 @takes(Options)

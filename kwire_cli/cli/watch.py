@@ -93,6 +93,11 @@ class Options(Definitions):
         help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable; see docs/tls.md.",
     )
 
+    @property
+    def is_live(self) -> bool:
+        """Return True: the terminal is drawn anew."""
+        return True
+
 
 @click.command(name="watch", cls=Command)
 @takes(Options)

@@ -81,7 +81,7 @@ class CaptureInput(Opened):
             for line in lines:
                 yield line
                 yield from islice(lines, EACH)
-                if size and isinstance(capture, Capture):
+                if isinstance(capture, Capture):
                     self.caller.progress(self.label, capture.passed, size)
         finally:
             self.caller.done()

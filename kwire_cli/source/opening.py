@@ -190,6 +190,7 @@ class Inputs:
         return CapturePoints([*arguments], how, self._caller, waits=self._waits)
 
     def __iter__(self) -> Iterator[Opened]:
+        self._caller.begin(self._arguments)
         if self._points:
             self._points.begin()
         for recognised in self._recognised():

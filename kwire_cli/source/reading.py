@@ -11,11 +11,15 @@ from kwire_cli.source.kinds import Kind, Recognised
 from kwire_cli.stores import path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.packets import tcp
     from kwire_cli.spec.catalog import Catalog
+
+
+BYTES = "bytes"
+"""The unit of progress."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,8 +110,11 @@ class Caller:
     def note(self, text: str) -> None:
         """Take a remark on an input."""
 
-    def progress(self, label: str, at: int, size: int) -> None:
-        """Take how many of the bytes of an input were read."""
+    def begin(self, arguments: Sequence[str]) -> None:
+        """Take the arguments whose inputs are read from now on."""
+
+    def progress(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
+        """Take how many of the bytes of an input were read; the size is 0 if it is unknown."""
 
     def done(self) -> None:
         """Take that an input was read to its end."""

@@ -17,6 +17,7 @@ EVERYWHERE = {
     "--specs",
     "--kafka",
     "--color",
+    "--no-pager",
     "--raw-csv",
     "--table",
     "--output",

@@ -11,7 +11,7 @@ import pytest
 from command_line import ROOT, Terminal, kwire
 
 import kwire_cli
-from kwire_cli.cli import environment
+from kwire_cli.cli import progress
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 from kwire_cli.source.opening import holds_batches
@@ -155,12 +155,11 @@ def test_limit_takes_the_first_batches():
 
 
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
-    monkeypatch.setattr(environment, "AFTER", 0)
-    monkeypatch.setattr(environment, "EVERY", 0)
+    monkeypatch.setattr(progress, "AFTER", 0)
     streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
     assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
-    assert b"log: " in streams["stderr"].getvalue()
-    assert streams["stderr"].getvalue().endswith(b"\r\x1b[K")
+    assert b".log " in streams["stderr"].getvalue()
+    assert streams["stderr"].getvalue().endswith(b"\r\x1b[1A\x1b[2K")
     assert b"\x1b" not in streams["stdout"].getvalue()
 
 

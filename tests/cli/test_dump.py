@@ -143,6 +143,7 @@ def test_every_option_is_in_the_documentation():
         "--specs",
         "--kafka",
         "--color",
+        "--no-pager",
         "--full",
         "--raw-csv",
     }

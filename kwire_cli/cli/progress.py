@@ -1,0 +1,157 @@
+"""How far a long run is: a bar on standard error with bytes, rate and time left, once two seconds are over."""
+
+from __future__ import annotations
+
+import codecs
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from kwire_cli.errors import KwireError
+from kwire_cli.source.reading import BYTES
+from kwire_cli.stores import path_of, sizes
+from kwire_cli.view.lines import without_control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rich.progress import Progress as Bar
+
+AFTER, EVERY = 2.0, 0.25
+"""Seconds until the bar is shown, and between that and the next figures."""
+WIDEST = 30
+"""Characters of the name of an input beside the bar."""
+_UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes"))
+
+
+class Progress:
+    """The progress of one command over all of its inputs. `is_free` says whether the terminal has room for a bar."""
+
+    def __init__(self, stderr: IO[bytes], is_free: Callable[[], bool], *, colour: bool = True) -> None:
+        self._stderr, self.is_free, self._colour = stderr, is_free, colour
+        self._begun = time.monotonic()
+        self._next = self._begun + AFTER
+        self._inputs: Sequence[str] = ()
+        self._total: int | None = None
+        self._label, self._at, self._size, self._unit = "", 0, 0, BYTES
+        self._before = 0
+        self._bar: Bar | None = None
+
+    def expect(self, inputs: Sequence[str]) -> None:
+        """Take the files and folders that are read from now on; their sizes are looked up when the bar is shown."""
+        self._inputs, self._total, self._before, self._label, self._at = inputs, None, 0, "", 0
+
+    @property
+    def passed(self) -> int:
+        """Return how many bytes of all inputs were read."""
+        return self._before + (self._at if self._unit == BYTES else 0)
+
+    @property
+    def total(self) -> int:
+        """Return the bytes of all inputs; 0 if an input has no size that is known beforehand."""
+        if self._total is None:
+            self._total = _total(self._inputs)
+        return self._total if self._total >= self.passed else 0
+
+    def tell(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
+        """Take that `at` of `size` bytes of an input were read. `size` is 0 if it is unknown.
+
+        With another `unit` than bytes these are figures of all inputs.
+        """
+        if label != self._label:
+            self._end_input()
+        self._label, self._at, self._size, self._unit = label, at, size, unit
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + EVERY
+            if self.is_free():
+                self._draw(now)
+
+    def done(self) -> None:
+        """Take that an input was read to its end, and remove the bar."""
+        self._end_input()
+        self.hide()
+
+    def hide(self) -> None:
+        """Remove the bar until the next figures."""
+        if self._bar:
+            self._bar.stop()
+            self._bar = None
+
+    def _end_input(self) -> None:
+        if self._unit == BYTES:
+            self._before += max(self._at, self._size)
+        self._label, self._at, self._size = "", 0, 0
+
+    def _draw(self, now: float) -> None:
+        passed, total = (self.passed, self.total) if self._unit == BYTES else (self._at, self._size)
+        if self._bar is None:
+            self._bar = _bar(self._stderr, colour=self._colour)
+        name = self._label.rpartition("/")[2]
+        [(label, _)] = without_control([(name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…", "")])
+        if not self._bar.tasks:
+            self._bar.add_task("", amount="")
+            self._bar.start()
+        amount = self._amount(passed, total, now - self._begun)
+        task = self._bar.tasks[0].id
+        self._bar.update(task, completed=passed, total=total or None, description=label, amount=amount)
+        self._bar.refresh()
+
+    def _amount(self, passed: int, total: int, seconds: float) -> str:
+        if self._unit != BYTES:
+            return f"{passed} of {total} {self._unit}"
+        return f"{of_bytes(passed, total)}, {size_text(int(passed / seconds))}/s" if seconds else ""
+
+
+def of_bytes(passed: int, total: int) -> str:
+    """Return `12.3 of 40.0 MiB`, in the unit of the total; without a total the bytes alone."""
+    if not total:
+        return size_text(passed)
+    unit, name = next((unit, name) for unit, name in _UNITS if total >= unit)
+    return f"{_digits(passed, unit)} of {_digits(total, unit)} {name}"
+
+
+def size_text(size: int) -> str:
+    """Return a size in the largest unit of which it has at least one, such as `1.5 MiB`."""
+    unit, name = next(((unit, name) for unit, name in _UNITS if size >= unit), _UNITS[-1])
+    return f"{_digits(size, unit)} {name}"
+
+
+def _digits(size: int, unit: int) -> str:
+    return str(size) if unit == 1 else f"{size / unit:.1f}"
+
+
+def _total(inputs: Sequence[str]) -> int:
+    """Return the bytes of all inputs; 0 if an input is no file or folder of this machine."""
+    total = 0
+    for name in inputs:
+        try:
+            place: Any = path_of(name)
+            if not hasattr(place, "rglob") or not (place.is_file() or place.is_dir()):
+                return 0
+            total += sum(sizes(_files(place)))
+        except (KwireError, OSError, ValueError):
+            return 0
+    return total
+
+
+def _files(place: Any) -> Iterable[Any]:
+    return (path for path in place.rglob("*") if path.is_file()) if place.is_dir() else (place,)
+
+
+def _bar(stderr: IO[bytes], *, colour: bool) -> Bar:
+    from rich.console import Console  # few runs take so long
+    from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeRemainingColumn
+
+    file: Any = codecs.getwriter("utf-8")(stderr, "backslashreplace")
+    console = Console(file=file, force_terminal=True, no_color=not colour, highlight=False, markup=False)
+    return Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[amount]}", markup=False),
+        TimeRemainingColumn(),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
