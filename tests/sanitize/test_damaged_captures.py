@@ -22,7 +22,7 @@ from kwire_cli.source.packets.segments import Segments
 from kwire_cli.spec.catalog import catalog
 
 CATALOG = catalog((), None)
-SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "incidents").iterdir()])
+SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "incidents").glob("*.pcap")])
 SHARED = ROOT.parent / "shared"
 LARGE = 400_000
 """Bytes of a capture that is left out."""

@@ -247,6 +247,9 @@ class Connection:
             yield from self._settle_foreign(opening.protocol)
             yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
+        if opening:  # requests are answered in another protocol: with the alert of a listener for TLS, for example
+            yield Seen("not-kafka", side, Cut("frame", data, packet, time), protocol=opening.protocol)
+            return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
     def _force_begin(self, side: int, packet: int, time: int | None) -> Iterator[Seen]:

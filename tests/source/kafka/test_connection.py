@@ -276,6 +276,18 @@ def test_another_protocol_byte_by_byte(wire):
     assert [(each.kind, each.protocol, each.size) for each in seen] == [("not-kafka", "http", 16)]
 
 
+@pytest.mark.parametrize(
+    ("answer", "protocol"), [(b"\x15\x03\x03\0\x02\x02\x28", "tls"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "http")]
+)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_requests_that_are_answered_in_another_protocol(wire, answer, protocol, size):
+    request = heartbeat(wire)
+    seen = wire.talk((0, request), *((1, answer[at : at + size]) for at in range(0, len(answer), size)))
+    first = [(each.kind, each.protocol, each.side) for each in seen[:2]]
+    assert first == [("request", None, 0), ("not-kafka", protocol, 1)]
+    assert sum(each.size for each in seen) == len(request) + len(answer)
+
+
 def test_losses_in_another_protocol(wire):
     seen = wire.talk((0, b"SSH-2.0-x\r\n"), (0, 100), (0, b"rest"))
     assert [(each.kind, each.size) for each in seen] == [("not-kafka", 11), ("gap", 100), ("not-kafka", 4)]
