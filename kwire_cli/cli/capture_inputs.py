@@ -66,6 +66,8 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
         last = int(high) if high else None if dash else first
     except ValueError:
         raise click.UsageError(f"--frames takes A-B, A-, -B or A, not {text!r}") from None
+    if last == 0:
+        raise click.UsageError("--frames counts from 1")
     if last is not None and last < first:
         raise click.UsageError(f"--frames takes the lower number first, not {text!r}")
     return first, last

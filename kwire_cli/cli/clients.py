@@ -11,7 +11,7 @@ from kwire_cli.analysis.clients import Clients
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file, complete_release
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Definitions, Report, argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
@@ -83,7 +83,8 @@ def _clients(environment: Environment, options: Options) -> Clients:
     logs: list[str] = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
         if opened.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG}:
-            what = "this is a folder; give the files in it" if opened.kind is Kind.FOLDER else NEITHER
+            is_folder = opened.kind is Kind.FOLDER
+            what = "this is a folder; give the files in it" if is_folder else NEITHER + missing_names(options.source)
             raise InputError(what, file=opened.name)
         is_log = opened.kind is Kind.REQUEST_LOG
         logs += [opened.label] * is_log

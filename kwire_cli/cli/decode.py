@@ -13,7 +13,17 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.follow import Interrupt
-from kwire_cli.cli.inputs import BATCHES, CAPTURES, FITS, MESSAGES, Fit, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import (
+    BATCHES,
+    CAPTURES,
+    FITS,
+    MESSAGES,
+    Fit,
+    Terminal,
+    not_understood,
+    reading_of,
+    refuse_unfit,
+)
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
 from kwire_cli.cli.options import (
     Captures,
@@ -209,10 +219,7 @@ class _Run:
     def exit_code(self) -> Exit:
         """Return the exit code. Raises InputError if nothing could be decoded."""
         if not self.decodable:
-            raise InputError(
-                "nothing could be decoded: say what it is with --api or --message, and --message-version, or "
-                "how it is written with --input"
-            )
+            raise not_understood("nothing could be decoded", self.options.source)
         found = (self.options.strict and self.anomalies) or (self.options.exit_code and bool(self.empty))
         return Exit.FOUND if found else Exit.DONE
 

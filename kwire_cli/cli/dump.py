@@ -14,7 +14,7 @@ from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, note_links, reading_of
+from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import (
     Decompression,
     OverlaidDefinitions,
@@ -142,7 +142,8 @@ def command(environment: Environment, options: Options) -> int:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     run.view.end()
     if run.no_batches and not run.found:
-        raise InputError("there is no record batch in this; kwire decode reads requests, responses and captures")
+        reason = "there is no record batch in this; kwire decode reads requests, responses and captures"
+        raise InputError(f"{reason}{missing_names(options.paths)}")
     empty = options.exit_code and run.is_empty
     return Exit.FOUND if (options.strict and run.anomalous) or empty else Exit.DONE
 
@@ -249,7 +250,7 @@ def _state(environment: Environment, options: Options) -> int:
             topics.append((topic, parts))
     except InputError as unreachable:
         if not topics:
-            raise
+            raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
         error = unreachable  # what the other topics say is shown first
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     emit(environment, state_answer(topics, hide=hide), options)

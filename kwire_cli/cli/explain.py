@@ -16,6 +16,7 @@ from kwire_cli.cli.command import Group
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.explain_inputs import Explained, Explanations
 from kwire_cli.cli.explain_topics import TOPICS, Explaining
+from kwire_cli.cli.inputs import not_understood
 from kwire_cli.cli.options import takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError, did_you_mean
@@ -129,10 +130,7 @@ def message(environment: Environment, options: Options) -> int:
         readable = readable or explanation.readable
         environment.flush()
     if not readable:
-        raise InputError(
-            "nothing could be read: say what it is with --api or --message, and --message-version, or how "
-            "it is written with --input"
-        )
+        raise not_understood("nothing could be read", options.source)
     return Exit.DONE
 
 

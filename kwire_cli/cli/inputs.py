@@ -25,7 +25,7 @@ from kwire_cli.cli.options import (
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import STANDARD_INPUT, sources
+from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import BYTES, Caller, Reading
 from kwire_cli.stores import exists, path_of, path_text
 from kwire_cli.stores.opening import tree
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Follow, Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
+
+
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
 
 
 # How the inputs of a command are opened, by its options.
@@ -152,6 +155,19 @@ def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FI
     for name, fit in fits.items():
         if opened.kind not in fit.kinds:
             refuse(options, (name,), f"is for {fit.what}, and {opened.label} is {opened.kind.what}")
+
+
+def not_understood(reason: str, arguments: Sequence[str]) -> InputError:
+    """Return the error for inputs of which no byte was decoded: the reason, and what to try."""
+    return InputError(
+        f"{reason}: say what it is with --api or --message, and --message-version, or how it is written with "
+        f"--input{missing_names(arguments)}"
+    )
+
+
+def missing_names(arguments: Sequence[str]) -> str:
+    """Return the end of an error that says that there are no files of these names, if none is hex."""
+    return "" if any(_HEX.fullmatch(argument) for argument in arguments) else missing_files(arguments)
 
 
 # Inputs that are read whole, such as JSON.

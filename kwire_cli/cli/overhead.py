@@ -15,7 +15,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, note_links, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import (
     Captures,
@@ -217,10 +217,7 @@ class Counting:
             else:
                 self._messages(opened)
         if self._overhead is None or not self.decodable:
-            raise InputError(
-                "there is nothing to count: say what it is with --api or --message, and --message-version, or "
-                "how it is written with --input"
-            )
+            raise not_understood("there is nothing to count", options.source)
         return self._overhead
 
     def _of(self, kind: str, name: str | None) -> Overhead:

@@ -16,6 +16,7 @@ from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.encode import HEADERS, header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
+from kwire_cli.stores import exists
 from kwire_cli.view.definitions import bnf_lines, table_lines, version_document
 from kwire_cli.view.json import dumps
 
@@ -154,6 +155,9 @@ def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
         try:
             api = catalog.api(name)
         except KwireError:
+            if exists(name):
+                what = "is a file: --specs reads its definitions, MESSAGE is the name of one"
+                raise InputError(f"{name!a} {what}") from None
             raise unknown from None
     return [catalog.message(half) for half in (api.request, api.response) if half]
 

@@ -85,7 +85,7 @@ _WHAT = {
     Kind.BODY: ("a body alone", "kwire decode --message NAME --message-version N shows it"),
     Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),
     Kind.JSON: ("JSON", "kwire encode turns it into bytes"),
-    Kind.FOLDER: ("a folder", "give the files in it"),
+    Kind.FOLDER: ("a folder", "give the files in it; kwire dump reads partitions and log directories"),
 }
 
 

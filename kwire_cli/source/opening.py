@@ -20,6 +20,7 @@ progress go to the `Caller`, who also has the standard input.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -54,7 +55,7 @@ READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FIL
 STANDARD_INPUT = "standard input"
 BYTES = "the bytes themselves, such as 0000002b0012..."
 """An argument that is no file, in the error for a command line without inputs."""
-MOST_NAMES, LONGEST_NAME = 3, 255
+MOST_NAMES, LONGEST_NAME, LONGEST_PATH = 3, 255, 4096
 """Arguments that may be misspelt names of files: more of them, and longer ones, are bytes."""
 _PATHS = (".bin", ".hex", ".txt", ".json", ".jsonl", ".pcap", ".pcapng", ".cap", ".gz", ".zst", ".log")
 
@@ -300,13 +301,22 @@ def not_files(arguments: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
+        missing = missing_files(arguments)
+        if not missing:
             raise
-        what = "file of this name" if len(arguments) == 1 else "files of these names"
-        missing = f"there {'is' if len(arguments) == 1 else 'are'} no {what}"
-        raise InputError(
-            f"{error.reason}, and {missing}", file=error.file, line=error.line, column=error.column
-        ) from None
+        raise InputError(f"{error.reason}{missing}", file=error.file, line=error.line, column=error.column) from None
+
+
+def missing_files(arguments: Sequence[str]) -> str:
+    """Return the end of an error that says that there are no files of these names.
+
+    It is empty if the arguments are files, or do not look like names.
+    """
+    if not arguments or len(arguments) > MOST_NAMES or not all(map(_may_be_name, arguments)):
+        return ""
+    if any(argument == "-" or exists(argument) for argument in arguments):
+        return ""
+    return ", and there is no file of this name" if len(arguments) == 1 else ", and there are no files of these names"
 
 
 def _may_be_name(argument: str) -> bool:
@@ -316,11 +326,23 @@ def _may_be_name(argument: str) -> bool:
 
 
 def _refuse_paths(argument: str) -> None:
-    """Raise InputError for an argument that looks like a path and is no base64 either."""
+    """Raise InputError for an argument that looks like a path and is no base64 either.
+
+    A path whose names are letters and digits looks like base64 too. It is a path if it is absolute, because no frame
+    begins with the bytes of a slash, or if its first folder exists.
+    """
     if "/" not in argument and not argument.endswith(_PATHS):
         return
     text = argument.rstrip("=")
     if not text.lstrip().startswith(("{", "[")) and (
-        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1
+        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1 or _is_in_folder(argument)
     ):
         raise InputError("there is no such file", file=argument)
+
+
+def _is_in_folder(argument: str) -> bool:
+    """Return whether a path is absolute, or its first folder exists."""
+    if argument.startswith("/"):
+        return len(argument) <= LONGEST_PATH and not argument.startswith("//") and not re.search("[+=]", argument)
+    folder = argument.partition("/")[0]
+    return len(folder) <= LONGEST_NAME and exists(folder)

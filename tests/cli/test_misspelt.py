@@ -16,6 +16,10 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("d",), "kwire: No such command 'd'; did you mean decode or diff or doctor or dump?\n"),
         (("qqq",), "kwire: No such command 'qqq'.\n"),
         (("spec", "show", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
+        (
+            ("spec", "show", "LICENSE"),
+            "'LICENSE' is a file: --specs reads its definitions, MESSAGE is the name of one\n",
+        ),
         (("spec", "show", "Foo"), "kwire: no message is called 'Foo'; kwire spec list lists all\n"),
         (
             ("compare", "-m", "Fech"),
@@ -39,6 +43,13 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("advise", "nofile"), ", and there is no file of this name\n"),
         (("overhead", "nofile", "other"), ", and there are no files of these names\n"),
         (("diff", "a", "b"), ", and there is no file of this name\n"),
+        (("dump", "--state", "orders-0"), "(--as-topic says it), and there is no file of this name\n"),
+        (("overhead", "orders-0"), "or how it is written with --input, and there is no file of this name\n"),
+        (("clients", "orders-0"), "(Kafka 2.8 and newer), and there is no file of this name\n"),
+        (("decode", "/var/lib/kafka/data"), "kwire: /var/lib/kafka/data: there is no such file\n"),
+        (("decode", "/nosuch"), "kwire: /nosuch: there is no such file\n"),
+        (("dump", "samples/data"), "kwire: samples/data: there is no such file\n"),
+        (("decode", "--frames", "0", CAPTURE), "kwire: --frames counts from 1\n"),
         (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "--input names the form\n"),
@@ -53,6 +64,14 @@ def test_what_is_wrong_is_said(command, said, monkeypatch):
         return
     assert (done.code, done.raw) == (2, b"")
     assert done.err.endswith(said)
+
+
+@pytest.mark.parametrize("command", ["dump", "decode", "explain"])
+def test_a_misspelt_name_that_reads_as_base64_is_said_to_be_no_file(command):
+    done = kwire(command, "orders-0")
+    assert done.code == 2
+    assert done.err.endswith(", and there is no file of this name\n")
+    assert "no file" not in kwire(command, "0000").err
 
 
 def test_a_capture_from_standard_input_is_no_segment_either():
