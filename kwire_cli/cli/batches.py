@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.batch_views import Shown
+from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
+from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
+from kwire_cli.records.selection import Selection
 from kwire_cli.source.kafka.columns import BatchRow, record_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Record, Source
     from kwire_cli.source.log_inputs import LogFile, LogInput
+    from kwire_cli.source.reading import Reading
     from kwire_cli.view.html.page import Page
 
 
@@ -190,3 +193,33 @@ class BatchRun:
             self.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
         elif not self.settings.selection.everything and not self.chosen:
             self.environment.note(f"kwire: nothing was chosen, of {counted(self.seen, 'batch', 'batches')}")
+
+
+def among_messages(
+    environment: Environment,
+    page: Page | None,
+    fmt: str,
+    wanted: str | None,
+    *,
+    redaction: Redaction,
+    how: Reading,
+    deep: bool,
+    full: bool,
+    several: bool,
+    limit: int | None,
+) -> BatchRun:
+    """Return what shows record batches and log files among messages, as `kwire dump` does.
+
+    `wanted` is the filter. Raises FilterError if it is none.
+    """
+    settings = BatchSettings(
+        view=VIEWS[fmt],
+        redaction=redaction,
+        how=how,
+        selection=Selection(filter=filter_of(redaction.catalog, wanted, "either") if wanted else None),
+        deep=deep,
+        full=full,
+        several=several,
+        limit=limit,
+    )
+    return BatchRun(environment, settings, page)

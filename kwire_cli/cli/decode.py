@@ -272,24 +272,21 @@ class _Run:
 
     def _batch_run(self, how: Reading, *, several: bool) -> BatchRun:
         """Return what shows record batches and log files among the inputs, as `kwire dump` does."""
-        from kwire_cli.cli.batch_views import VIEWS as BATCH_VIEWS, BatchSettings  # start-up counts
-        from kwire_cli.cli.batches import BatchRun
-        from kwire_cli.cli.capture_inputs import filter_of
-        from kwire_cli.records.selection import Selection
+        from kwire_cli.cli.batches import among_messages  # start-up counts
 
         options = self.options
-        row_filter = filter_of(options.catalog, options.filter, "either") if options.filter else None
-        settings = BatchSettings(
-            view=BATCH_VIEWS[self.fmt],
+        return among_messages(
+            self.environment,
+            self.page,
+            self.fmt,
+            options.filter,
             redaction=self.view.redaction,
             how=how,
-            selection=Selection(filter=row_filter),
             deep=options.records != "size",
             full=options.full,
             several=several,
             limit=options.limit,
         )
-        return BatchRun(self.environment, settings, self.page)
 
     def _show_capture(self, opened: Opened) -> None:
         from kwire_cli.cli.captures import ChosenLines, refuse_unknown  # start-up counts

@@ -13,6 +13,7 @@ from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import (
@@ -208,7 +209,6 @@ def _several(paths: tuple[str, ...]) -> bool:
 
 def _verify(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.verify import Checked, verification, verify_path  # most runs show batches
-    from kwire_cli.cli.emit import emit
 
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     checked = Checked()
@@ -231,7 +231,6 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
-    from kwire_cli.cli.emit import emit
     from kwire_cli.cli.state import folded_topics
 
     if not options.state:

@@ -29,6 +29,7 @@ from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import Printing, Top, flag, given, option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
 from kwire_cli.errors import InputError, counted as number_of
+from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 
@@ -191,7 +192,6 @@ def _clients(run: Run) -> Answer:
 
 def _overhead(run: Run) -> Answer:
     """Return where the bytes of captures and segments go, by default by api, or by topic and partition of segments."""
-    from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
     from kwire_cli.pipeline.reports import overhead
 
     options = run.options

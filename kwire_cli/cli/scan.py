@@ -35,6 +35,8 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.errors import InputError, counted
+from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.session import LOCAL, session, text_of
 from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:
@@ -43,12 +45,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.answer import Kind
-    from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.parts import Rows
 
 
 # What `kwire scan` says while Spark works, and of Spark's errors.
 
+_FOLDERS = {"batches": ("topic",), "records": ("topic",)}
+"""The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay
+few."""
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
@@ -122,8 +126,6 @@ def _own(error: Exception) -> str | None:
 
 def _text(error: Exception) -> str:
     """Return Spark's text of an error without its plans and traces."""
-    from kwire_cli.pipeline.session import text_of
-
     lines = (
         text_of(error)
         .split(";\n")[0]
@@ -256,8 +258,6 @@ def command(environment: Environment, options: Options) -> int:
     Ask with one of --table, --sql and --report. The query runs on all cores of this machine, or on a cluster
     (--master). What cannot be read becomes a row of the table `faults`, not an error.
     """
-    from kwire_cli.pipeline.session import LOCAL, session
-
     refuse_place(environment, options)
     settings = dict(_setting(text) for text in options.conf)
     with session(options.master or LOCAL, settings, options.worker_python) as spark, explained():
@@ -314,8 +314,6 @@ def _rows(environment: Environment, spark: SparkSession, options: Options) -> tu
 
 
 def _reading(options: Options) -> Reading:
-    from kwire_cli.pipeline.model import Reading
-
     return Reading(
         options.limits,
         options.show_secrets,
@@ -362,21 +360,23 @@ def _follow(environment: Environment, spark: SparkSession, options: Options) -> 
 
 def _folders(rows: DataFrame | Rows, options: Options) -> list[str]:
     """Return the columns by which rows are written to folders."""
-    from kwire_cli.pipeline.output import BY
-
     if options.partition_by is not None:
         return [name.strip() for name in options.partition_by.split(",") if name.strip()]
-    return [name for name in BY.get(options.table or "", ()) if name in rows.columns and len(rows.columns) > 1]
+    return [name for name in _FOLDERS.get(options.table or "", ()) if name in rows.columns and len(rows.columns) > 1]
 
 
 # Rows as they are printed: texts are made in tasks; tables for eyes and pages, and Parquet, are Answers.
 
 
-def _print_texts(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
+def _texts(frame: DataFrame, form: str, most: int | None) -> Iterator[tuple[int, str]]:
     from kwire_cli.pipeline.output import texts
 
+    return texts(frame, form, most)
+
+
+def _print_texts(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
     rows = 0
-    for count, text in texts(frame, form, options.limit):
+    for count, text in _texts(frame, form, options.limit):
         environment.write(text)
         rows += count
     return rows
@@ -388,10 +388,8 @@ def _print_csv(environment: Environment, frame: DataFrame, options: Options) -> 
 
 
 def _print_table(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
-    from kwire_cli.pipeline.output import texts
-
     most = ROWS if options.limit is None else options.limit
-    rows = [(*cells_of(text),) for _, text in texts(frame, "table", most + 1)]
+    rows = [(*cells_of(text),) for _, text in _texts(frame, "table", most + 1)]
     columns = [Column(name, _kind(rows, at), name) for at, name in enumerate(frame.columns)]
     answer = Answer(f"kwire scan {options.table or ''}".rstrip(), [Table("rows", columns, rows[:most])])
     WRITERS[form](environment, answer, options)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from os import PathLike
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from os import PathLike
 
     from pyspark.sql import SparkSession
 
@@ -19,10 +21,7 @@ def register(spark: SparkSession) -> None:
     """Make `spark.read.format("kwire")` known to a session, and have workers run this Python, unless they were told
     another, and this kwire.
     """
-    import os  # noqa: PLC0415 - as below
-    import sys  # noqa: PLC0415
-
-    from kwire_cli.pipeline.session import ship  # noqa: PLC0415
+    from kwire_cli.pipeline.session import ship  # noqa: PLC0415 - as below
     from kwire_cli.pipeline.source import KwireSource  # noqa: PLC0415 - it imports what a look at this package need not
 
     context = spark.sparkContext
@@ -47,16 +46,10 @@ def tables(
     `split_size` is about how many bytes of a file one task reads; `port` is the broker's in captures, where the bytes
     do not tell it. `note` is told of captures that can't be one with others of their folder.
     """
-    import os  # noqa: PLC0415 - as above
-
-    from kwire_cli.pipeline.model import Reading  # noqa: PLC0415 - as above
-    from kwire_cli.pipeline.named import Inputs, Tables  # noqa: PLC0415 - as above
-    from kwire_cli.pipeline.parts import Tally  # noqa: PLC0415 - as above
-    from kwire_cli.source.logs.splitting import SPLIT_SIZE  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.named import Tables  # noqa: PLC0415 - as above
 
     register(spark)
-    names = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
-    return Tables(Inputs(spark, names, Tally(spark), reading or Reading(), split_size or SPLIT_SIZE, port, note))
+    return Tables.over(spark, _names(paths), reading, split_size, port, note)
 
 
 def streams(
@@ -73,13 +66,13 @@ def streams(
     Connections end when nothing was heard of them for `idle` seconds. `options` are those of the data source:
     `maxBytesPerTrigger`, `patience`.
     """
-    import os  # noqa: PLC0415 - as above
-
-    from kwire_cli.pipeline.model import Reading  # noqa: PLC0415 - as above
     from kwire_cli.pipeline.source import SegmentSource  # noqa: PLC0415 - as above
     from kwire_cli.pipeline.stream_connections import Streams  # noqa: PLC0415 - as above
 
     register(spark)
     spark.dataSource.register(SegmentSource)
-    names = (str(paths),) if isinstance(paths, str | os.PathLike) else tuple(map(str, paths))
-    return Streams(spark, names, reading=reading or Reading(), port=port, idle=idle, options=options)
+    return Streams(spark, _names(paths), reading=reading, port=port, idle=idle, options=options)
+
+
+def _names(paths: str | PathLike[str] | Sequence[str]) -> tuple[str, ...]:
+    return (str(paths),) if isinstance(paths, str | PathLike) else tuple(map(str, paths))

@@ -312,6 +312,20 @@ class Tables(Mapping[str, "DataFrame"]):
         self.inputs = inputs
         self._made: dict[str, DataFrame] = {}
 
+    @classmethod
+    def over(
+        cls,
+        spark: SparkSession,
+        paths: tuple[str, ...],
+        reading: Reading | None,
+        split_size: int | None,
+        port: int | None,
+        note: Callable[[str], None],
+    ) -> Tables:
+        """Return the tables of files, folders and globs."""
+        size = split_size or SPLIT_SIZE
+        return cls(Inputs(spark, paths, Tally(spark), reading or Reading(), size, port, note))
+
     def __getitem__(self, name: str) -> DataFrame:
         if name not in MAKERS:
             raise KeyError(name)

@@ -255,9 +255,6 @@ def told(path: str) -> Iterator[None]:
 FORMATS = ("parquet", "csv", "json")
 
 
-BY = {"batches": ("topic",), "records": ("topic",)}
-"""The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay
-few."""
 KEPT_TOGETHER = frozenset({"file", "topic", "partition"})
 """Columns whose values are those of a file: rows that tasks make come by them."""
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"

@@ -20,6 +20,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import MOST_BYTES, layouts
 from kwire_cli.pipeline.line_columns import FRAMES, Line, Options, frame_rows
 from kwire_cli.pipeline.line_walks import FIELDS, fields_of
+from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.stream_reader import STREAMED, StreamReader, Task
 from kwire_cli.source.kafka.traffic import FORM, Ongoing, taken_up
 from kwire_cli.source.packets.descriptors import Run, Scheduled, described
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamReader
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-    from kwire_cli.pipeline.model import Reading
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.model import Segment
 
@@ -253,7 +253,7 @@ class Streams:
         spark: SparkSession,
         paths: Sequence[str],
         *,
-        reading: Reading,
+        reading: Reading | None = None,
         port: int | None = None,
         idle: int = IDLE,
         options: dict[str, Any],
@@ -261,7 +261,7 @@ class Streams:
         self._spark, self._paths, self._reading, self._port, self._idle, self._options = (
             spark,
             paths,
-            reading,
+            reading or Reading(),
             port,
             idle,
             options,

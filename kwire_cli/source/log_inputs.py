@@ -39,6 +39,11 @@ class LogFile:
     given: memoryview | None = None
     called: str = ""
 
+    @classmethod
+    def of(cls, data: memoryview) -> LogFile:
+        """Return batches without a file."""
+        return cls(None, FileName(LogKind.OTHER), None, data)
+
     @property
     def partition(self) -> int | None:
         """The partition that the folder of the file names, if any."""

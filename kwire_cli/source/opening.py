@@ -127,7 +127,6 @@ def open_records(given: Any, how: Reading) -> Source:
 
     """
     from kwire_cli.source.log_inputs import LogFile  # noqa: PLC0415 - as in _opened
-    from kwire_cli.source.logs.model import FileName, Kind as LogKind  # noqa: PLC0415 - as in _opened
 
     if isinstance(given, str) or hasattr(given, "__fspath__"):
         opened: Any = open_input(given, replace(how, input_kind=Kind.BATCHES), takes={Kind.BATCHES})
@@ -141,7 +140,7 @@ def open_records(given: Any, how: Reading) -> Source:
         raise InputError("this is a packet capture, which read_frames reads")
     if start and split(given)[-1][2] and not why_batches(given):
         raise InputError("these are requests and responses, which read_frames reads")
-    return LogFile(None, FileName(LogKind.OTHER), None, given).source(how)
+    return LogFile.of(given).source(how)
 
 
 def holds_batches(argument: str) -> bool:
