@@ -62,9 +62,18 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 
+EXAMPLES = (
+    ("kwire advise incident.pcap --top 3 --histograms 0", "what would be smaller in another form"),
+    ("kwire advise incident.pcap --api Fetch --top 2 --histograms 1", "one api, its values drawn"),
+    ("kwire advise __consumer_offsets-0 --top 2 --write-overlay packed.json", "for overhead --overlay"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Advising(Printing):
     """Options for advice: the messages to look at, and what to make of them."""
+
+    SECTION: ClassVar[str] = "Choose"
 
     messages: tuple[str, ...] = option(
         "--message",
@@ -87,9 +96,9 @@ class Advising(Printing):
         default=1,
         show_default=True,
         metavar="BYTES",
-        help="Put only changes that save at least this many bytes into the overlay.",
+        help="Overlay only what saves at least this many bytes.",
     )
-    half: bool = flag("--half", help="Derive the overlay from the first half of the messages; test it on all.")
+    half: bool = flag("--half", rare=True, help="Derive the overlay from the first messages, and test it on all.")
     histograms: int = option(
         "--histograms",
         type=click.IntRange(min=0),
@@ -100,6 +109,7 @@ class Advising(Printing):
     )
     write_overlay: str | None = option(
         "--write-overlay",
+        section="Output",
         type=click.Path(dir_okay=False),
         metavar="FILE",
         help="Write the changes that pay as an overlay for --overlay.",
@@ -107,7 +117,7 @@ class Advising(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Advising, Top, Report, Captures, Choosing, Definitions):
+class Options(Advising, Top, Choosing, Report, Captures, Definitions):
     """Options of `kwire advise`."""
 
     PIPED: ClassVar[str] = "table"
@@ -115,34 +125,37 @@ class Options(Advising, Top, Report, Captures, Choosing, Definitions):
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     version: int | None = option(
         "--message-version",
+        section="Input",
         former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
-        help="Name the version of a response outside a capture (with --api).",
+        help="Set the version of a response outside a capture (with --api).",
     )
     kind: str | None = either(
-        option("--request", flag_value="request", help="Read frames outside a capture as requests."),
-        option("--response", flag_value="response", help="Read frames outside a capture as responses."),
+        option("--request", section="Input", rare=True, flag_value="request", help="Read frames as requests."),
+        option("--response", section="Input", rare=True, flag_value="response", help="Read frames as responses."),
     )
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
-        help="Count only frames that match, such as 'client ~ \"app-.*\"' (captures); see docs/filter.md.",
+        section="Choose",
+        help="Count only frames that match, as 'client ~ \"app-.*\"' (captures).",
     )
     as_topic: str | None = option(
-        "--as-topic", metavar="NAME", help="Name the topic of segments.  [default: taken from the folder's name]"
+        "--as-topic",
+        section="Input",
+        metavar="NAME",
+        help="Name the topic of segments.  [default: by the folder's name]",
     )
 
 
-@click.command(name="advise", cls=Command)
+@click.command(name="advise", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> None:
     """Suggest encodings and tags that would pay, from the values in captures and logs.
 
-    INPUT is captures, frames in any form, segments, folders of a log directory (records of Kafka's internal
-    topics), brokers' request logs, or - for standard input. Each integer field is priced in each encoding of
-    KAFKA-9927, and each field as a tagged field (KIP-482). The changes that pay become an overlay; `kwire
-    overhead --overlay` confirms what it saves.
+    INPUT is captures, frames in any form, log directories of Kafka's own topics, brokers' request logs, or -
+    for standard input. Integers are priced in the encodings of KAFKA-9927, and all fields as tagged fields.
     """
     if not options.source and environment.stdin.isatty():
         raise InputError(

@@ -66,7 +66,8 @@ class Setting(click.Option):
 
     `section` is its heading in help. A `rare` one is listed under --help-all alone. `former` are spellings that are
     understood for one more release, with a note. Where another option has such a spelling now, it is the former one
-    only beside an option that names a message.
+    only beside an option that names a message. A former flag that stands for a value has it behind it, as in
+    `--no-records=size`.
     """
 
     def __init__(
@@ -156,18 +157,23 @@ class Command(click.Command):
 
     def _renamed(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
         """Yield arguments with former spellings of options replaced, and note each that was replaced."""
-        present = {old: _long(one.opts) for one in self.settings for old in one.former}
+        present = {
+            name: (_long(one.opts), *value)
+            for one in self.settings
+            for name, *value in (old.split("=") for old in one.former)
+        }
         both = {name for one in self.settings for name in one.opts if name in present}
         if both and not _NAMED & {text.partition("=")[0] for text in args}:
-            present = {old: name for old, name in present.items() if old not in both}
+            present = {old: now for old, now in present.items() if old not in both}
         is_option = True
         for text in args:
             is_option = is_option and text != "--"
             name, equals, value = text.partition("=")
             if is_option and name in present:
                 if isinstance(ctx.obj, Environment) and not ctx.resilient_parsing:
-                    ctx.obj.note(f"kwire: {name} is now {present[name]}; the old spelling ends with the next release")
-                yield f"{present[name]}{equals}{value}"
+                    now = " ".join(present[name])
+                    ctx.obj.note(f"kwire: {name} is now {now}; the old spelling ends with the next release")
+                yield "=".join(present[name]) + equals + value
             else:
                 yield text
 

@@ -58,25 +58,39 @@ LONGEST_LINGER = LARGEST_BATCH = 2147483647
 """The largest numbers of Kafka's types for linger.ms and batch.size."""
 
 
+EXAMPLES = (
+    ("kwire overhead incident.pcap --by api --top 5 --records size", "which apis the bytes go to"),
+    ("kwire overhead orders-0 --by kind --records size", "what of a segment is not data"),
+    ("kwire overhead produce.hex --by field --top 5 --records size", "the fields that take most"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Tables(Printing):
     """Options for the tables of bytes: --by, --records and --limits."""
+
+    SECTION: ClassVar[str] = "Choose"
 
     by: tuple[str, ...] = option(
         "--by",
         multiple=True,
         metavar="A,B",
         shell_complete=complete_dimensions,
-        help="Group bytes by api, message, version, client, topic, partition, broker, stream, file, field, "
-        "kind; repeatable.",
+        help="Group bytes by api, client, topic, partition, field, kind, ...",
     )
-    records: bool = option(
-        "--records/--no-records", default=True, help="Show what records and batches cost.  [default: shown]"
+    records: str = option(
+        "--records",
+        type=click.Choice(["decoded", "size"]),
+        default="decoded",
+        flag_value="decoded",
+        is_flag=False,
+        former=("--no-records=size",),
+        help="Show what records and batches cost, or their size alone.",
     )
     limits_shown: bool = option(
         "--limits/--no-limits",
         default=True,
-        help="Show how far the largest items are from their limits.  [default: shown]",
+        help="Show how far the largest items are from Kafka's limits.",
     )
 
 
@@ -84,45 +98,61 @@ class Tables(Printing):
 class Batching(Printing):
     """Options for trying what producers could batch: --batching, --linger and --batch-size."""
 
+    SECTION: ClassVar[str] = "Choose"
+
     batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
-    linger: str | None = option("--linger", metavar="MS,MS", help="Try these values of linger.ms (--batching).")
+    linger: str | None = option(
+        "--linger", rare=True, metavar="MS,MS", help="Try these values of linger.ms (--batching)."
+    )
     batch_sizes: str | None = option(
-        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
+        "--batch-size", rare=True, metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Counted(Printing):
+    """Options for what is counted, and against which limits: --topic, --kafka-limit and --exit-code."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    topics: tuple[str, ...] = option(
+        "--topic", multiple=True, metavar="NAME", help="Count only partitions of this topic (folders); repeatable."
+    )
+    kafka_limits: tuple[str, ...] = option(
+        "--kafka-limit",
+        multiple=True,
+        former=("--limit",),
+        metavar="NAME=BYTES",
+        help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
+    )
+    exit_code: bool = flag(
+        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Tables, Top, Batching, Report, Messages, Choosing, Captures, RecordSets, Decompression, WhatIf, Verbose):
+class Options(
+    Tables, Top, Choosing, Counted, Batching, Report, Messages, Captures, RecordSets, Decompression, WhatIf, Verbose
+):
     """Options of `kwire overhead`."""
 
     PIPED: ClassVar[str] = "table"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    limit: tuple[str, ...] = option(
-        "--limit",
-        multiple=True,
-        metavar="NAME=BYTES",
-        help="Set a limit, such as message.max.bytes=10MiB; repeatable.  [default: Kafka's]",
-    )
-    exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
-    topics: tuple[str, ...] = option(
-        "--topic", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
-    )
 
 
-@click.command(name="overhead", cls=Command)
+@click.command(name="overhead", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Show where the bytes of messages, captures, record sets and log directories go.
 
-    INPUT is what decode and dump take: captures, frames or bodies in any form, segments, folders of a log
-    directory, or - for standard input. The tables account for every byte of the input, by field and by kind:
-    values, length prefixes, counts, tags, headers, batch headers, record framing.
+    INPUT is what decode and dump take: captures, messages in any form, segments, log directories, or - for
+    standard input. The tables account for every byte of the input.
     """
-    limits = limits_of(options.limit)
+    limits = limits_of(options.kafka_limits)
     overhead = Counting(environment, options).count()
     shown = limits if options.limits_shown else None
-    emit(environment, overhead.answer(top=options.top, records=options.records, limits=shown), options)
+    emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
     choosing = options.filter or options.frames or options.stream
     return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
 
@@ -146,13 +176,13 @@ def grouping(tables: list[tuple[str, ...]]) -> list[str]:
 
 
 def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
-    """Return the limits of --limit by name. Raises UsageError for an unknown name or a malformed size."""
+    """Return the limits of --kafka-limit by name. Raises UsageError for an unknown name or a malformed size."""
     limits = {}
     for text in texts:
         name, mark, size = text.partition("=")
         if not mark or name.strip() not in NAMES:
-            raise click.UsageError(f"--limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
-        limits[name.strip()] = size_of(size, f"--limit {name.strip()}")
+            raise click.UsageError(f"--kafka-limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+        limits[name.strip()] = size_of(size, f"--kafka-limit {name.strip()}")
     return limits
 
 

@@ -203,7 +203,7 @@ def _overhead(run: Run) -> Answer:
     if not counted.subjects:
         raise InputError("no capture or segment in this could be read")
     answer: Answer = counted.by.answer(
-        top=options.top, records=options.records, limits={} if options.limits_shown else None
+        top=options.top, records=options.records == "decoded", limits={} if options.limits_shown else None
     )
     return answer
 

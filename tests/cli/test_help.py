@@ -34,6 +34,7 @@ EXAMPLES = [(name, example.line) for name, command in commands() for example in 
 class Options(Printing):
     fields: str | None = option("--fields", section="Output", former=("--columns",), help="Show these columns.")
     filter: str | None = option("--filter", section="Choose", help="Show only these.")
+    records: str | None = option("--records", former=("--no-records=size",), help="Show records.")
     odd: bool = flag("--odd", rare=True, section="Advanced", help="Do what few want.")
 
 
@@ -79,6 +80,12 @@ def test_a_version_was_called_otherwise(words):
 def test_n_is_a_number_of_rows():
     done = kwire("decode", "-n", "3", ROOT / "samples" / "captures" / "ipv6.pcap")
     assert (len(done.out.splitlines()), done.err) == (3, "")
+
+
+def test_a_former_flag_stands_for_a_value():
+    [options], notes, _ = run("--no-records")
+    assert options.records == "size"
+    assert notes == ["kwire: --no-records is now --records size; the old spelling ends with the next release"]
 
 
 def test_what_stands_behind_two_dashes_is_no_option():

@@ -86,7 +86,7 @@ def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_te
     texts, of_scan = (
         {entry.name: entry.help for entry in one.params if isinstance(entry, click.Option)} for one in (command, scan)
     )
-    for field in group.__annotations__:
+    for field in group.__annotations__.keys() & texts.keys():
         said, default, rest = texts[field].partition("  [")
         assert of_scan[field] == f"{said[:-1]} ({name}).{default}{rest}"
     assert "(advise, overhead).  [default: " in of_scan["top"]

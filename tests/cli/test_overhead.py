@@ -58,6 +58,7 @@ def test_the_page_has_every_option_and_dimension():
     options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help-all").out)) - {
         "--help",
         "--help-all",
+        "--no-pager",
         "--specs",
         "--kafka",
         "--color",
@@ -118,7 +119,7 @@ def test_json_lines_and_csv_have_the_same_rows():
 
 
 def test_a_person_is_told_how_many_rows_are_missing():
-    command = ("overhead", "--by", "client,kind", "--no-records", "--no-limits", CAPTURE)
+    command = ("overhead", "--by", "client,kind", "--records", "size", "--no-limits", CAPTURE)
     whole = [*csv.DictReader(io.StringIO(kwire(*command, "-f", "csv").out))]
     assert [*csv.DictReader(io.StringIO(kwire(*command, "--top", "2", "-f", "csv").out))] == whole[:2]
     shown = kwire(*command, "--top", "2", "-f", "table").out
@@ -242,10 +243,10 @@ def test_frames_that_are_wanted(options):
 
 
 def test_limits_that_are_given():
-    found = document("--limit", "message.max.bytes=100", CAPTURE)
+    found = document("--kafka-limit", "message.max.bytes=100", CAPTURE)
     limit = next(row for row in found["tables"]["limits"] if row["limit"] == "message.max.bytes")
     assert (limit["bytes"], limit["source"], limit["over"]) == (100, "given", True)
-    assert "OVER" in kwire("overhead", "--limit", "message.max.bytes=100", CAPTURE).out
+    assert "OVER" in kwire("overhead", "--kafka-limit", "message.max.bytes=100", CAPTURE).out
     assert "limits" not in document("--no-limits", CAPTURE)["tables"]
 
 
@@ -260,8 +261,22 @@ def test_the_metadata_log_has_its_name_without_a_capture(wire):
 
 def test_records_can_be_left_out():
     assert sum(row["batches"] for row in document(CAPTURE)["tables"]["batches"]) == 4
-    assert "batches" not in document("--no-records", CAPTURE)["tables"]
-    assert "records/batch" not in kwire("overhead", "--no-records", CAPTURE).out
+    assert "batches" not in document("--records", "size", CAPTURE)["tables"]
+    assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        (("--no-records",), ("--records", "size")),
+        (("--records",), ("--records", "decoded")),
+        (("--limit", "message.max.bytes=100"), ("--kafka-limit", "message.max.bytes=100")),
+    ],
+)
+def test_former_options_go_on(former, now):
+    done = kwire("overhead", CAPTURE, *former)
+    assert (done.code, done.out) == (0, kwire("overhead", CAPTURE, *now).out)
+    assert former == ("--records",) or f"{former[0]} is now" in done.err
 
 
 def test_batching_in_json():
@@ -280,12 +295,12 @@ def test_a_guess_is_said():
     ("arguments", "says"),
     [
         (("--by", "nothing", CAPTURE), "bytes are grouped by api, message"),
-        (("--limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
-        (("--limit", "max.bytes=5", CAPTURE), "it takes NAME=BYTES"),
-        (("--limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--limit", "fetch.max.bytes=" + "9" * 5000, CAPTURE), "takes bytes, or a size such as 512MiB"),
+        (("--kafka-limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
+        (("--kafka-limit", "max.bytes=5", CAPTURE), "it takes NAME=BYTES"),
+        (("--kafka-limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
+        (("--kafka-limit", "fetch.max.bytes=" + "9" * 5000, CAPTURE), "takes bytes, or a size such as 512MiB"),
         (
-            ("--limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
+            ("--kafka-limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
             "takes bytes, or a size such as 512MiB",
         ),
         (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
