@@ -231,7 +231,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
-    from kwire_cli.cli.state import folded_topics
+    from kwire_cli.analysis.state.topics import folded_topics
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")

@@ -12,8 +12,8 @@ class RecordFormat(NamedTuple):
     """One format. `module` is that of `kwire_cli.structs.records` which declares it, `batch` and `record_set` the names
     of its declarations there.
 
-    `kind` is the module of this room that reads it; the one that writes it has write_ before that name. `about` is what
-    one of its batches is called.
+    `kind` is the module of this room that reads it; the function of `write_batches` that writes it has write_ before
+    that name. `about` is what one of its batches is called.
     """
 
     magic: int
@@ -35,8 +35,8 @@ class RecordFormat(NamedTuple):
 
     @property
     def writer(self) -> Any:
-        """The module that writes it: `write`."""
-        return import_module(f"{__package__}.write_{self.kind}")
+        """The function that writes a batch of it from JSON."""
+        return getattr(import_module(f"{__package__}.write_batches"), f"write_{self.kind}")
 
 
 RECORD_FORMATS = {

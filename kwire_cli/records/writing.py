@@ -340,7 +340,7 @@ def write_each(
         if "records" not in item.value:
             raise item.refuse("records", "it is missing; dump with --deep to have the records of a batch")
         try:
-            writer: Writer = RECORD_FORMATS[layout.name].writer.write
+            writer: Writer = RECORD_FORMATS[layout.name].writer
             data, last = writer(item, layout, payloads[own], offset)
         except RecursionError:
             raise EncodeError("it nests too deeply", path=item.path) from None

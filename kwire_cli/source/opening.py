@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Batch, Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.source.capture_points import CapturePoints
+    from kwire_cli.source.capture_inputs import CapturePoints
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.request_log.exchange import Exchange
@@ -185,7 +185,7 @@ class Inputs:
         named = how.naming.template is not None or how.naming.merged
         if not how.groups_captures or (len(arguments) < 2 and not named):
             return None
-        from kwire_cli.source.capture_points import CapturePoints  # noqa: PLC0415 - as in _opened
+        from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - as in _opened
 
         return CapturePoints([*arguments], how, self._caller, waits=self._waits)
 
