@@ -52,6 +52,11 @@ class Spans(NamedTuple):
     used: int
     lost: int
 
+    @property
+    def well_formed(self) -> bool:
+        """Return whether the layout took all bytes and nothing is anomalous."""
+        return self.lost < 0 and self.used == self.stop and not self.flags
+
 
 def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Spans:
     """Run the kernel, interpreted, over one message in `data`: bytes, or a memoryview of bytes. Nothing is copied."""

@@ -44,7 +44,7 @@ LEAST_CLIENT_ID = 2
 """Characters of a client id that may be there by accident."""
 LEAST_UNPREFIXED = 64
 """Bytes of a response without a size prefix of which another message hardly is one too."""
-MOST_CORRELATIONS = 1 << 24
+MOST_CORRELATIONS = (1 << 24) - 1
 """Clients count correlation ids from 0 or 1: a higher one is rather the beginning of a text."""
 LEAST_RESERVED = (1 << 31) - 8
 """The first correlation id that Java's client keeps for authentication
@@ -384,13 +384,15 @@ class Forwarded:
         return in_payload(self.frame.anomalies)
 
     def to_json(self, *, hidden: dict[str, frozenset[int]]) -> dict[str, Any]:
-        """`data` has header and body as a frame's document has; `hidden` the spans to redact by part."""
+        """`data` has header and body as a frame's document has, null if the bytes are no frame; `hidden` the spans to
+        redact by part.
+        """
         document = self.frame.to_json(hidden=hidden)
         return {
             "path": self.path,
             "type": self.type,
             "version": self.version,
-            "data": {"header": document["header"], "body": document["body"]},
+            "data": {"header": document.get("header"), "body": document.get("body")},
         }
 
 

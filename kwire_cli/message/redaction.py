@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
 from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal
-from kwire_cli.message.secrets import everything, hidden_in_frame, hidden_in_record, hidden_spans, whole_frame_hidden
+from kwire_cli.message.secrets import hidden_in_frame, hidden_in_record, hidden_spans, is_damaged, whole_frame_hidden
 from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Tree
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.known_layout import Layout, Plain
-    from kwire_cli.records.batch import Batch, Record
+    from kwire_cli.records.batch import Batch, Payloads, Record
     from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
 
     Hidden = dict[str, frozenset[int]]
 
-_ALL = frozenset({0})
-"""Something is hidden of bytes of which no layout is known: all of them."""
+_WHOLE = dict.fromkeys(("key", "value", "headers"), frozenset({0}))
+"""The parts of a record of which nothing is shown. A number hides all bytes that have no layout."""
 _SECRET = frozenset({"key", "value", "records", "messages"})
 
 
@@ -73,39 +72,35 @@ class RecordRedaction:
         """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
         return hidden_in_record(self._catalog, payload)
 
-    def record(self, batch: Batch, payload: RecordPayload | None) -> Mapping[str, frozenset[int]]:
-        """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
-        if self._is_malformed(batch):
-            parts = {"key": payload.key, "value": payload.value} if payload else {}
-            whole = {name: everything(part.body) if part and part.body else _ALL for name, part in parts.items()}
-            return {"key": _ALL, "value": _ALL, "headers": _ALL} | whole
-        return self(payload) if payload else {}
+    def record(self, batch: Batch, payload: Payloads | None) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
+        """Return the payload of a record that may be shown, and the spans to redact in its "key" and "value".
+
+        All of a record in a damaged batch of Kafka's own topics is hidden, "headers" among it: the bytes may be those
+        of a secret, so that nothing may be decoded from them.
+        """
+        if self._is_damaged(batch) or (payload and payload.unknown_control and self.gap(batch.source.topic)):
+            return None, _WHOLE
+        return payload, self(payload.record) if payload and payload.record else {}
 
     def without_secrets(self, batch: Batch, record: Record) -> Record:
-        """Return a record whose key and value are redacted if its payload has a secret there."""
-        from kwire_cli.records.batch import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
+        """Return a record whose key, value and headers are redacted if they hold a secret."""
+        from kwire_cli.records.batch import headers_of, visible_payload  # noqa: PLC0415 - as below
 
-        payload = payload_of(batch, record)
-        if not payload or not payload.record:
+        _, hidden = visible_payload(batch, record, self)
+        if not hidden:
             return record
-        hidden = self(payload.record)
         key, value = (
             redacted(len(data)).encode() if data is not None and hidden.get(name) else data
             for name, data in (("key", record.key), ("value", record.value))
         )
-        return record._replace(key=key, value=value)
+        return record._replace(key=key, value=value, headers=tuple(headers_of(batch, record, self)))
 
-    def _is_malformed(self, batch: Batch) -> bool:
-        """Return whether a batch of Kafka's own topics has a wrong length or count, so that any part of a record may
-        have bytes of another.
-        """
+    def _is_damaged(self, batch: Batch) -> bool:
+        """Return whether a batch of Kafka's own topics is damaged."""
         if not self.gap(batch.source.topic):
             return False
         if self._last[0] is not batch:
-            notes: list[Anomaly] = []
-            for _ in batch.pieces(notes):
-                pass
-            self._last = batch, bool(notes)
+            self._last = batch, is_damaged(batch)
         return self._last[1]
 
     def gap(self, topic: str | None) -> bool:
@@ -114,26 +109,21 @@ class RecordRedaction:
 
     def batch(self, batch: Batch) -> bool:
         """Return whether a record of a batch holds a secret; a damaged batch of Kafka's own topics is taken to."""
-        if (not batch.crc_valid and self.gap(batch.source.topic)) or self._is_malformed(batch):
+        if self._is_damaged(batch):
             return True
-        from kwire_cli.records.batch import payload_of  # noqa: PLC0415 - start-up counts, and few inputs hold batches
+        from kwire_cli.records.batch import visible_payload  # noqa: PLC0415 - start-up counts, and few inputs hold batches
 
-        for record in batch.records():
-            payload = payload_of(batch, record)
-            if payload and payload.record and any(self(payload.record).values()):
-                return True
-        return False
+        return any(any(visible_payload(batch, record, self)[1].values()) for record in batch.records())
 
     def spans(self, tree: Tree) -> frozenset[int]:
         """Return the spans of a batch with secrets: all keys and values, and what could not be read; all records where
         a length is wrong.
         """
         items = [(path, item) for path, item in places(tree.root) if item.span >= 0 and item.whole]
-        malformed = tree.spans.lost >= 0 or tree.spans.used != tree.spans.stop or bool(tree.spans.flags)
         spans = {
             item.span
             for path, item in items
-            if item.node.name in _SECRET or (malformed and path.startswith(("records[", "[")))
+            if item.node.name in _SECRET or (not tree.spans.well_formed and path.startswith(("records[", "[")))
         }
         return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
 

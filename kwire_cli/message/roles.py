@@ -39,7 +39,8 @@ class Roles(NamedTuple):
     """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
 
     `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
-    `encoded` are the error codes that an overlay gives another form, by node.
+    `encoded` are the error codes that an overlay gives another form, by node. `secret` says that the message can hold
+    secrets, so that any field of a malformed one may have bytes of a secret.
     """
 
     entry: Entry
@@ -47,6 +48,7 @@ class Roles(NamedTuple):
     top: dict[str, int]
     naming: tuple[tuple[int, int], ...]
     encoded: dict[int, Any]
+    secret: bool
 
 
 _ROLES: dict[int, Roles] = {}
@@ -64,7 +66,7 @@ def roles(spec: MessageSpec, entry: Entry) -> Roles:
         }
         naming = tuple(_naming(entry.root, by_node))
         cached = _ROLES[id(entry)] = Roles(
-            entry, by_node, top, naming, encoded
+            entry, by_node, top, naming, encoded, can_hold_secrets(spec.name)
         )  # it keeps the entry, so that its id stays its own
     return cached
 
@@ -96,6 +98,8 @@ def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
 def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
     """The bytes of all values that have a role, in order, by role."""
     out: dict[str, list[bytes]] = {}
+    if found.secret and not raw.well_formed:
+        return out
     for at, node in enumerate(raw.node):
         if role := found.by_node.get(node):
             value = bytes(raw.data[raw.value[at] : raw.end[at]])

@@ -19,6 +19,7 @@ from kwire_cli.message.decoded import by_span
 from kwire_cli.message.encode import head_size
 from kwire_cli.message.frames import (
     HEAD,
+    LEAST_RESERVED,
     MOST_CORRELATIONS,
     NO_VERSION,
     PAYLOADS,
@@ -45,6 +46,7 @@ from kwire_cli.structs.lengths import Sized
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -54,6 +56,10 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
+_CONFIG_NAME = re.compile(r"[A-Za-z0-9._-]*")
+"""The names of Kafka's configs. Any other name is taken for a damaged one."""
+KEY_BYTES = 2
+"""The bytes of the api key with which a request's header begins."""
 OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
@@ -70,8 +76,9 @@ def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) 
     if decoded.guess or decoded.message in SECRET_FIELDS:
         parts += _unknown_parts(decoded)
     hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
-    if decoded.raw.lost >= 0 or decoded.raw.used != decoded.raw.stop:
-        # Some length may be wrong, or where the message begins: any field may have bytes of the secret.
+    if not decoded.raw.well_formed:
+        # Some length may be wrong, or where the message begins, or the name of a config: any field may have bytes of
+        # the secret.
         return everything(decoded)
     if decoded.guess and (reached := hidden | {part.span for part in parts}):
         hidden |= {*range(min(reached), len(decoded.raw.node))}
@@ -109,17 +116,25 @@ def _records_hold_secrets(catalog: Catalog, items: Iterable[Batch | Gap]) -> boo
     from kwire_cli.records.gaps import Gap  # noqa: PLC0415 - start-up counts, and hardly any message holds such records
 
     for item in items:
-        if isinstance(item, Gap) or not item.crc_valid:
+        if isinstance(item, Gap) or is_damaged(item):
             return True
-        for record in item.records():
-            payload = payload_of(item, record)
-            if (
-                payload
-                and payload.record
-                and (not payload.known or any(hidden_in_record(catalog, payload.record).values()))
-            ):
+        for payload in filter(None, (payload_of(item, record) for record in item.records())):
+            if payload.unknown_control:
+                return True
+            if payload.record and (not payload.known or any(hidden_in_record(catalog, payload.record).values())):
                 return True
     return False
+
+
+def is_damaged(batch: Batch) -> bool:
+    """Return whether the checksum of a batch is wrong or its end is missing, or a length or count in it is wrong.
+
+    Any part of its records may then have bytes of another part.
+    """
+    notes: list[Anomaly] = []
+    for _ in batch.pieces(notes):
+        pass
+    return bool(notes) or not batch.crc_valid
 
 
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
@@ -165,18 +180,22 @@ def hidden_in_frame(
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
-    if not (sure or is_believed(frame)):
+    if not (sure or is_believed(frame)) or _has_doubtful_header(frame):
         return whole_frame_hidden(frame)
     hidden = {
         name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))
     }
-    if sure:
+    if frame.header and _of_secret_api(frame) and (tags := _unknown_parts(frame.header)):
+        hidden["header"] = frozenset(tag.span for tag in tags)
+    well_formed = frame.body is not None and frame.body.raw.well_formed
+    if sure and well_formed:
         return hidden | _hidden_inside(catalog, frame, asked)
     if frame.body and holds(frame.body.message) and hidden:
         hidden[PAYLOADS] = frozenset()
+    if sure:
+        return hidden
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
-    api = catalog.api_by_key(frame.api_key) if frame.api_key is not None and not frame.body else None
-    if api and frame.header and any(map(can_hold_secrets, (api.request, api.response))):
+    if frame.header and not frame.body and _of_secret_api(frame):
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
         head = frame.header.start + head_size(catalog, frame.kind)
@@ -188,6 +207,28 @@ def hidden_in_frame(
         if name != "size" and more:
             hidden[name] = hidden.get(name, frozenset()) | more
     return hidden | {OUTSIDE: frozenset()}
+
+
+def _of_secret_api(frame: Frame) -> bool:
+    """Return whether a request or response of the frame's api can hold secrets."""
+    api = frame.catalog.api_by_key(frame.api_key) if frame.api_key is not None else None
+    return api is not None and any(map(can_hold_secrets, (api.request, api.response)))
+
+
+def _has_doubtful_header(frame: Frame) -> bool:
+    """Return whether a frame that may hold secrets has a malformed header, so that a part of the body may be in it.
+
+    The header of a request may be incomplete if the bytes of the frame end in it. A response that does not fit has a
+    correlation id that clients use.
+    """
+    header = frame.header
+    if header is None or not _of_secret_api(frame):
+        return False
+    if frame.kind == "request":
+        return bool(header.raw.flags) or not (header.complete or frame.cut)
+    number = header.value.get("correlationId", -1)
+    unlikely = not (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
+    return bool(header.raw.flags) or not header.complete or (unlikely and not frame.sure)
 
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
@@ -209,6 +250,7 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {
         OUTSIDE: frozenset(),
         HEAD: frozenset(),
+        PAYLOADS: frozenset(),
     }
 
 
@@ -261,11 +303,12 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
 
 
 def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
-    """Return where a frame holds secrets if it is a request after all.
+    """Return where a frame holds secrets if it is a request after all, or one of another api.
 
-    The request may be cut or of an unknown version, with a size prefix or without.
+    The request may be cut or of an unknown version, with a size prefix or without. One of another api fits to the last
+    byte.
     """
-    ranges: list[tuple[int, int]] = []
+    ranges = _of_other_apis(catalog, frame) if frame.kind == "request" and frame.header else []
     for start in (frame.start, frame.start + SIZE_BYTES):
         if frame.stop - start < 8:
             continue
@@ -282,6 +325,23 @@ def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
             ranges += (
                 (tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body)
             )
+    return ranges
+
+
+def _of_other_apis(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
+    """Return where a request holds secrets if its api key is wrong."""
+    begin = frame.header.start if frame.header else frame.start
+    rest = bytes(frame.data[begin + KEY_BYTES : frame.stop])
+    ranges: list[tuple[int, int]] = []
+    for api in catalog.apis:
+        if api.request and can_hold_secrets(api.request):
+            data = api.key.to_bytes(KEY_BYTES, "big") + rest
+            hints = Hints(kind="request", header=frame.flavour)
+            tried = read(catalog, data, hints, number=1, start=0, stop=len(data), prefixed=False)
+            if tried.sure and tried.body:
+                raw = tried.body.raw
+                spans = hidden_spans(catalog, tried.body)
+                ranges += ((begin + raw.value[span], begin + raw.end[span]) for span in spans)
     return ranges
 
 
@@ -318,7 +378,9 @@ def _is_sensitive(struct: Item, decoded: Body) -> bool:
         if part.whole and part.node.name in {"name", "key", "isSensitive"}
     }
     name = beside.get("name", beside.get("key"))
-    return name is None or bool(beside.get("isSensitive")) or is_sensitive_config(name)
+    if name is None or not _CONFIG_NAME.fullmatch(name):
+        return True
+    return bool(beside.get("isSensitive")) or is_sensitive_config(name)
 
 
 def _holds_secrets(catalog: Catalog, decoded: Body, item: Item) -> bool:

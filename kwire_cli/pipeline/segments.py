@@ -19,7 +19,6 @@ from kwire_cli.pipeline.model import INDEXES, SEGMENTS, by_kind
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.columns import BATCHES, FAULTS, RECORDS, batch_columns, fault_columns, record_columns, unreadable
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import recognised_source
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
@@ -196,8 +195,7 @@ def _records(
     source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading
 ) -> Iterator[Any]:
     redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
-    hide = redaction.record if source.topic in OWN_TOPICS else None
-    return record_columns(source, start, stop, names, selection, hide=hide)
+    return record_columns(source, start, stop, names, selection, hide=redaction.record)
 
 
 def _faults(

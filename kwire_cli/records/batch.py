@@ -39,8 +39,10 @@ class Hide(Protocol):
     def __call__(self, payload: RecordPayload) -> Mapping[str, frozenset[int]]:
         """Return the numbers of the spans to redact in the "key" and the "value" of a payload."""
 
-    def record(self, batch: Batch, payload: RecordPayload | None) -> Mapping[str, frozenset[int]]:
-        """Return the same for a record of a batch; "headers" is among the names where its headers are secret too."""
+    def record(self, batch: Batch, payload: Payloads | None) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
+        """Return the payload of a record that may be shown, and the spans to redact in it; "headers" is among the names
+        if the headers are secret too.
+        """
 
     def gap(self, topic: str | None) -> bool:
         """Return whether bytes of a topic that cannot be read may be a secret."""
@@ -286,6 +288,11 @@ class Payloads:
         return bool(self.control and self.control.type != "UNKNOWN")
 
     @property
+    def unknown_control(self) -> bool:
+        """Return whether the record is a control record of an unknown type."""
+        return "UNKNOWN" in (self.control and self.control.type, self.draft)
+
+    @property
     def anomalies(self) -> list[Anomaly]:
         """The anomalies of the payload. Offsets count from the start of the key or value."""
         payload = self.control or self.record
@@ -321,6 +328,17 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
         payload = decode_record(source.catalog or catalog(), source.topic, record.key, record.value)
         return Payloads(record=payload) if payload else None
     return None
+
+
+def visible_payload(
+    batch: Batch, record: Record, hide: Hide | None
+) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
+    """Return the decoded contents of a record that may be shown, and the spans to redact in its "key" and "value".
+
+    "headers" is among the names if the headers are secret too.
+    """
+    payload = payload_of(batch, record)
+    return hide.record(batch, payload) if hide else (payload, {})
 
 
 def payload_notes(batch: Batch, record: Record, number: int, payload: Payloads) -> list[Anomaly]:
@@ -379,8 +397,7 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
     """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
-    payload = payload_of(batch, record)
-    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    payload, hidden = visible_payload(batch, record, hide)
     key, value = record.key, record.value
     out: dict[str, Any] = {
         "offset": record.offset,
@@ -408,7 +425,7 @@ def headers_json(record: Record, *, hidden: bool = False) -> list[dict[str, Any]
 
 def headers_of(batch: Batch, record: Record, hide: Hide | None) -> Sequence[tuple[str | int, bytes | None]]:
     """Return the headers of a record for views, redacted where they may be secret."""
-    return _redacted(record) if hide and "headers" in hide.record(batch, None) else record.headers
+    return _redacted(record) if hide and "headers" in hide.record(batch, None)[1] else record.headers
 
 
 def _redacted(record: Record) -> list[tuple[str, bytes | None]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch, headers_of, payload_of
+from kwire_cli.records.batch import PADDING, Batch, headers_of, visible_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.kafka_topics import OWN_TOPICS
@@ -106,8 +106,7 @@ def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, A
     """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret,
     what stands for it.
     """
-    payload = payload_of(batch, record)
-    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    payload, hidden = visible_payload(batch, record, hide)
     out: dict[str, Any] = {
         "payload": None
         if payload is None
@@ -342,7 +341,8 @@ def record_columns(
     """
     rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
     of_batch, with_payload = bool({*names} & {*_OF_BATCH}), "payload" in names
-    own = source.topic in OWN_TOPICS and (with_payload or (hide is not None and bool({"key", "value"} & {*names})))
+    may_hide = hide is not None and hide.gap(source.topic) and bool({"key", "value", "headers"} & {*names})
+    own = may_hide or (with_payload and source.topic in OWN_TOPICS)
     for item in _parted(source, located(source, start, stop, selection), exact=own):
         if isinstance(item, Batch):
             shared = batch_row(item) if of_batch else {}

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.records.batch import Batch, has_payloads, headers_of, int64, payload_of
+from kwire_cli.records.batch import Batch, has_payloads, headers_of, int64, visible_payload
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MARKERS, RETIRED
 from kwire_cli.records.layouts import FRAME, OVERHEAD
 from kwire_cli.records.legacy import inner_messages
@@ -15,6 +15,7 @@ from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.indexes import OffsetEntry, TimeEntry
 from kwire_cli.source.logs.model import Kind
+from kwire_cli.structs.lengths import redacted
 from kwire_cli.view.java_text import jackson, java_string
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _other_lines(batch: Batch, records: Iterable[tuple[int, Record]], hide: Hide
         else:
             more = f" sequence: {record.sequence}{names}"
         if control:
-            more += _control(batch, record)
+            more += _control(batch, record, hide)
         elif payloads:
             more += _decoded(batch, record, hide)
         else:
@@ -192,8 +193,10 @@ def _checksums(batch: Batch) -> Iterator[tuple[int, int, bool]]:
         yield number, item.layout.crc.unpack(item.source.data, item.position)[0], item.crc_valid
 
 
-def _control(batch: Batch, record: Record) -> str:
-    payload = payload_of(batch, record)
+def _control(batch: Batch, record: Record, hide: Hide | None) -> str:
+    payload, hidden = visible_payload(batch, record, hide)
+    if hidden:
+        return _redacted(record)
     control: Control | None = payload.control if payload else None
     if control is None:  # a control message of the KIP-98 draft
         return f" controlType: {payload.draft if payload else 'UNKNOWN'}({record.control})"
@@ -208,13 +211,19 @@ def _control(batch: Batch, record: Record) -> str:
     return f" controlType: {control.type}({control.number})"
 
 
+def _redacted(record: Record) -> str:
+    """Return the key and value of a record of which nothing may be shown."""
+    parts = ("key", record.key), ("payload", record.value)
+    return "".join(f" {name}: {redacted(len(data))}" for name, data in parts if data is not None)
+
+
 def _decoded(batch: Batch, record: Record, hide: Hide | None) -> str:
     """Key and value of a record in one of Kafka's own topics, as the decoder for this topic has them."""
-    payloads = payload_of(batch, record)
+    payloads, hidden = visible_payload(batch, record, hide)
     if not payloads or not payloads.record:
-        return ""
+        return _redacted(record)
     payload, topic = payloads.record, batch.source.topic or ""
-    document = payload.to_json(hidden=hide.record(batch, payload) if hide else {})
+    document = payload.to_json(hidden=hidden)
     for name, part in (("key", payload.key), ("value", payload.value)):
         if part and part.body:
             document[name]["data"] = _as_declared(document[name]["data"], part.body.spec)

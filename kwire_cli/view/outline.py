@@ -18,7 +18,7 @@ from kwire_cli.message.decoded import cut_records
 from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
 from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.message.secrets import OUTSIDE
-from kwire_cli.records.batch import Batch, has_payloads, payload_of
+from kwire_cli.records.batch import Batch, has_payloads, visible_payload
 from kwire_cli.records.v2 import area_of
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.view.json import dumps
@@ -264,7 +264,7 @@ def batch_parts(
     part = _declared(extent, batch, buffer, batch.layout.decl, batch.position, stop, secret=secret)
     part.json_path = json_path
     if not batch.head.codec and _is_v2(batch):
-        part.within = _meanings(extent, batch, None, secret=secret)
+        part.within = _meanings(extent, batch, None)
     return part, _behind(extent, batch, depth, secret=secret)
 
 
@@ -298,7 +298,7 @@ def _packed(extent: Extent, batch: Batch, decl: Any, depth: int, *, secret: bool
     stop = buffer.stop if extent.most is None else min(buffer.stop, extent.most)
     part = _declared(extent, batch, buffer, decl, 0, stop, secret=secret)
     part.name, part.json_path = "records", None
-    part.within = _meanings(extent, batch, area, secret=secret) if _is_v2(batch) else {}
+    part.within = _meanings(extent, batch, area) if _is_v2(batch) else {}
     return replace(row, subject=part, rows=partial(part.rows, depth + 1))
 
 
@@ -324,20 +324,16 @@ def _decompressed(batch: Batch, area: Area, depth: int) -> tuple[Buffer, Title]:
     return buffer, Title(depth, "(decompressed)", "", buffer, (0, 0, size), line)
 
 
-def _meanings(extent: Extent, batch: Batch, area: Area | None, *, secret: bool) -> Within:
-    """Return the meanings of keys and values of Kafka's own records by their offsets, if messages stand within fields.
-
-    What a damaged batch with secrets says is not known to be what it seems to be.
-    """
+def _meanings(extent: Extent, batch: Batch, area: Area | None) -> Within:
+    """Return the meanings of Kafka's own records by the offsets of keys and values, if messages stand in fields."""
     within: Within = {}
-    if extent.messages != "within" or not has_payloads(batch) or (secret and not batch.crc_valid):
+    if extent.messages != "within" or not has_payloads(batch):
         return within
     area = area or area_of(batch, [])
     origin = 0 if area.compressed else area.origin
     for record in batch.records():
-        payload = payload_of(batch, record)
+        payload, hidden = visible_payload(batch, record, extent.hide)
         if payload and payload.record:
-            hidden = extent.hide.record(batch, payload.record) if extent.hide else {}
             starts = {"key": origin + record.key_at, "value": origin + record.value_at}
             starts = {name: at for name, at in starts.items() if at >= origin}
             for inner in payload.record.payloads:
@@ -353,9 +349,8 @@ def _control(document: Any, row: Field) -> Iterator[Title]:
 
 
 def _messages(extent: Extent, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
-    payloads = payload_of(batch, record)
+    payloads, hidden = visible_payload(batch, record, extent.hide)
     if payloads:
-        hidden = extent.hide.record(batch, payloads.record) if extent.hide else {}
         for payload in payloads.messages:
             secret = {"body": hidden.get(payload.path, NOTHING)}
             yield message_row(extent, payload, secret, depth, above + payload.path)

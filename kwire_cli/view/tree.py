@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import Batch, headers_of, payload_of
+from kwire_cli.records.batch import Batch, headers_of, visible_payload
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
@@ -280,8 +280,7 @@ def _checksum(batch: Batch) -> tuple[str, str]:
 def _record_lines(
     batch: Batch, record: Record, hide: Hide | None, branch: str, stem: str, *, full: bool, pretty: bool
 ) -> Iterator[Line]:
-    payload = payload_of(batch, record)
-    hidden = hide.record(batch, payload.record if payload else None) if hide else {}
+    payload, hidden = visible_payload(batch, record, hide)
     sequence = f" sequence {record.sequence}" if record.sequence >= 0 else ""
     time = time_text(record.timestamp)
     yield [

@@ -7,6 +7,7 @@ import pytest
 from command_line import kwire as kwire_command
 from golden_rows import sample, shared
 from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
+from record_sets import with_crc
 
 import kwire_cli as kwire
 from kwire_cli.message.redaction import RecordRedaction
@@ -53,7 +54,7 @@ def scram_batch():
         "batchLength": 0,
     }
     records = v2.RECORDS.build({"records": [record]})
-    return v2.HEADER.build(header | {"batchLength": v2.HEADER.sizeof() + len(records) - 12}) + records
+    return with_crc("v2", v2.HEADER.build(header | {"batchLength": v2.HEADER.sizeof() + len(records) - 12}) + records)
 
 
 def fetched(wire, records, topic=CLUSTER_METADATA_ID):

@@ -177,7 +177,7 @@ def test_a_config_that_says_it_is_sensitive_is_hidden_whatever_its_name():
 
 
 def test_the_synonyms_of_a_sensitive_config_are_hidden_whatever_their_name():
-    synonyms = [{"name": "harmless too", "value": SECRET, "source": 5}]
+    synonyms = [{"name": "harmless.too", "value": SECRET, "source": 5}]
     config = {
         "name": "harmless",
         "value": None,

@@ -96,7 +96,8 @@ class Look:
         ):
             return None
         content = value(item, self.tree, self.form)
-        null = content is ABSENT or (isinstance(item.node, Leaf) and item.node.kind == "count" and content < 0)
+        is_count = isinstance(item.node, Leaf) and item.node.kind == "count"
+        null = content is ABSENT or (is_count and isinstance(content, int) and content < 0)
         return None if null else content
 
     def key_parts(self, element: Item) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Forwarded
-from kwire_cli.records.batch import Batch, has_payloads, payload_of
+from kwire_cli.records.batch import Batch, has_payloads, visible_payload
 from kwire_cli.structs import messages
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Piece, Remark, Skipped, Step, specials
 from kwire_cli.view.explain.walk import steps
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.batch import Hide
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.payload_model import Payload
     from kwire_cli.view.rows import Row, Title
@@ -187,7 +188,7 @@ def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
     count = 0
     for row in outline:
         item = row.subject
-        if isinstance(item, Batch) and not look.every and _is_like_those(item, shown):
+        if isinstance(item, Batch) and not look.every and _is_like_those(item, shown, look.extent.hide):
             run = [run[0] if run else item, item]
             count += 1
             continue
@@ -208,13 +209,13 @@ def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
         yield _left_out(run, count, level)
 
 
-def _is_like_those(batch: Batch, shown: _Shown) -> bool:
+def _is_like_those(batch: Batch, shown: _Shown, hide: Hide | None) -> bool:
     """Return whether a batch has nothing that was not shown before, and no anomaly."""
     if _kind(batch) not in shown.batches or not batch.crc_valid or batch.notes:
         return False
     if not has_payloads(batch):
         return True
-    payloads = (payload_of(batch, record) for record in batch.records())
+    payloads = (visible_payload(batch, record, hide)[0] for record in batch.records())
     return all(_type(message) in shown.payloads for payload in payloads if payload for message in payload.messages)
 
 

@@ -1,0 +1,296 @@
+"""Record batches and frames with secrets, damaged in many ways: no view shows a secret or anything decoded from it."""
+
+import base64
+import json
+import shutil
+
+import pytest
+import record_sets
+from command_line import kwire
+from hypothesis import given, strategies as st
+from secret_table import (
+    CATALOG,
+    NEWEST,
+    SECRET,
+    answered,
+    body_of,
+    capture,
+    conversation,
+    framed,
+    numbers,
+    shows,
+    sized,
+)
+from wire import Wire
+
+import kwire_cli
+from kwire_cli.cli.tui import Options, listing_of
+from kwire_cli.message.redaction import RecordRedaction
+from kwire_cli.records.columns import record_columns
+from kwire_cli.records.reading import source_of
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
+
+FRAMES = [row for row in NEWEST if row[0].endswith(("Request", "Response"))]
+RECORDS = [row for row in NEWEST if row[0].endswith("Record")]
+TWIN = "V~(%jVq43lPj-}~Kr9Er"
+"""Text that differs from SECRET in every byte. A batch with either of them has the same CRC-32C, wherever it stands."""
+FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv", "html")
+SOME, ALL = 9, pytest.param(1, marks=pytest.mark.slow)
+"""The fast tier takes every ninth damage."""
+OF_BATCHES = [
+    *(["dump", "--deep", "--full", "-f", form] for form in FORMATS),
+    *(["dump", "-f", form] for form in FORMATS),
+    ["dump", "--deep", "--pretty", "-f", "tree"],
+    ["dump", "--deep", "--limit", "99", "-f", "jsonl"],
+    ["dump", "--deep", "--grep", "[Zq#V~]", "-f", "jsonl"],
+    ["dump", "--deep", "--like-kafka"],
+    ["dump", "--state", "-f", "json"],
+    ["dump", "--verify", "-f", "json"],
+    ["explain"],
+    ["explain", "--all"],
+    ["explain", "--all", "-f", "json"],
+    ["overhead", "-f", "json"],
+]
+OF_FRAMES = [
+    *(["decode", "--full", "-f", form] for form in FORMATS),
+    ["decode", "--pairs"],
+    ["decode", "--records", "base64", "-f", "jsonl"],
+    ["decode", "--records", "size", "-f", "jsonl"],
+    ["decode", "--stats", "-f", "json"],
+    ["explain", "--all"],
+    ["explain", "--all", "-f", "json"],
+    ["overhead", "--by", "field", "-f", "json"],
+]
+
+
+def segment_file(folder, data):
+    path = folder / f"{CLUSTER_METADATA}-0" / "00000000000000000000.log"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def batch_of(message, path, codec=0):
+    """A batch of the metadata log with a secret in the second of its three records."""
+    topic = kwire_cli.encode({"name": "orders", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}, message="TopicRecord", version=0)
+    values = [b"\1\2\0" + topic, bytes([1, CATALOG[message].api_key, 0]) + body_of(message, path, 0), b"\1\2\0" + topic]
+    records = [record_sets.record(value=value, offset=at, headers=[("h", b"x")]) for at, value in enumerate(values)]
+    return record_sets.batch(1, records, codec=codec)
+
+
+def with_crc(data):
+    return record_sets.with_crc("v2", data)
+
+
+def in_place(batch):
+    """Damages of the header of a batch, by what was done."""
+    yield "whole", batch
+    for at, bits, what in (
+        (17, 0xFF, "crc"),
+        (20, 0x01, "crc"),
+        (22, 0x04, "compression"),
+        (22, 0x20, "control"),
+        (22, 0x80, "attributes"),
+        (26, 0x81, "last offset"),
+        (60, 0x01, "count"),
+        (57, 0x7F, "count"),
+    ):
+        damaged = batch[:at] + bytes([batch[at] ^ bits]) + batch[at + 1 :]
+        yield f"{what} {at}", damaged
+        if at > 20:
+            yield f"{what} {at}, checksum computed anew", with_crc(damaged)
+
+
+def misplaced(batch):
+    """Damages after which the bytes of a batch stand elsewhere, by what was done."""
+    yield "magic", batch[:16] + b"\1" + batch[17:]
+    size = int.from_bytes(batch[8:12], "big")
+    secret = batch.find(SECRET.encode())
+    for more in (-30, -2, -1, 1, 2, 30):
+        yield f"length {more:+}", batch[:8] + (size + more).to_bytes(4, "big") + batch[12:]
+    for gone in (1, 9, 40, 70):
+        yield f"without the last {gone}", batch[:-gone]
+    for at in {61, 62, 66, 100, max(secret - 3, 61), max(secret - 1, 61)}:
+        flipped = batch[:at] + bytes([batch[at] ^ 2]) + batch[at + 1 :]
+        without = batch[:8] + (size - 1).to_bytes(4, "big") + batch[12:at] + batch[at + 1 :]
+        yield f"bit in byte {at}", flipped
+        yield f"bit in byte {at}, checksum computed anew", with_crc(flipped)
+        yield f"without byte {at}, checksum computed anew", with_crc(without)
+
+
+def of_terminal(path):
+    """All that the terminal interface has of a file."""
+    listing = listing_of(Options(source=str(path)))
+    for _ in listing.read():
+        pass
+    for number in range(len(listing)):
+        look = listing.look(number, full=True)
+        yield from ((row.name, row.line, row.json_path) for row in look.rows)
+        yield [bytes(buffer.data) for buffer in look.buffers], look.document(), listing.row(number, 200)
+
+
+def views_of_segment(path):
+    """All views of a segment, by name."""
+    for words in OF_BATCHES:
+        done = kwire(*words, path)
+        yield " ".join(words), done.out + done.err
+    data = path.read_bytes()
+    yield "library", json.dumps([item.to_json() for item in kwire_cli.read_records(data, topic=CLUSTER_METADATA)])
+    yield "terminal", repr([*of_terminal(path)])
+    source = source_of(data, topic=CLUSTER_METADATA, catalog=CATALOG)
+    for names in (["key", "value", "headers", "payload"], ["headers"], ["payload"]):
+        columns = record_columns(source, names=names, hide=RecordRedaction(CATALOG))
+        yield f"columns {names}", repr([part.to_pylist() for part in columns if hasattr(part, "to_pylist")])
+    out = path.parent.parent / "sanitized"
+    shutil.rmtree(out, ignore_errors=True)
+    done = kwire("sanitize", path, "-o", out)
+    files = [out] if out.is_file() else [file for file in out.rglob("*") if file.is_file()] if out.is_dir() else []
+    yield "sanitized", "".join(file.read_bytes().hex() for file in files) + done.out + done.err
+
+
+def hold_segment(folder, data, how):
+    texts = dict(views_of_segment(segment_file(folder, data)))
+    for name, text in texts.items():
+        assert not shows(text), (how, name)
+        assert not numbers(text), (how, name)
+    return texts
+
+
+@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("row", RECORDS[:2], ids=str)
+def test_no_view_of_a_damaged_header_depends_on_the_secret(row, step, tmp_path):
+    neighbour = record_sets.batch(0, [record_sets.record(value=b"x")])
+    for how, data in [*in_place(batch_of(row[0], row[1]))][1::step]:
+        texts = hold_segment(tmp_path, data + neighbour, how)
+        twin = data.replace(SECRET.encode(), TWIN.encode())
+        assert twin != data
+        assert dict(views_of_segment(segment_file(tmp_path, twin + neighbour))) == texts, how
+
+
+@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize(
+    "codec", [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("row", RECORDS[:2], ids=str)
+def test_no_view_of_misplaced_records_shows_a_secret(row, codec, step, tmp_path):
+    neighbour = record_sets.batch(0, [record_sets.record(value=b"x")])
+    for how, data in [*misplaced(batch_of(row[0], row[1], codec))][::step]:
+        hold_segment(tmp_path, neighbour + data + neighbour, how)
+
+
+BYTES = st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(1, 255)), min_size=1, max_size=4)
+
+
+def flipped(data, changes):
+    """Bytes with some of them changed, but not those of the secret."""
+    secret = data.find(SECRET.encode())
+    out = bytearray(data)
+    for at, bits in changes:
+        place = at % len(data)
+        if not secret <= place < secret + len(SECRET):
+            out[place] ^= bits
+    return bytes(out)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", RECORDS, ids=str)
+@given(changes=BYTES)
+def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes):
+    hold_segment(tmp_path_factory.mktemp("segment"), flipped(batch_of(row[0], row[1]), changes), changes)
+
+
+def fetched(data):
+    """A connection on which a broker sends records of the metadata log."""
+    partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 1, "abortedTransactions": None}
+    partition["records"] = base64.b64encode(data).decode()
+    asked = [{"topicId": CLUSTER_METADATA_ID, "partitions": []}]
+    answer = [{"topicId": CLUSTER_METADATA_ID, "partitions": [partition]}]
+    return capture(
+        [
+            (0, Wire.request("Fetch", 13, 4, topics=asked, forgottenTopicsData=[])),
+            (1, Wire.response("Fetch", 13, 4, responses=answer)),
+        ]
+    )
+
+
+def hold_capture(path, data, how):
+    path.write_bytes(data)
+    for words in OF_FRAMES:
+        done = kwire(*words, path)
+        assert not shows(done.out + done.err), (how, words)
+        assert not numbers(done.out + done.err), (how, words)
+    assert not shows(repr([*of_terminal(path)])), how
+    assert not shows("".join(json.dumps(frame.to_json()) + repr(frame) for frame in kwire_cli.read_frames(data))), how
+
+
+@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("row", RECORDS[:2], ids=str)
+def test_no_view_of_a_message_with_a_damaged_batch_shows_a_secret(row, step, tmp_path):
+    batch = batch_of(row[0], row[1])
+    for how, data in [*in_place(batch), *misplaced(batch)][1::step]:
+        hold_capture(tmp_path / "fetched.pcap", fetched(data), how)
+
+
+def frame_of(message, path, version):
+    key, body = CATALOG[message].api_key, body_of(message, path, version)
+    return framed(key, version, body) if message.endswith("Request") else answered(key, version, body)
+
+
+def malformed(frame, kind):
+    """Damages of the header, the lengths and the tags of a frame, by what was done."""
+    at, rest = frame.index(SECRET.encode()), frame[4:]
+    if kind == "request":
+        for version in (-1, 3, 11, 99, 0x7FFF):
+            yield f"version {version}", frame[:6] + (version & 0xFFFF).to_bytes(2, "big") + frame[8:]
+        for key in (0, 3, 52, 58, 99, 2000):
+            yield f"api key {key}", frame[:4] + key.to_bytes(2, "big") + frame[6:]
+    for gone in (1, 8, len(frame) - at):
+        yield f"body cut by {gone}", sized(rest[:-gone])
+    for more in (-20, -1, 1, 50):
+        yield f"size {more:+}", (len(rest) + more).to_bytes(4, "big") + rest
+    for place in (8, at - 9, at - 5, at - 1, len(frame) - 1):
+        if place > 11 or kind == "response":
+            yield f"tags at {place}", sized(rest[: place - 4] + b"\x02\x05\x81\x01" + rest[place - 4 :])
+            yield f"without byte {place}", sized(rest[: place - 4] + rest[place - 3 :])
+            yield f"high bit in byte {place}", sized(flipped(rest, [(place - 4, 0x80)]))
+
+
+@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("row", FRAMES[::5], ids=str)
+def test_no_view_of_a_malformed_frame_shows_a_secret(row, step, tmp_path):
+    hold_frame(row, step, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [row for number, row in enumerate(FRAMES) if number % 5], ids=str)
+def test_no_view_of_any_malformed_frame_shows_a_secret(row, tmp_path):
+    hold_frame(row, 1, tmp_path)
+
+
+def hold_frame(row, step, folder):
+    message, path, version = row
+    frame = frame_of(message, path, version)
+    before, (side, _), after = conversation(message, version, b"")
+    api = CATALOG.api_by_key(CATALOG[message].api_key).name
+    kind = "request" if message.endswith("Request") else "response"
+    said = ["--request"] if kind == "request" else ["--api", api, "--message-version", str(version)]
+    for how, data in [*malformed(frame, kind)][::step]:
+        hold_capture(folder / "frames.pcap", capture([*before, (side, data), *after]), how)
+        for form in ("tree", "hex", "jsonl", "html"):
+            done = kwire("decode", "--full", "-f", form, *said, data.hex())
+            assert not shows(done.out + done.err), (how, form)
+            assert not numbers(done.out + done.err), (how, form)
+        done = kwire("explain", "--all", *said, data.hex())
+        assert not shows(done.out + done.err), how
+
+
+def test_differences_of_malformed_messages_are_told_without_their_counts(tmp_path):
+    row = next(row for row in FRAMES if row[0] == "StreamsGroupHeartbeatRequest")
+    frame = frame_of(*row)
+    for how, data in [*malformed(frame, "request")][::4]:
+        whole, damaged = tmp_path / "whole.hex", tmp_path / "damaged.hex"
+        whole.write_text(frame.hex())
+        damaged.write_text(data.hex())
+        done = kwire("diff", whole, damaged, "--full", "--request")
+        assert "Traceback" not in done.err
+        assert not shows(done.out + done.err), how
