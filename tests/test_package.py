@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+import kwire_cli
 from kwire_cli.analysis.papers.claims import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +87,14 @@ def test_importing_the_package_loads_none_of_it():
     )
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, check=True, text=True)
     assert done.stdout.strip() == "['kwire_cli', 'kwire_cli.errors', 'kwire_cli.spec', 'kwire_cli.spec.kafka']"
+
+
+def test_public_names_load_when_they_are_used():
+    assert {*kwire_cli.__all__} <= {*dir(kwire_cli)}
+    for name in kwire_cli.__all__:
+        assert pickle.loads(pickle.dumps(getattr(kwire_cli, name))) is getattr(kwire_cli, name)
+    with pytest.raises(AttributeError, match="nothing"):
+        kwire_cli.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize(
