@@ -83,15 +83,20 @@ def seen(line):
     return shell(line, {"TERMINAL": "1", "NO_COLOR": "1", "COLUMNS": "100"})
 
 
-def shell(line, everywhere=()):
+def shell(line, everywhere=(), sources=()):
     """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code
     of what did not end well.
 
     TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped. The variables of
-    `everywhere` hold for each command.
+    `everywhere` hold for each command. A first command that begins as one of `sources` is not run: the file that goes
+    with that beginning is what it printed.
     """
     shown, data = [], b""
     commands = [shlex.split(part) for part in line.split(" | ")]
+    for beginning, path in dict(sources).items():
+        if line.startswith(beginning):
+            data = (ROOT / path).read_bytes()
+            del commands[0]
     for number, words in enumerate(commands):
         variables = dict(everywhere) | dict(word.split("=", 1) for word in words[: words.index("kwire")])
         terminal = number == len(commands) - 1 and bool(variables.pop("TERMINAL", ""))

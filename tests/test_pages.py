@@ -2,24 +2,32 @@
 
 import gzip
 import re
+from functools import partial
 from importlib.util import find_spec
 
 import click
 import pytest
-from command_line import BLOCK, ROOT, hold_page, kwire, seen, shop
+from command_line import BLOCK, ROOT, hold_page, kwire, seen, shell, shop
 
 import kwire_cli
 from kwire_cli.cli.main import COMMANDS, cli
 
 DOCS = ROOT / "docs"
+SOURCES = {
+    "kubectl exec ": "samples/incidents/any.pcap",
+    "kubectl logs ": "samples/incidents/strimzi-broker.log",
+    "docker run ": "samples/incidents/any.pcap",
+}
+"""Commands that need a cluster, and what they printed."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["cookbook", "model"])
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
+    run = partial(shell, sources=SOURCES)
     hold_page(
-        DOCS / f"{page}.md", updating, other="kwire scan "
+        DOCS / f"{page}.md", updating, run=run, other="kwire scan "
     )  # that needs Spark, and is held with the rest of what does
 
 
