@@ -208,13 +208,15 @@ def _several(paths: tuple[str, ...]) -> bool:
 
 
 def _verify(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.verify import Checked, verification, verify_path  # most runs show batches
+    from kwire_cli.analysis.verify import Verification, parts_to_verify  # most runs show batches
 
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
-    checked = Checked()
-    faults = ((path, verify_path(path, deep=options.deep, checked=checked)) for path in verifiable(options.paths))
-    emit(environment, verification(faults, checked), options)
-    return Exit.FOUND if checked.faults else Exit.DONE
+    paths = verifiable(options.paths)
+    verification = Verification(paths, deep=options.deep)
+    for part in parts_to_verify(paths):
+        verification.add(part)
+    emit(environment, verification.answer(), options)
+    return Exit.FOUND if verification.checked.faults else Exit.DONE
 
 
 def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from kwire_cli.analysis.costs.advice import Prices
 from kwire_cli.analysis.costs.advice_plan import Predicted
 from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
-from kwire_cli.analysis.verify import Checked, Fault, parts_to_verify, verification, verify_part
+from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, Reading, by_kind, numbered
@@ -21,7 +21,7 @@ from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import Segment, segments_of
 from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut, Unwritten
 from kwire_cli.source.request_log.reading import LogPart, parts_of
-from kwire_cli.stores import absolute, location, mapped, path_of, sizes
+from kwire_cli.stores import absolute, location, mapped, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.advice import Plans
     from kwire_cli.analysis.costs.overhead_answer import Overhead
     from kwire_cli.analysis.fold import Counter, Traffic
-    from kwire_cli.answer import Answer
     from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores import Place
 
     Make = Callable[[], Counter[Any]]
     Read = Callable[[Any, Faults], Iterable[Any]]
@@ -320,58 +318,19 @@ def _in_unit(
     yield from in_batches(items(source), place)
 
 
-# Partitions verified in tasks, each by itself, as `verify_path` does one after the other.
+# Partitions verified in tasks, each by itself.
 
 
-class Verified:
-    """The faults of partitions, by the number of the path that they are below."""
-
-    def __init__(self, paths: Sequence[str], *, deep: bool = False) -> None:
-        self._paths, self._deep = paths, deep
-        self._found: list[tuple[int, list[Fault], Checked]] = []
-
-    def add(self, subject: tuple[int, Place]) -> None:
-        """Verify a partition."""
-        number, part = subject
-        own, faults = Checked(), []
-        try:
-            for fault in verify_part(part, deep=self._deep, checked=own):
-                faults.append(fault)  # noqa: PERF402 - those before an error count
-        except InputError as error:
-            faults.append(Fault("UNREADABLE", str(part), None, None, error.reason))
-        self._found.append((number, faults, own))
-
-    def merge(self, other: Verified) -> None:
-        """Add what others found."""
-        self._found += other._found
-
-    def answer(self) -> Answer:
-        """Return the faults of each path, in the order of the paths."""
-        checked = Checked()
-        by_path = ((path, self._faults(number, path, checked)) for number, path in enumerate(self._paths))
-        return verification(by_path, checked)._replace(found=any(faults for _, faults, _ in self._found))
-
-    def _faults(self, number: int, path: str, checked: Checked) -> Iterator[Fault]:
-        """Yield the faults below a path, with the names of files as they follow from the path that was given."""
-        long, short = absolute(path), str(path_of(path))
-        for below, faults, own in self._found:
-            if below == number:
-                checked.add(own)
-                for fault in faults:
-                    inside = fault.file.startswith(long)
-                    yield fault._replace(file=short + fault.file.removeprefix(long)) if inside else fault
-
-
-def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False) -> Verified:
+def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False) -> Verification:
     """Verify the partitions below paths.
 
     Raises:
         InputError: A folder cannot be read. A file that can't be is a fault, UNREADABLE.
 
     """
-    units = [(number, part) for number, path in enumerate(paths) for part in parts_to_verify(absolute(path))]
-    found: Verified = over_units(inputs, partial(Verified, paths, deep=deep), units, _itself).by
-    return found
+    units = [*parts_to_verify(map(absolute, paths))]
+    verification: Verification = over_units(inputs, partial(Verification, paths, deep=deep), units, _itself).by
+    return verification
 
 
 def _itself(unit: Any, _: Faults) -> list[Any]:

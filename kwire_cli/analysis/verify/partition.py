@@ -10,23 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, Marker, Producers, from_anomalies
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
-from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
 from kwire_cli.engine.fixed import Fixed, fixed
-from kwire_cli.errors import InputError
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
-from kwire_cli.source.logs.files import File, Partition, nothing_in, partition, walk
+from kwire_cli.source.logs.files import File, Partition, partition
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
-from kwire_cli.stores import path_of, path_text
+from kwire_cli.stores import path_of
 from kwire_cli.structs.logs import end_transaction_marker
 from kwire_cli.structs.records.v2 import CONTROL_RECORD_KEY, CONTROL_TYPES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
@@ -35,80 +33,15 @@ if TYPE_CHECKING:
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
-def verify_path(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
-    """The faults of a file, a partition's folder, a log directory, or a folder with log directories in it; `deep` as
-    below.
+def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+    """Yield the faults of a file or of a partition's folder, with `deep` as below.
 
     `checked`, here and below, counts what is looked at.
 
     Raises:
-        InputError: A file or folder cannot be read, or a file is none of a log directory.
+        InputError: It cannot be read.
 
     """
-    for part in parts_to_verify(path):
-        yield from verify_part(part, deep=deep, checked=checked)
-
-
-COLUMNS = (
-    Column("fault", level="error"),
-    Column("file"),
-    Column("position", "id", keep=1),
-    Column("offset", "id", keep=2),
-    Column("text"),
-)
-
-
-def verification(paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked) -> Answer:
-    """Return the faults of each path as a table, and behind it how much was looked at.
-
-    Paths are verified while the rows of the table are read; `checked` counts what is looked at, and then the faults.
-
-    Raises:
-        InputError: As the rows are read: a path cannot be read, or holds nothing that could be verified.
-
-    """
-    facts = (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
-    return Answer("Verification", [Table("faults", COLUMNS, _rows(paths, checked)), Facts(facts)])
-
-
-def _rows(paths: Iterable[tuple[str, Iterator[Fault]]], checked: Checked) -> Iterator[Row]:
-    empty = []
-    for path, faults in paths:
-        before = (checked.logs, checked.faults)
-        for fault in faults:
-            checked.faults += 1
-            yield fault.code, path_text(fault.file), fault.position, fault.offset, fault.text
-        if (checked.logs, checked.faults) == before and path_of(path).is_dir():
-            empty.append(path_of(path))
-    if empty:
-        raise nothing_in(empty[0], "segment and no snapshot")
-    counts = ((checked.files, "file"), (checked.logs, "segment"))
-    if checked.logs and not checked.batches and not checked.faults:
-        files, logs = (f"{number} {what}{'s'[: number != 1]}" for number, what in counts)
-        raise InputError(f"0 batches in {files}: {logs} without a batch, so there was nothing to verify")
-
-
-def parts_to_verify(path: str | os.PathLike[str]) -> Iterator[Place]:
-    """Yield the parts that can be verified on their own, in order.
-
-    The only part of a file is the file. The parts of a folder are its log directories' own files and each of their
-    partitions.
-
-    Raises:
-        InputError: A folder cannot be read.
-
-    """
-    folder = path_of(path)
-    if not folder.is_dir():
-        yield folder
-        return
-    for directory in walk(folder).directories:
-        yield from (file.path for file in directory.files if _is_text(file))
-        yield from (partition_folder.path for partition_folder in directory.partitions)
-
-
-def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
-    """The faults of one of these; `deep` as below. InputError where it cannot be read."""
     return (
         verify_partition(path, deep=deep, checked=checked)
         if path.is_dir()
@@ -155,7 +88,8 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         yield from from_anomalies(file, _read(file, checked).anomalies)
 
 
-def _is_text(file: File) -> bool:
+def is_text(file: File) -> bool:
+    """Return whether a file of a log directory is text, such as a checkpoint of offsets."""
     return not file.name.suffix and file.kind in TEXTS
 
 
@@ -196,7 +130,7 @@ class _Verification:
 
     def _texts(self) -> Iterator[Fault]:
         for file in self.part.files:
-            if not _is_text(file):
+            if not is_text(file):
                 continue
             contents = _read(file.path, self.checked)
             yield from from_anomalies(file.path, contents.anomalies)

@@ -1,5 +1,6 @@
 """Folders that brokers left: clean as they are, and with damage done to a copy."""
 
+import pickle
 import shutil
 import struct
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from kwire_cli.analysis.verify import Checked, verification, verify_partition, verify_path
+from kwire_cli.analysis.verify import Part, Verification, parts_to_verify, verify_partition, verify_path
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
@@ -28,10 +29,17 @@ TORN = {
 }
 
 
+def verified(*paths, deep=False):
+    fold = Verification(paths, deep=deep)
+    for part in parts_to_verify(paths):
+        fold.add(part)
+    return fold
+
+
 def test_the_answer_counts_faults_while_they_are_read():
-    path, checked = str(ROOT / "samples" / "segments" / "garbage-0"), Checked()
-    answer = verification([(path, verify_path(path, checked=checked))], checked)
-    assert (checked.files, checked.faults) == (0, 0)
+    fold = verified(str(ROOT / "samples" / "segments" / "garbage-0"))
+    answer = fold.answer()
+    assert (fold.checked.files, fold.checked.faults) == (0, 0)
     document = answer_document(answer)
     [row] = document["tables"]["faults"]
     assert (row["fault"], row["position"], row["offset"]) == TORN["garbage-0"]
@@ -43,10 +51,33 @@ def test_the_answer_is_an_error_where_nothing_could_be_verified(tmp_path, files,
     (tmp_path / "t-0").mkdir()
     for name, data in files.items():
         (tmp_path / "t-0" / name).write_bytes(data)
-    checked = Checked()
-    answer = verification([(str(tmp_path), verify_path(tmp_path, checked=checked))], checked)
     with pytest.raises(InputError, match=reason):
-        answer_document(answer)
+        answer_document(verified(str(tmp_path)).answer())
+
+
+def test_parts_that_other_processes_verified_give_the_same_answer(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    paths = ("samples/segments/garbage-0", "samples/logs", "samples/segments")
+    whole, some = verified(*paths), Verification(paths)
+    for part in parts_to_verify(Path(path).absolute() for path in paths):
+        one = Verification(paths)
+        one.add(part)
+        some.merge(pickle.loads(pickle.dumps(one)))
+    document = answer_document(whole.answer())
+    assert len(document["tables"]["faults"]) > 1
+    assert answer_document(some.answer()) == document
+    assert some.answer().found
+
+
+def test_a_file_that_cannot_be_read_is_an_error_here_and_a_fault_of_another_process(tmp_path):
+    missing = tmp_path / "t-0" / LOG
+    here, there = Verification([missing]), Verification([missing])
+    for fold in (here, there):
+        fold.add(Part(0, missing))
+    with pytest.raises(InputError, match="cannot be read"):
+        answer_document(here.answer())
+    [row] = answer_document(pickle.loads(pickle.dumps(there)).answer())["tables"]["faults"]
+    assert row["fault"] == "UNREADABLE"
 
 
 @pytest.mark.shared
