@@ -6,16 +6,15 @@ import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
-from kwire_cli.analysis.costs.advice import drawn, priced
+from kwire_cli.analysis.costs.advice import drawn
+from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_plan import overlay_text
-from kwire_cli.analysis.costs.advice_probes import Observed
 from kwire_cli.analysis.costs.advice_values import (
     Message,
     in_batches,
@@ -50,7 +49,7 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, STANDARD_INPUT, open_inputs
-from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut
+from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log_inputs import RequestLogInput
 from kwire_cli.source.text.reading import frames_in
 from kwire_cli.stores import exists, path_of
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
+    from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
 
 
@@ -162,26 +162,24 @@ def command(environment: Environment, options: Options) -> None:
             "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
             "standard input"
         )
-    catalog = options.catalog
+    catalog, names = options.catalog, named(options.catalog, options.messages, options.apis)
     with closing(Messages(environment, options)) as messages:
-        observed = Observed(catalog)
-        for message in messages.each():
-            observed.add(message)
-        seen = observed.seen()
-        if not seen.messages:
+        seeing = messages.counted(Seeing(catalog, names))
+        if seeing.left_out.text:
+            environment.note(f"kwire: {seeing.left_out.text}")
+        if not seeing.seen.messages:
             raise InputError(
                 "this holds no message that is certain: for a response outside a capture give --api and "
                 "--message-version; --message, --api and --filter choose among the others"
             )
-        price = partial(_price, messages)
-        advice = drawn(catalog, seen, price, least=options.min_saving, half=options.half)
+
+        def price(plans: Plans) -> Prices:
+            return messages.counted(Pricing(catalog, names, plans)).prices
+
+        advice = drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
     if options.write_overlay:
         write(environment, Path(options.write_overlay), advice)
     emit(environment, advice.answer(options.top, options.histograms), options)
-
-
-def _price(messages: Messages, plans: Plans) -> Prices:
-    return priced(messages.catalog, plans, messages.each())
 
 
 def write(environment: Environment, file: Path, advice: Advice) -> None:
@@ -198,6 +196,9 @@ def write(environment: Environment, file: Path, advice: Advice) -> None:
 APART = "only the captures are read; give request logs alone for advice on them"
 """The note on request logs among captures, which may show the same exchanges."""
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
+
+
+AnyCounter = TypeVar("AnyCounter", bound="Counter[Message | NotWritten]")
 
 
 class Messages:
@@ -236,15 +237,14 @@ class Messages:
         self._names[kept.name] = STANDARD_INPUT if source == "-" else source
         return kept.name
 
-    def each(self) -> Iterator[Message]:
-        """Yield every message that is wanted. Raises InputError if an input cannot be read."""
-        wanted = named(self.catalog, self.options.messages, self.options.apis)
+    def counted(self, counter: AnyCounter) -> AnyCounter:
+        """Return a counter to which all messages were added. Raises InputError if an input cannot be read."""
         for message in self._all():
-            if wanted is None or message.name in wanted:
-                yield message
+            counter.add(message)
         self.first = False
+        return counter
 
-    def _all(self) -> Iterator[Message]:
+    def _all(self) -> Iterator[Message | NotWritten]:
         """Yield everything as it was given, request logs last."""
         apis, logs, captured = self.options.apis, list[RequestLogInput](), False
         api = self.catalog.api(apis[0]) if len(apis) == 1 else None
@@ -272,18 +272,12 @@ class Messages:
         for log in logs:
             yield from self._log(log, place_of(next(numbers)))
 
-    def _log(self, log: RequestLogInput, place: int) -> Iterator[Message]:
+    def _log(self, log: RequestLogInput, place: int) -> Iterator[Message | NotWritten]:
         why = f"is for packet captures, and {log.label} is a broker's request log"
         refuse(self.options, ("filter", "frames", "stream"), why)
         exchanges = (entry for entry in log.subjects() if isinstance(entry, Exchange))
-        left_out = LeftOut()
         for entry in in_exchanges(exchanges, Bodies(self.catalog), place):
-            if isinstance(entry, Message):
-                yield entry
-            else:
-                left_out.add(f"{log.label}:{entry.line}", entry)
-        if left_out.text:
-            log.caller.note(left_out.text)
+            yield entry if isinstance(entry, Message) else NotWritten(f"{log.label}:{entry.line}", entry)
 
 
 class Again(Terminal):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.advice import Prices
-from kwire_cli.analysis.costs.advice_plan import Predicted
-from kwire_cli.analysis.costs.advice_probes import Observed
+from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
@@ -19,7 +17,7 @@ from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as 
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import Segment, segments_of
-from kwire_cli.source.request_log.exchange import Bodies, Exchange, LeftOut, Unwritten
+from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log.reading import LogPart, parts_of
 from kwire_cli.stores import absolute, location, mapped, sizes
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kwire_cli.analysis.costs.advice import Plans
+    from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
     from kwire_cli.analysis.fold import Counter, Traffic
     from kwire_cli.pipeline.line_columns import Line
@@ -193,63 +191,6 @@ def _segment(segment: Segment, faults: Faults) -> Iterator[Any]:
 # tasks.
 
 
-class NotWritten(NamedTuple):
-    """A body of a request log that cannot be written as bytes, and its place."""
-
-    place: str
-    body: Unwritten
-
-
-class Seeing:
-    """Sees the messages with these names, by default all of them. `left_out` are bodies that cannot be written."""
-
-    def __init__(self, catalog: Catalog, names: frozenset[str] | None) -> None:
-        self._observed, self._names = Observed(catalog), names
-        self.seen, self.left_out = self._observed.seen(), LeftOut()
-
-    def add(self, subject: Message | NotWritten) -> None:
-        """See a message."""
-        if isinstance(subject, NotWritten):
-            self.left_out.add(*subject)
-        elif self._names is None or subject.name in self._names:
-            self._observed.add(subject)
-
-    def merge(self, other: Seeing) -> None:
-        """Add what others saw."""
-        self.seen.merge(other.seen)
-        self.left_out.merge(other.left_out)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"seen": self._observed.seen() if "_observed" in self.__dict__ else self.seen, "left_out": self.left_out}
-
-
-class Pricing:
-    """Adds up the prices of the messages with these names under plans."""
-
-    def __init__(self, catalog: Catalog, names: frozenset[str] | None, plans: Plans) -> None:
-        self._whole, self._later = Predicted(catalog, plans.whole), Predicted(catalog, plans.earlier)
-        self._names, self._rest = names, plans.rest
-        self.prices = Prices()
-
-    def add(self, subject: Message | NotWritten) -> None:
-        """Price a message."""
-        if isinstance(subject, NotWritten) or (self._names is not None and subject.name not in self._names):
-            return
-        self._whole.add(subject)
-        if subject.at >= self._rest:
-            self._later.add(subject)
-            self.prices.later += subject.size
-
-    def merge(self, other: Pricing) -> None:
-        """Add the prices of other messages."""
-        self.prices.merge(other.prices)
-
-    def __getstate__(self) -> dict[str, Any]:
-        if "_whole" in self.__dict__:
-            self.prices.saved, self.prices.saved_later = self._whole.saved, self._later.saved
-        return {"prices": self.prices}
-
-
 class Messages:
     """The messages in files, folders and globs: segments and captures as they were given, then request logs.
 
@@ -280,7 +221,7 @@ class Messages:
         self._units += [(number, part) for number, log in enumerate(logs, first) for part in parts_of(log)]
 
     def seen(self) -> Counted:
-        """Return what there is to see in the messages, by Seeing."""
+        """Return what is seen in the messages, by Seeing."""
         return self._counted(partial(Seeing, self._inputs.catalog, self._names))
 
     def priced(self, plans: Plans) -> Prices:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice_plan import (
     NEARLY_ALWAYS,
-    Predicted,
     best,
     bytes_now,
     bytes_under,
@@ -22,10 +21,10 @@ from kwire_cli.errors import counted
 from kwire_cli.spec.reading import OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.advice_plan import Plan
-    from kwire_cli.analysis.costs.advice_values import Cell, Field, Fields, Key, Message, Seen, Texts
+    from kwire_cli.analysis.costs.advice_values import Cell, Field, Fields, Key, Seen, Texts
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.catalog import Catalog
 
@@ -253,18 +252,6 @@ class Prices:
         self.saved += other.saved
         self.saved_later += other.saved_later
         self.later += other.later
-
-
-def priced(catalog: Catalog, plans: Plans, messages: Iterable[Message]) -> Prices:
-    """The prices of messages."""
-    whole, later = Predicted(catalog, plans.whole), Predicted(catalog, plans.earlier)
-    size = 0
-    for message in messages:
-        whole.add(message)
-        if message.at >= plans.rest:
-            later.add(message)
-            size += message.size
-    return Prices(whole.saved, later.saved, size)
 
 
 def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, least: int, half: bool) -> Advice:
