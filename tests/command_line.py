@@ -22,6 +22,7 @@ SHOP = {
     "kafka-logs": "logs",
     "orders-0": "segments/orders-zstd-0",
     "broken-0": "segments/bitflip-0",
+    "replica-0": "segments/garbage-0",
     "__consumer_offsets-0": "segments/__consumer_offsets-0",
     "__cluster_metadata-0": "segments/__cluster_metadata-0",
     "produce.hex": "frames/produce-v13-request.hex",

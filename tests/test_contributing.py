@@ -64,7 +64,7 @@ def test_a_record_format(copy):
     line = CODE[0]
     line_before(copy / "kwire_cli" / "records" / "formats.py", '"kip98-draft": RecordFormat', line)
     written = kwire(
-        copy, "encode", "--records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}'
+        copy, "encode", "--as-records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}'
     )
     shown = kwire(copy, "dump", "--deep", "--format", "tree", "--record-format", "v9", "-", stdin=written).decode()
     assert 'value: "hello"' in shown

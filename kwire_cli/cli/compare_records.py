@@ -252,7 +252,7 @@ def _items(opened: Opened, label: str, partition: str, view: memoryview, form: s
 
 
 def _from_json(data: bytes, label: str) -> memoryview:
-    """Return batches as `kwire encode --records` takes them, written."""
+    """Return batches as `kwire encode --as-records` takes them, written."""
     rows: list[Any] = []
     for value in documents(data, label):
         rows += value if isinstance(value, list) else [value]

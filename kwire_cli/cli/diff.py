@@ -136,6 +136,13 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
+EXAMPLES = (
+    ("kwire diff FetchRequest 12 13", "what changed between two versions"),
+    ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
+    ("kwire diff broken-0 replica-0", "where two copies of a partition part ways"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(DiffedMessages, Report):
     """Options of `kwire diff`."""
@@ -146,14 +153,19 @@ class Options(DiffedMessages, Report):
         nargs=-1, metavar="A B | MESSAGE VERSION VERSION", required=True, shell_complete=_complete
     )
     fmt: str | None = option(
-        "--format", "-f", type=click.Choice((TEXT, *REPORT_FORMATS)), help="Set the output format.  [default: text]"
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((TEXT, *REPORT_FORMATS)),
+        help="Set the output format.  [default: text]",
     )
-    exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a difference.")
+    exit_code: bool = flag("--exit-code", section="Output", help="Exit with 1 if there is a difference.")
     ignore_legal: bool = flag(
-        "--ignore-legal", help="Exit with 0 if retention, compaction or lag explains the difference."
+        "--ignore-legal", section="Choose", help="Exit with 0 if retention, compaction or lag explains the difference."
     )
     values: str | None = option(
         "--values",
+        section="Input",
         metavar="FILE|JSON",
         shell_complete=complete_file,
         help="Show what these JSON values cost in each version (- is standard input).",
@@ -166,7 +178,7 @@ class Options(DiffedMessages, Report):
         return for_eyes if self.fmt == TEXT else super().format_for(environment, formats, for_eyes)
 
 
-@click.command(name="diff", cls=Command)
+@click.command(name="diff", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages or partitions.

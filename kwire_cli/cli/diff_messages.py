@@ -49,12 +49,14 @@ class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
     message: str | None = option(
         "--message",
         "-m",
+        section="Input",
         metavar="NAME",
         shell_complete=complete_message,
         help="Read both inputs as bare bodies of this message.",
     )
     version: tuple[int, ...] = option(
         "--message-version",
+        section="Input",
         former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
@@ -63,16 +65,22 @@ class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
         help="Set the version of the message or api; twice: A's, then B's.",
     )
     frames: str | None = option(
-        "--frames", metavar="A,B", help="Compare the frames with these two numbers; FILE@N also names one."
+        "--frames",
+        section="Choose",
+        metavar="A,B",
+        help="Compare the frames with these two numbers; FILE@N also names one.",
     )
     ignore: tuple[str, ...] = option(
         "--ignore",
+        section="Choose",
         multiple=True,
         metavar="FIELD",
         help="Ignore this field and everything in it, such as header.correlationId.",
     )
-    ignore_bytes: bool = flag("--ignore-bytes", help="Ignore bytes that differ where the values are equal.")
-    full: bool = flag("--full", help="Show all differences, and long values in full.")
+    ignore_bytes: bool = flag(
+        "--ignore-bytes", section="Choose", help="Ignore bytes that differ where the values are equal."
+    )
+    full: bool = flag("--full", section="Output", help="Show all differences, and long values in full.")
 
     @property
     def versions(self) -> tuple[int | None, int | None]:

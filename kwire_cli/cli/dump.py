@@ -46,6 +46,13 @@ _CHOICES = ("like_kafka", "offsets", "times", "filter", "key", "grep", "limit")
 """Options that choose among batches, which a report needs all of."""
 
 
+EXAMPLES = (
+    ("kwire dump orders-0", "the batches of a partition"),
+    ("kwire dump --deep orders-0 --key key-3", "its records with this key"),
+    ("kwire dump --verify broken-0", "whether its files are intact"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
@@ -54,59 +61,90 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     fmt: str | None = option(
         "--format",
         "-f",
+        section="Output",
         type=click.Choice((*VIEWS, "parquet")),
         help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
     )
-    deep: bool = flag("--deep", help="Show the records of each batch.")
-    every: bool = flag("--all", help="Show indexes, snapshots, checkpoints and all other files of folders too.")
+    deep: bool = flag("--deep", section="Output", help="Show the records of each batch.")
+    every: bool = flag(
+        "--all", section="Output", help="Show indexes, snapshots, checkpoints and all other files of folders too."
+    )
     verify: bool = flag(
-        "--verify", help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1."
+        "--verify",
+        section="Output",
+        help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1.",
     )
     like_kafka: bool = flag(
-        "--like-kafka", help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log)."
+        "--like-kafka",
+        section="Output",
+        rare=True,
+        help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log).",
     )
-    state: bool = flag("--state", help="Show the state that Kafka's internal topics add up to.")
+    state: bool = flag("--state", section="Output", help="Show the state that Kafka's internal topics add up to.")
     at: int | None = option(
         "--at",
+        section="Output",
+        rare=True,
         type=click.IntRange(min=0),
         metavar="OFFSET",
         help="Show the state at this offset, its record included (with --state).",
     )
     offsets: str | None = option(
-        "--offsets", metavar="A-B", help="Show only batches, or records with --deep, with these offsets."
+        "--offsets",
+        section="Choose",
+        metavar="A-B",
+        help="Show only batches, or records with --deep, with these offsets.",
     )
     times: str | None = option(
         "--time",
+        section="Choose",
         metavar="A-B",
         help="Show only batches of these times: milliseconds or dates, such as 2026-11-21T10:00:00Z.",
     )
     filter: str | None = option(
         "--filter",
+        section="Choose",
         metavar="TEXT",
         help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.",
     )
-    key: str | None = option("--key", metavar="TEXT", help="Show only batches with records of this key.")
+    key: str | None = option(
+        "--key", section="Choose", metavar="TEXT", help="Show only batches with records of this key."
+    )
     grep: str | None = option(
-        "--grep", metavar="REGEX", help="Show only batches with a record that matches REGEX in key, value or headers."
+        "--grep",
+        section="Choose",
+        metavar="REGEX",
+        help="Show only batches with a record that matches REGEX in key, value or headers.",
     )
     topics: tuple[str, ...] = option(
-        "--topic", multiple=True, metavar="NAME", help="Show only partitions of this topic (folders); repeatable."
+        "--topic",
+        section="Choose",
+        multiple=True,
+        metavar="NAME",
+        help="Show only partitions of this topic (folders); repeatable.",
     )
     limit: int | None = option(
         "--limit",
         "-n",
+        section="Choose",
         type=click.IntRange(min=0),
         metavar="N",
         help="Show at most this many batches; records with --deep.",
     )
-    pretty: bool = flag("--pretty", help="Show JSON values on several lines in the tree.")
-    full: bool = flag("--full", help="Show long values in full in the tree and hex views.")
-    strict: bool = flag("--strict", help="Exit with 1 on anomalies, gaps, or an input that ends early.")
-    exit_code: bool = flag("--exit-code", help="Exit with 1 if nothing matches what was chosen.")
-    verbose: bool = flag("-v", "--verbose", help="Name links to folders, and say whether they were followed.")
+    pretty: bool = flag("--pretty", section="Output", rare=True, help="Show JSON values on several lines in the tree.")
+    full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
+    strict: bool = flag(
+        "--strict", section="Output", help="Exit with 1 on anomalies, gaps, or an input that ends early."
+    )
+    exit_code: bool = flag(
+        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
+    )
+    verbose: bool = flag(
+        "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."
+    )
 
 
-@click.command(name="dump", cls=Command)
+@click.command(name="dump", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Show log segments and snapshots batch by batch; with --deep, record by record.

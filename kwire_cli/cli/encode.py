@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 
 FORMS = ("hex", "raw", "base64")
+EXAMPLES = (
+    ("kwire encode --message HeartbeatRequest --message-version 4 heartbeat.json", "JSON as a body"),
+    ("kwire decode --format jsonl produce.hex | kwire encode", "what decode printed, as bytes"),
+    ("""kwire encode --as-records '{"records":[{"value":{"text":"hello"}}]}'""", "a record batch"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -35,12 +40,14 @@ class Options(Output, OverlaidDefinitions):
     message: str | None = option(
         "--message",
         "-m",
+        section="Input",
         metavar="NAME",
         shell_complete=complete_message,
         help="Read the JSON as the body of this message (with --message-version).",
     )
     version: int | None = option(
         "--message-version",
+        section="Input",
         former=("--version", "-n"),
         type=int,
         metavar="N",
@@ -49,41 +56,73 @@ class Options(Output, OverlaidDefinitions):
     )
     api: str | None = option(
         "--api",
+        section="Input",
         metavar="NAME|KEY",
         shell_complete=complete_api,
         help="Read the JSON as the body of this api, and write a frame.",
     )
     kind: str | None = either(
-        option("--request", flag_value="request", help="Write a request (with --api)."),
-        option("--response", flag_value="response", help="Write a response (with --api)."),
+        option("--request", section="Input", flag_value="request", help="Write a request (with --api)."),
+        option("--response", section="Input", flag_value="response", help="Write a response (with --api)."),
     )
     correlation_id: int = option(
-        "--correlation-id", type=int, default=0, show_default=True, help="Set the header's correlation id (with --api)."
+        "--correlation-id",
+        section="Input",
+        rare=True,
+        type=int,
+        default=0,
+        show_default=True,
+        help="Set the header's correlation id (with --api).",
     )
     client_id: str = option(
         "--client-id",
+        section="Input",
+        rare=True,
         default="kwire",
         show_default=True,
         help="Set the header's client id; empty is null (with --api).",
     )
-    records: bool = flag("--records", help="Read the JSON as batches, as dump --deep prints them.")
+    records: bool = flag(
+        "--as-records",
+        section="Input",
+        former=("--records",),
+        help="Read the JSON as batches, as dump --deep prints them.",
+    )
     record_format: str | None = option(
         "--record-format",
+        section="Output",
+        rare=True,
         type=click.Choice(CHOICES),
         help="Set the record format; auto goes by the magic of each batch.",
     )
     as_topic: str | None = option(
-        "--as-topic", metavar="NAME", help="Name the internal topic of decoded keys and values (with --records)."
+        "--as-topic",
+        section="Input",
+        rare=True,
+        metavar="NAME",
+        help="Name the internal topic of decoded keys and values (with --as-records).",
     )
-    without_gaps: bool = flag("--without-gaps", help="Skip gaps, bytes that are no batch (with --records).")
-    new_checksums: bool = flag("--new-checksums", help="Replace wrong checksums of intact batches (with --records).")
+    without_gaps: bool = flag(
+        "--without-gaps", section="Output", rare=True, help="Skip gaps, bytes that are no batch (with --as-records)."
+    )
+    new_checksums: bool = flag(
+        "--new-checksums",
+        section="Output",
+        rare=True,
+        help="Replace wrong checksums of intact batches (with --as-records).",
+    )
     prefixed: bool | None = option(
-        "--size/--no-size", help="Write a size prefix before each frame, or none.  [default: as decoded]"
+        "--size/--no-size",
+        section="Output",
+        help="Write a size prefix before each frame, or none.  [default: as decoded]",
     )
-    keep_going: bool = flag("--keep-going", help="Skip documents that cannot be encoded, and count them.")
+    keep_going: bool = flag(
+        "--keep-going", section="Output", help="Skip documents that cannot be encoded, and count them."
+    )
     fmt: str | None = option(
         "--format",
         "-f",
+        section="Output",
         type=click.Choice(FORMS),
         help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
     )
@@ -94,14 +133,14 @@ class Options(Output, OverlaidDefinitions):
         return self.fmt or self.suffix_among(FORMS, bin="raw") or "hex"
 
 
-@click.command(name="encode", cls=Command)
+@click.command(name="encode", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Encode JSON to the bytes that Kafka would write.
 
     INPUT is files, - for standard input, or the JSON itself: documents as decode prints them (json or jsonl).
     A bare body needs --message and --message-version; to become a whole frame it needs --api, --message-version
-    and --request or --response. With --records the JSON is the batches of a record set.
+    and --request or --response. With --as-records the JSON is the batches of a record set.
     """
     _check(options)
     done, refused = 0, 0
@@ -147,12 +186,14 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
 
 def _check(options: Options) -> None:
     if not options.records:
-        refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --records")
+        refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         return
     for text in given(options, "message", "version", "api", "kind"):
-        raise click.UsageError(f"--records and {text} exclude each other")
+        raise click.UsageError(f"--as-records and {text} exclude each other")
     if options.keep_going:
-        raise click.UsageError("--keep-going is for documents, and --records writes one record set; try --without-gaps")
+        raise click.UsageError(
+            "--keep-going is for documents, and --as-records writes one record set; try --without-gaps"
+        )
 
 
 def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:

@@ -100,7 +100,14 @@ def _elsewhere(word: str) -> str:
     return did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there])
 
 
-@click.group(name="explain", cls=Topics, invoke_without_command=False)
+EXAMPLES = (
+    ("kwire explain --short produce.hex", "a request byte by byte"),
+    ("kwire explain error 79", "what an error means and what clients do"),
+    ("kwire explain varint 300", "how a number is written"),
+)
+
+
+@click.group(name="explain", cls=Topics, examples=EXAMPLES, invoke_without_command=False)
 def command() -> None:
     """Explain a message, a batch or a rule of the protocol, byte by byte.
 

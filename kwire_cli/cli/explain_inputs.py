@@ -51,13 +51,18 @@ class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Sec
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     number: int | None = option(
         "--frame",
+        section="Choose",
         type=click.IntRange(min=0),
         metavar="N",
         help="Explain frame N, or the record batch at byte N; also INPUT@N.",
     )
-    every: bool = flag("--all", help="Explain every element and batch, repetitions too.")
+    every: bool = flag("--all", section="Choose", help="Explain every element and batch, repetitions too.")
     at: int | None = option(
-        "--at", type=click.IntRange(min=0), metavar="BYTE", help="Explain only the field that holds this byte."
+        "--at",
+        section="Choose",
+        type=click.IntRange(min=0),
+        metavar="BYTE",
+        help="Explain only the field that holds this byte.",
     )
 
 

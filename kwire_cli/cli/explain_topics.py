@@ -108,10 +108,11 @@ class Explaining(Output, Definitions):
     fmt: str | None = option(
         "--format",
         "-f",
+        section="Output",
         type=click.Choice([*OUTPUTS]),
         help="Set the output format.  [default: text, or the file's suffix]",
     )
-    short: bool = flag("--short", help="Show one line per field, without the rules.")
+    short: bool = flag("--short", section="Output", help="Show one line per field, without the rules.")
 
     def printer(self, environment: Environment) -> Text:
         """Return what prints explanations. UsageError for --short in a format that has no short form."""

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+EXAMPLES = (
+    ("kwire sanitize incident.pcap ticket.pcap", "names, keys, values and secrets replaced"),
+    ("kwire sanitize incident.pcap ticket.pcap --key ours", "equal names in all files alike"),
+    ("kwire sanitize orders-0 for-the-ticket", "a folder of a log directory"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Definitions):
     """Options of `kwire sanitize`."""
@@ -37,22 +44,29 @@ class Options(Definitions):
     target: str = argument(metavar="OUTPUT", shell_complete=complete_file)
     key: str | None = option(
         "--key",
+        section="Output",
         metavar="TEXT",
         help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
     )
     as_topic: str | None = option(
-        "--as-topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
+        "--as-topic",
+        section="Input",
+        metavar="NAME",
+        help="Name the topic of a segment.  [default: taken from the folder's name]",
     )
     port: int | None = option(
         "--port",
+        section="Input",
         type=PORT,
         metavar="N",
         help="Name the broker's port (captures).  [default: recognised from the bytes]",
     )
-    force: bool = flag("--force", help="Overwrite OUTPUT if it exists; a folder may hold no other files.")
+    force: bool = flag(
+        "--force", section="Output", help="Overwrite OUTPUT if it exists; a folder may hold no other files."
+    )
 
 
-@click.command(name="sanitize", cls=Command)
+@click.command(name="sanitize", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Rewrite a packet capture, a segment or a log directory so that it can be shared.

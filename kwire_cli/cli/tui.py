@@ -32,6 +32,13 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES})
 _FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic": BATCHES}
 
 
+EXAMPLES = (
+    ("kwire tui incident.pcap", "frames, fields, bytes and costs side by side"),
+    ("kwire tui incident.pcap --filter error", "only what failed"),
+    ("kwire tui orders-0/00000000000000000000.log", "the batches of a segment"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Frames, Capture, OverlaidDefinitions, Secrets):
     """Options of `kwire tui`."""
@@ -39,12 +46,14 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
     source: str = argument(metavar="FILE", shell_complete=complete_file)
     filter: str = option(
         "--filter",
+        section="Choose",
         default="",
         metavar="TEXT",
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     version: int | None = option(
         "--message-version",
+        section="Input",
         former=("--version", "-n"),
         type=click.IntRange(0, 32767),
         metavar="N",
@@ -52,7 +61,11 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         help="Set the version of a response's api.",
     )
     topic: str | None = option(
-        "--topic", metavar="NAME", help="Name the topic of a segment.  [default: taken from the folder's name]"
+        "--as-topic",
+        section="Input",
+        former=("--topic",),
+        metavar="NAME",
+        help="Name the topic of a segment.  [default: taken from the folder's name]",
     )
 
     @property
@@ -61,7 +74,7 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         return True
 
 
-@click.command(name="tui", cls=Command)
+@click.command(name="tui", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Browse a capture, a segment or frames in the terminal.

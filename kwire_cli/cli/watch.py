@@ -50,25 +50,42 @@ A connection whose end was not captured stays open until others take its place.
 FORMATS = ("table", "jsonl")
 
 
+EXAMPLES = (
+    ("kwire watch eth0", "rates, latencies and errors, redrawn until Ctrl-C"),
+    ("kwire watch lo --filter 'api == Produce' -o kept.pcap", "one api, its packets kept"),
+    ("ssh broker tcpdump -U -w - port 9092 | kwire watch -", "the traffic of another machine"),
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Definitions):
     """Options of `kwire watch`."""
 
     source: str | None = argument(metavar="INTERFACE", required=False, shell_complete=complete_file)
     port: tuple[int, ...] = option(
-        "--port", type=PORT, multiple=True, metavar="N", help="Capture only this port of brokers; repeatable."
+        "--port",
+        section="Choose",
+        type=PORT,
+        multiple=True,
+        metavar="N",
+        help="Capture only this port of brokers; repeatable.",
     )
     filter: str | None = option(
-        "--filter", metavar="TEXT", help="Count only frames that match, such as 'topic == orders'; see docs/filter.md."
+        "--filter",
+        section="Choose",
+        metavar="TEXT",
+        help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.",
     )
     duration: float | None = option(
         "--duration",
+        section="Output",
         type=click.FloatRange(min=0),
         metavar="SECONDS",
         help="Stop after this long.  [default: on Ctrl-C]",
     )
     every: float = option(
         "--every",
+        section="Output",
         type=click.FloatRange(min=0.1),
         default=2.0,
         show_default=True,
@@ -76,17 +93,25 @@ class Options(Definitions):
         help="Set how often figures are printed.",
     )
     keep: str | None = option(
-        "--write", metavar="FILE", shell_complete=complete_file, help="Write the packets to this file too."
+        "--output",
+        "-o",
+        section="Output",
+        former=("--write",),
+        metavar="FILE",
+        shell_complete=complete_file,
+        help="Write the packets to this file too.",
     )
-    force: bool = flag("--force", help="Overwrite the file of --write if it exists.")
+    force: bool = flag("--force", section="Output", help="Overwrite the file of --output if it exists.")
     fmt: str | None = option(
         "--format",
         "-f",
+        section="Output",
         type=click.Choice(FORMATS),
         help="Set the output format.  [default: table, redrawn on a terminal]",
     )
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
+        section="Input",
         multiple=True,
         type=click.Path(exists=True, dir_okay=False),
         metavar="FILE",
@@ -99,7 +124,7 @@ class Options(Definitions):
         return True
 
 
-@click.command(name="watch", cls=Command)
+@click.command(name="watch", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
     """Watch Kafka traffic live: rates, latencies and errors by api, client, topic and broker.

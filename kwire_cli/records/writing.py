@@ -295,7 +295,7 @@ ITEM_KEYS = _WITHOUT_MEANING | {
 _CHECKSUM = {"crc", "crcValid"}
 _GAP_KEYS = _WITHOUT_MEANING | {"data", "batch"}
 _DEFAULT_MAGIC = 2
-_NO_WAY_BACK = "a gap needs its bytes to be encoded: give them, or skip gaps (kwire encode --records --without-gaps)"
+_NO_WAY_BACK = "a gap needs its bytes to be encoded: give them, or skip gaps (kwire encode --as-records --without-gaps)"
 
 
 def write(items: Any, *, form: str = AUTO, topic: str | None = None, catalog: Catalog | None = None) -> bytes:

@@ -51,4 +51,4 @@ def test_the_place_where_reading_goes_on_is_said():
 
 
 def test_a_record_set_is_one_document():
-    assert "--keep-going is for documents" in kwire("encode", "--records", "--keep-going", "[]").err
+    assert "--keep-going is for documents" in kwire("encode", "--as-records", "--keep-going", "[]").err

@@ -105,7 +105,7 @@ def test_what_can_be_read_of_a_damaged_segment_becomes_one_without_fault(name, o
     printed = kwire("dump", "--deep", "--show-secrets", ROOT / "samples" / "segments" / name)
     file = tmp_path / name / "00000000000000000000.log"
     file.parent.mkdir()
-    written = kwire("encode", "--records", "-f", "raw", *options, stdin=printed.raw)
+    written = kwire("encode", "--as-records", "-f", "raw", *options, stdin=printed.raw)
     assert (written.code, written.err) == (0, "")
     file.write_bytes(written.raw)
     assert kwire("dump", "--verify", file).code == 0
@@ -119,16 +119,16 @@ def test_what_can_be_read_of_a_damaged_segment_becomes_one_without_fault(name, o
 
 
 def test_of_a_gap_alone_nothing_is_left():
-    done = kwire("encode", "--records", "--without-gaps", '{"gap":"CORRUPT","size":4}')
+    done = kwire("encode", "--as-records", "--without-gaps", '{"gap":"CORRUPT","size":4}')
     assert (done.code, done.out.strip(), done.err) == (0, "", "")
 
 
 @pytest.mark.parametrize("option", ["--without-gaps", "--new-checksums"])
 def test_what_is_for_record_sets_needs_one(option):
     done = kwire("encode", option, "{}")
-    assert (done.code, f"{option} needs --records" in done.err) == (2, True)
+    assert (done.code, f"{option} needs --as-records" in done.err) == (2, True)
 
 
 def test_what_is_no_item_is_refused_as_ever():
-    done = kwire("encode", "--records", "--without-gaps", "--new-checksums", "5")
+    done = kwire("encode", "--as-records", "--without-gaps", "--new-checksums", "5")
     assert (done.code, "[0]: it is an object, not 5" in done.err) == (2, True)

@@ -125,18 +125,26 @@ def test_help_fits(name):
 
 # Spark takes seconds to start.
 SLOW = ("kwire scan ", "kwire doctor --trials")
-RUN = [pytest.param(*row, marks=[pytest.mark.slow] * row[1].startswith(SLOW)) for row in EXAMPLES]
+NEED_MORE = ("tui", "watch")
+"""Commands whose examples need a terminal or a network interface."""
+RUN = [
+    pytest.param(*row, marks=[pytest.mark.slow] * row[1].startswith(SLOW))
+    for row in EXAMPLES
+    if row[0] not in NEED_MORE
+]
 
 
 @pytest.mark.parametrize(("name", "line"), RUN)
 def test_an_example_runs(name, line, tmp_path, monkeypatch):
     monkeypatch.chdir(shop(tmp_path))
-    assert f"{line} ".startswith(f"kwire {name} ")
-    assert "[exit 2]" not in shell(line.removesuffix("...").rstrip())
+    assert f"kwire {name} " in f"{line} "
+    assert "[exit 2]" not in shell(line)
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES)
 def test_an_example_is_in_the_manual_and_on_the_page(name, line):
     page = pages()[f"kwire-{name.replace(' ', '-')}.1"].replace("\\", "")
     assert line in page
-    assert f"$ {line}\n" in (ROOT / "docs" / "commands.md").read_text("utf-8")
+    assert re.search(
+        rf"^(\$ )?{re.escape(line)}(\n|  +#)", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.MULTILINE
+    )

@@ -21,7 +21,7 @@ HEX = ROOT / "samples/frames/fetch-v18-response.hex"
         (["x" * 5000], "there is no such file"),
         ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
         ([CAPTURE, "--api", "Fetch"], "--api is for requests and responses without a capture around them"),
-        ([CAPTURE, "--topic", "t"], "--topic is for record batches"),
+        ([CAPTURE, "--as-topic", "t"], "--as-topic is for record batches"),
         ([SEGMENT, "--port", "9092"], "--port is for packet captures"),
         ([HEX, "--port", "9092"], "--port is for packet captures"),
         ([HEX, "--input", "xxd"], "expected an offset and a colon"),

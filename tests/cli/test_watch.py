@@ -64,7 +64,7 @@ def test_a_filter_leaves_frames_out():
 
 def test_packets_are_kept(tmp_path):
     kept = tmp_path / "kept.pcapng"
-    assert kwire("watch", "-", "--write", kept, stdin=CONTENT).code == 0
+    assert kwire("watch", "-", "--output", kept, stdin=CONTENT).code == 0
     assert kept.read_bytes() == CONTENT
 
 
@@ -72,17 +72,17 @@ def test_no_file_is_written_over_unless_that_is_asked_for(tmp_path):
     file = tmp_path / "own.pcapng"
     file.write_bytes(CONTENT)
     for force, said in (((), "is there already"), (("--force",), "this is the input itself")):
-        done = kwire("watch", file, "--duration", "0.1", "--write", file, *force)
+        done = kwire("watch", file, "--duration", "0.1", "--output", file, *force)
         assert done.code == 2
         assert said in done.err
         assert file.read_bytes() == CONTENT
     other = tmp_path / "other.pcapng"
     other.write_bytes(b"old")
-    assert kwire("watch", "-", "--write", other, stdin=CONTENT).code == 2
+    assert kwire("watch", "-", "--output", other, stdin=CONTENT).code == 2
     assert other.read_bytes() == b"old"
-    assert kwire("watch", "-", "--write", other, "--force", stdin=CONTENT).code == 0
+    assert kwire("watch", "-", "--output", other, "--force", stdin=CONTENT).code == 0
     assert other.read_bytes() == CONTENT
-    done = kwire("watch", "-", "--write", tmp_path / "no" / "folder", stdin=CONTENT)
+    done = kwire("watch", "-", "--output", tmp_path / "no" / "folder", stdin=CONTENT)
     assert done.code == 2
     assert "cannot be written" in done.err
 
@@ -316,7 +316,7 @@ def test_real_packets_on_the_loopback_interface(wire, tmp_path):
     kept = tmp_path / "kept.pcap"
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        process = running("lo", "--port", port, "--format", "jsonl", "--every", "0.2", "--write", kept)
+        process = running("lo", "--port", port, "--format", "jsonl", "--every", "0.2", "--output", kept)
         with process:
             deadline = time.monotonic() + PATIENCE
             while not (kept.exists() and kept.stat().st_size) and time.monotonic() < deadline:

@@ -140,7 +140,7 @@ def figures(catalog: Catalog) -> Figures:
     lengths, shipped_lengths = costs[_DRAFT] - numbers - values, costs["v2"] - names - values
     saved_without_key_length, saved_of_a_key = saved("no-key-length", (None, 0))
     return {
-        "encode": f"kwire encode --records --record-format {_DRAFT}",
+        "encode": f"kwire encode --as-records --record-format {_DRAFT}",
         "first_versions": first_versions(catalog),
         "magic": magic(),
         "headers_bit": kip82.HAS_HEADERS.shift,

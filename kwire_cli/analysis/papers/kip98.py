@@ -178,7 +178,7 @@ def figures(catalog: Catalog) -> Figures:  # noqa: ARG001 - the same for all pap
     first, last = same_values()
     forms = f"--batch all --key-size {KEY} --value-size {DATA - KEY} --record-forms v1,{_DRAFT},v2"
     return {
-        "encode": f"kwire encode --records --record-format {_DRAFT}",
+        "encode": f"kwire encode --as-records --record-format {_DRAFT}",
         "batches_command": f"for N in {' '.join(map(str, BATCHES))}; do kwire compare --records $N {forms}; done",
         "attribute_bits": bits(kip98.ATTRIBUTES, 16),
         "highest_sequence": highest_sequence(),
