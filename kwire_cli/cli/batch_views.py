@@ -90,13 +90,13 @@ class View:
     """A format: shows batches one by one, and files without batches. One view serves all files of a run."""
 
     HEADS_FILES: ClassVar[bool] = False
-    """Whether a line above its batches names a file. Otherwise each line names its file."""
+    """True if a line above its batches names a file. Otherwise each line names its file."""
     STREAMS: ClassVar[bool] = False
-    """Whether records are shown while they are read, so that a batch of any size needs little memory."""
+    """True if records are shown while they are read, so that a batch of any size needs little memory."""
     SHOWS_EMPTY: ClassVar[bool] = False
-    """Whether there is something to show of a file without batches and without other bytes."""
+    """True if there is something to show of a file without batches and without other bytes."""
     ON_PAGE: ClassVar[bool] = False
-    """Whether items are entries of a page, which the view is given."""
+    """True if items are entries of a page, which the view is given."""
 
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         self.environment, self.settings = environment, settings

@@ -41,7 +41,7 @@ class BatchRun:
         self.files = self.seen = self.chosen = 0
         """Files that were read for their batches; batches that were read; batches and other files that were shown."""
         self.found = self.anomalous = self.no_batches = False
-        """Whether there was something to show; anomalies; a file that had bytes and no batch."""
+        """Flags: there was something to show; there were anomalies; a file had bytes and no batch."""
 
     @property
     def is_full(self) -> bool:

@@ -48,7 +48,7 @@ MEANT = {
     "--correlation-id": "correlationId == {}",
     "--partition": "partition == {}",
 }
-"""What people write instead of --filter, and the filter that says it."""
+"""Options that people write instead of --filter, and the filters that say the same."""
 
 
 _NAMED = frozenset({"--api", "--message", "-m"})

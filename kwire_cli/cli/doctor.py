@@ -294,7 +294,7 @@ def _machine_code() -> Finding:
 # most is tried.
 
 SECONDS = 180
-"""How long one trial may take. The first start of Spark on a busy machine takes half a minute."""
+"""The seconds that one trial may take. The first start of Spark on a busy machine takes half a minute."""
 
 
 MODULES = {
@@ -302,7 +302,7 @@ MODULES = {
     "protobuf": "google.protobuf.message",
     "opentelemetry-proto": "opentelemetry.proto.metrics.v1.metrics_pb2",
 }
-"""What to import of distributions that are not called as their module, or load what matters only when it is used."""
+"""Modules to import of distributions that are named otherwise, or that load their main part only on use."""
 
 
 class Trial(NamedTuple):

@@ -34,7 +34,7 @@ class Exit(enum.IntEnum):
 
     DONE = 0
     FOUND = 1
-    """What was asked about was found: differences, lint errors, anomalies under --strict."""
+    """The command found what it was asked about: differences, lint errors, anomalies under --strict."""
     FAILED = 2
     """Wrong usage, unreadable input, nothing decodable."""
     INTERRUPTED = 130
@@ -75,7 +75,7 @@ class Environment:
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
     colour: str = "auto"
     raw_csv: bool = False
-    """Whether cells of csv that a spreadsheet would run stay as they are."""
+    """True if cells of csv that a spreadsheet would run stay as they are."""
     _kept: list[bytes] = field(default_factory=list)
     """Remarks for a terminal that a pager has."""
 

@@ -49,11 +49,11 @@ class View:
     """
 
     HEADS: ClassVar[bool] = False
-    """Whether a line with its name stands above an input that is one of several."""
+    """True if a line with its name stands above an input that is one of several."""
     FRAMES: ClassVar[bool] = True
-    """Whether frames and bodies without a capture around them are shown too."""
+    """True if frames and bodies without a capture around them are shown too."""
     ON_PAGE: ClassVar[bool] = False
-    """Whether messages are entries of a page, which the view is given."""
+    """True if messages are entries of a page, which the view is given."""
 
     @property
     def raw_records(self) -> bool:

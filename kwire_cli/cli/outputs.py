@@ -16,7 +16,7 @@ PAGERS = ("KWIRE_PAGER", "PAGER")
 """Environment variables that name the pager, the first one first; without them it is DEFAULT."""
 DEFAULT = "less"
 PAGER_SETTINGS = {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c"}
-"""What pagers are told by default, as git does: show colours, and leave at once what fits on the screen."""
+"""The default settings of pagers, as git has them: show colours, and leave at once what fits on the screen."""
 NO_PAGER = ("", "cat")
 NOT_RUN = (126, 127)
 """Exit codes of a shell that cannot run a command."""

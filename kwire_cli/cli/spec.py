@@ -188,7 +188,7 @@ VIEWS: dict[str, Callable[[Environment, Catalog, MessageSpec, int | None], None]
     "json": _document,
     "bnf": _bnf,
 }
-"""How a definition is shown, by format."""
+"""Views of a definition, by format."""
 
 
 @command.command(name="overlays", short_help="List the overlays that come with kwire.")

@@ -42,7 +42,7 @@ def batch_of(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch
 # Arrow arrays of the values of leaves: gathers over spans, without a Python object for a value.
 
 MOST_BYTES = 0x7FFFFFFF
-"""Of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
+"""The most bytes of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
 
 
 STANDARD = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)

@@ -27,7 +27,7 @@ VARINT_TOO_LONG = 8192
 TRAILING_BYTES = 16384
 INVALID_LENGTH = 32768
 FATAL = 4096
-"""From this bit on decoding can't go on: the rest is a gap."""
+"""The first bit of anomalies after which decoding can't go on: the rest is a gap."""
 
 KERNEL_BITS = {
     OVERLONG_VARINT: "OVERLONG_VARINT",
@@ -63,7 +63,7 @@ COMPRESSION = {
     "LZ4_DEPENDENT_BLOCKS": "an LZ4 frame whose blocks depend on each other; Kafka's reader fails here",
     "ZSTD_CHECKSUM": "the checksum of a zstd frame's content is wrong; Kafka's reader fails here",
 }
-"""Those of compressed records; the room codec/ finds them."""
+"""Anomalies of compressed records."""
 
 RECORDS = {
     "CRC_MISMATCH": "the checksum of a batch or message is not that of its bytes; Kafka's reader fails here",
@@ -77,7 +77,7 @@ RECORDS = {
     "EMPTY_WRAPPER": "a compressed message with nothing in it; Kafka's reader fails here",
     "CORRUPT": "bytes where a message should be that are none; reading goes on at the next good one",
 }
-"""Those of batches and messages; the room records/ finds them."""
+"""Anomalies of batches and messages."""
 
 PAYLOADS = {
     "PAYLOAD_TRUNCATED": "bytes inside a field or a record that end before the message in them does; nothing of the "
@@ -86,7 +86,7 @@ PAYLOADS = {
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
 }
-"""Those of messages inside messages and records; the room payload/ finds them."""
+"""Anomalies of messages inside messages and records."""
 
 LOG_FILES = {
     "ENTRY_ORDER": "an entry of an index or a checkpoint that does not come after the one before it",
@@ -95,7 +95,7 @@ LOG_FILES = {
     "ROW_COUNT_MISMATCH": "a checkpoint that says another number of rows than it has; Kafka's reader fails here",
     "INVALID_TEXT": "text that is not what such a file holds; the line is a gap",
 }
-"""Those of the files of a log directory, beside CRC_MISMATCH; the room source/logs/ finds them."""
+"""Anomalies of the files of a log directory, beside CRC_MISMATCH."""
 
 MEANING = {
     "OVERLONG_VARINT": "a varint written with more bytes than it needs; read as Kafka reads it",

@@ -40,7 +40,7 @@ class Context:
     error_code: Callable[[str], int | None]
     api_key: Callable[[str], int | None]
     places: Callable[[Name], Places]
-    """Where the values of a name are."""
+    """The places of the values of a name."""
     column: Callable[[Name], Column | None]
     """The column that a name stands for."""
 

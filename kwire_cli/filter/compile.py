@@ -272,7 +272,7 @@ class Filter:
     are."""
     hints: Mapping[str, frozenset[Any]] = field(default_factory=dict)
     deep: bool = False
-    """Whether records have to be read for it, not only the batches that they are in."""
+    """True if records have to be read for it, not only the batches that they are in."""
 
     @property
     def paths(self) -> frozenset[str]:

@@ -255,7 +255,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("reason", "text", "why bytes of TLS were not decrypted"),
     Column("anomaly", "name", "the codes of its anomalies (docs/anomalies.md)", many=True),
 )
-"""In the order of the documentation."""
+"""The columns in the order of the documentation."""
 
 BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (column.name, *column.aliases)}
 """Columns by name and alias."""

@@ -83,7 +83,7 @@ class Places:
     header: str | None = None
     """The key of record headers."""
     payloads: bool = False
-    """Whether payloads, and what records of Kafka's own topics mean, may have it."""
+    """True if payloads, and the meanings of records of Kafka's own topics, may have it."""
 
     @property
     def deep(self) -> bool:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Where in the body of a message records are, and of which partition.
 
 _PARTITION = frozenset({"index", "partitionIndex"})
-"""What Produce, Fetch, ShareFetch and FetchSnapshot call a partition's number."""
+"""The names of a partition's number in Produce, Fetch, ShareFetch and FetchSnapshot."""
 
 
 _LONGEST_LENGTH = 5
@@ -149,7 +149,7 @@ def by_span(found: Roles, raw: Spans) -> Iterator[tuple[int, RecordSet]]:
 # that a declaration takes.
 
 _TOPIC_KEYS = ("name", "topic")
-"""What Produce, Fetch and FetchSnapshot call the topic that holds partitions."""
+"""The names of the topic that holds partitions in Produce, Fetch and FetchSnapshot."""
 
 
 def with_bytes(spec: MessageSpec, value: Any) -> Any:

@@ -53,11 +53,11 @@ LIKELY = 1.0
 """The share of a response's bits that it takes to say what is in it (`guess.bits_of`). Of real responses none is above,
 and of random printable texts none below 1.09."""
 NEWER = 8
-"""How far above the newest known version of an api a request's version may be, and still be one."""
+"""The distance from the newest known version of an api up to which a number may be a request's version."""
 NEWER_APIS, NEWER_VERSIONS = 32, 4
-"""How far above the known ones the api key and version of a request can be without anybody saying that it is one."""
+"""The distances from the known api keys and versions up to which bytes may be a request by themselves."""
 NO_VERSION = 256
-"""From here on a number is hardly the version of an api."""
+"""The first number that is hardly the version of an api."""
 
 
 class Hints(NamedTuple):

@@ -79,17 +79,17 @@ DESCRIBED = pa.schema(
         pa.field("kept", pa.binary()),
     ]
 )
-"""What is shuffled: `Described`, its `count` rows packed."""
+"""The shuffled columns: `Described`, its `count` rows packed."""
 
 
 KEY = ("point", "ends")
-"""What tells a connection from others: two capture points share none."""
+"""The columns that tell a connection from other connections: two capture points share none."""
 ORDER = (*KEY, "moment", "chain", "packet")
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
-"""Of DESCRIPTOR: the name of each, its type, and where it begins in a row."""
+"""The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
 NAMES = pa.schema(
     [
         pa.field("point", pa.int32()),

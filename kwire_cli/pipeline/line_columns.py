@@ -130,7 +130,7 @@ COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
 FRAMES = pa.schema([pa.field(name, kind) for name, kind, _ in COLUMNS])
 """The columns of the table `frames`."""
 NAMED = frozenset({"topics", "body", "broker"})
-"""Those columns for which the names in all of a capture are needed."""
+"""Columns for which the names in all of a capture are needed."""
 
 
 def frame_rows(lines: Iterable[Line], names: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -39,11 +39,11 @@ ROW_GROUP = 64 << 20
 
 
 HIDDEN = "_temporary-"
-"""What the names of hidden folders begin with: readers of Parquet pass over them."""
+"""The beginning of names of hidden folders: readers of Parquet pass over them."""
 WRITTEN = pa.schema([pa.field("name", pa.string()), pa.field("folder", pa.string()), pa.field("rows", pa.int64())])
-"""What a task says of a file: its name in the hidden folder, and the folder that it belongs in."""
+"""The columns that a task returns for a file: its name in the hidden folder, and the folder that it belongs in."""
 SUFFIX = ".parquet"
-"""What names of files end with in their places, and not before: no pattern matches a file that is not whole."""
+"""The end of names of files in their places, and not before: no pattern matches a file that is not whole."""
 CODECS = {
     "none": "none",
     "uncompressed": "none",
@@ -58,7 +58,7 @@ _CODEC = "spark.sql.parquet.compression.codec"
 _SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = {code: f"%{code:02X}" for code in (*range(1, 0x20), 0x7F, *b"\"#%'*/:=?\\{[]^")}
-"""As Hive and Spark write values in the names of folders."""
+"""Characters that Hive and Spark escape in values in the names of folders."""
 
 
 def folder_for_tasks(spark: SparkSession, folder: str) -> Path | None:

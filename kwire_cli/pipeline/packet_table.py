@@ -54,7 +54,7 @@ PACKETS = pa.schema(
 """`position` is where the payload begins in the file; null where it is in no file in one piece: of packed files, and
 put together from fragments."""
 PAYLOAD = "payload"
-"""What was said on connections, secrets too: a column only for who asks for it by name and has secrets shown."""
+"""The bytes of connections, secrets too: a column only for who asks for it by name and has secrets shown."""
 _LAST = 253402300800_000_000_000
 _CHUNK = 1 << 16
 

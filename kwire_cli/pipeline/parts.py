@@ -146,7 +146,7 @@ class FileFault(NamedTuple):
 
 
 MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
-"""What comes of tasks: a number by which they are in order, and what was made, pickled."""
+"""The columns that tasks return: a number by which rows are in order, and the result, pickled."""
 FEW = 64
 """Tasks whose results come here as they are."""
 MOST_FAULTS = 5

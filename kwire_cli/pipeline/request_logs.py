@@ -188,7 +188,7 @@ _COLUMNS: dict[str, Callable[[Row], Any]] = {
     "header": lambda row: dumps(row.header, indent=False),
     "body": lambda row: row.logged.body(row.exchange, row.kind),
 }
-"""What a log says of a column of `frames`; of all others it says nothing."""
+"""The columns of `frames` that a log has values for."""
 
 
 @dataclass(frozen=True)

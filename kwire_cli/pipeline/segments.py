@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # The tables of segments: their columns, and what makes rows of a part of a file.
 
 PLACE = (pa.field("file", pa.string()), pa.field("topic", pa.string()), pa.field("partition", pa.int32()))
-"""What all tables begin with; topic and partition are what the file's folder says, null where it says nothing."""
+"""The first columns of all tables; topic and partition are those of the file's folder, null if it names none."""
 
 
 TIME = pa.timestamp("us", "UTC")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 _NO_TRACEBACK = "SPARK_HIDE_TRACEBACK"
-"""What PySpark's workers look at when they say an error."""
+"""The environment variable by which PySpark's workers leave out a traceback."""
 NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
 TABLES: dict[str, Table] = {
     table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)

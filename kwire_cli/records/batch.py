@@ -102,7 +102,7 @@ class Source:
     topic: str | None = None
     limits: Limits = field(default_factory=Limits)
     hide: Hide | None = None
-    """What of its records `to_json` of batches leaves out unless it is told."""
+    """The secrets in records that `to_json` of batches leaves out by default."""
 
 
 # A batch of records, whatever its format: its header at once, its records when they are asked for.
@@ -158,7 +158,7 @@ class Batch:
 
     __slots__ = ("_head", "_notes", "crc_valid", "layout", "position", "size", "source")
     is_cut = False
-    """Whether its end is missing (`records.cut`)."""
+    """True if its end is missing (`records.gaps`)."""
 
     def __init__(self, source: Source, position: int, size: int, layout: Layout, crc_valid: bool) -> None:  # noqa: FBT001 - made in one place
         self.source, self.position, self.size, self.layout, self.crc_valid = source, position, size, layout, crc_valid

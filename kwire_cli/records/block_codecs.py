@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 # Source: org.xerial.snappy.SnappyInputStream, which reads both, and streams that were joined.
 
 SNAPPY_BYTES = 1 << 15
-"""What Kafka's producers compress at once."""
+"""The bytes that Kafka's producers compress at once."""
 
 
 _HEADER, _CHUNK = fixed(XERIAL_HEADER), fixed(XERIAL_CHUNK)
 _SNAPPY_START = _CHUNK.unpack(XERIAL_MAGIC)[0]
-"""What the magic looks like in the place of a chunk's size."""
+"""The number that the magic makes in the place of a chunk's size."""
 _SWAPPED = int.from_bytes(XERIAL_VERSION.to_bytes(4, "little"), "big")
 _MOST, _LEAST = 64, 3
 """The most that an element of a block becomes, and the bytes that it takes."""
@@ -143,7 +143,7 @@ LEVELS = range(1, 18)
 LZ4_BYTES = 4
 """The block size that Kafka writes, 64 KiB."""
 MOST = 255
-"""What one compressed byte can become at most."""
+"""The most bytes that one compressed byte can become."""
 
 _LZ4_START, _BLOCK, _CHECKSUM = fixed(LZ4_START), fixed(LZ4_BLOCK), fixed(LZ4_CHECKSUM)
 _HEADERS = {False: fixed(LZ4_HEADER), True: fixed(LZ4_SIZED_HEADER)}

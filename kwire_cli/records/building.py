@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # of the key.
 
 BYTES_FORMS = 'base64 text, {"text": "..."}, {"json": ...} or {"hex": "..."}'
-"""What stands for bytes."""
+"""The forms of bytes in JSON."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ FIELDS: dict[str, Any] = {field.name: field for field in _ELEMENT.element.fields
 """The nodes of a record's fields."""
 _EVERYTHING = Selection()
 PLACES = (_LAYOUT.least, _LAYOUT.magic, SIZE_AT, MAGIC_AT, _LAYOUT.crc_at, _LAYOUT.crc_from)
-"""What `find_batches` needs to know of the format."""
+"""The places of fields of the format that `find_batches` reads."""
 _HEAD = {sc.name: (sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons}
 
 

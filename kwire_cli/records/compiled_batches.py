@@ -16,7 +16,7 @@ from numba import config, njit, types
 from numba.extending import intrinsic
 
 POLYNOMIAL = 0x82F63B78
-"""Of CRC-32C (Castagnoli), lowest bit first."""
+"""The polynomial of CRC-32C (Castagnoli), lowest bit first."""
 BLOCK = 256
 """Bytes of each of the three blocks. Processors fetch memory ahead best where the three are near each other."""
 AHEAD, LINE = 512, 64

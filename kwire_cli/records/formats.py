@@ -56,6 +56,6 @@ RECORD_FORMATS = {
 for."""
 AUTO = "auto"
 BY_MAGIC = ("v0", "v1", "v2")
-"""What "auto" stands for: the formats of Kafka, by their magic byte."""
+"""The formats that "auto" stands for: those of Kafka, by their magic byte."""
 CHOICES = (AUTO, *RECORD_FORMATS)
-"""What a format may be called where one is asked for."""
+"""The names of formats for options."""

@@ -170,7 +170,7 @@ OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
 """All topics whose records `decode_record` knows."""
 
 FRAME_VERSION = 1
-"""What Kafka writes and reads; version 0 was that of the preview in 2.8."""
+"""The version that Kafka writes and reads; version 0 was that of the preview in 2.8."""
 
 RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue", 9)}
 """Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""

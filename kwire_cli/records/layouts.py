@@ -33,7 +33,7 @@ def leading(decl: Any) -> Any:
 
 
 FRAME: Fixed = fixed(leading(v0.MESSAGE), ("offset", "messageSize", "magic"))
-"""What all formats begin with: offset, size, magic."""
+"""The first fields of all formats: offset, size, magic."""
 SIZE_AT = offset_of(v0.MESSAGE, "messageSize")
 OVERHEAD = offset_of(v0.MESSAGE, "crc")
 """Bytes of a batch or message that its size does not count (Records.LOG_OVERHEAD)."""

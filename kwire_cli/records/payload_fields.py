@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # IncrementalCooperativeConnectProtocol (KIP-415, KIP-507), Streams' SubscriptionInfo and AssignmentInfo.
 
 Role = Literal["metadata", "assignment"]
-"""What a member brings to a rebalance, or what it gets from it."""
+"""The side of a rebalance: the metadata that a member sends, or the assignment that it gets."""
 
 
 FAMILIES: dict[str, dict[Role, str]] = {

@@ -79,7 +79,7 @@ class Payload:
     notes: tuple[Anomaly, ...] = ()
     guess: bool = False
     start: int = 0
-    """Where, without a body, what is shown begins: behind the prefix that said what it is."""
+    """The offset behind the prefix that names the type, from which on data without a body are shown."""
 
     @property
     def size(self) -> int:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 HEADER_KEYS = ("key", "value")
 INNER_OFFSETS = {0: "absolute", 1: "relative"}
-"""How offsets in a wrapper are written: Kafka writes absolute ones in v0, relative ones from v1 on (KIP-31)."""
+"""The ways to write offsets in a wrapper: Kafka writes absolute ones in v0, relative ones from v1 on (KIP-31)."""
 
 NOT_IN_MESSAGES = {
     "producerId": -1,

@@ -67,7 +67,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _MARKER_VERSION = 0
 _TYPES = {name: number for number, name in (MARKERS | {number: name for number, (name, _) in MESSAGES.items()}).items()}
 _MEMBERS: dict[str, Role] = {"subscription": "metadata", "assignment": "assignment"}
-"""What DumpLogSegments, and kwire, put decoded in place of bytes in the members of a GroupMetadataValue."""
+"""Fields that DumpLogSegments and kwire decode in place of bytes in the members of a GroupMetadataValue."""
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ def _whole(what: Given, key: str, kind: str) -> int | None:
 # docs/encode-records.md says all keys.
 
 _WITHOUT_MEANING = {"position", "size", "count", "anomalies", "gap", "file", "topic", "partition"}
-"""What is said of a batch by its place, or follows from what is in it."""
+"""Keys of a batch that follow from its place or from its contents."""
 
 
 ITEM_KEYS = _WITHOUT_MEANING | {

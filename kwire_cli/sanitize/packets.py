@@ -243,7 +243,7 @@ _PORT = re.compile(rb"[0-9]{1,5}")
 _NUMBER = re.compile(r"[0-9a-fA-F]+")
 _OTHER = b"x"
 _DECIMALS = {1: (0, 10), 2: (10, 90), 3: (100, 156)}
-"""Of a part of an IPv4 address with so many digits: the smallest one, and how many there are."""
+"""The parts of an IPv4 address by their number of digits: the smallest one, and how many there are."""
 
 
 def other_proxy(data: bytes, addresses: Addresses, replacement: Replacement) -> bytes:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Inner = dict[int, bytes]
-    """What stands in place of a value, by where that begins in its data."""
+    """The replacements of values, by the offset of the value in its data."""
 
 
 # Metrics of clients (KIP-714): compressed protobuf, in whose place something as long is put that says
@@ -336,7 +336,7 @@ class RecordSets:
 # Requests, responses and SASL tokens with other contents, byte for byte as long as they were.
 
 TOKEN_BYTE = b"x"
-"""What a SASL token consists of afterwards: as the head of a request it would name no api."""
+"""The byte that replaces all bytes of a SASL token: as the head of a request it would name no api."""
 
 
 class Frames:

@@ -325,7 +325,7 @@ org.apache.kafka.server.common.Feature)."""
 SOFTWARE = {"ApiVersionsRequest": frozenset({"clientSoftwareName", "clientSoftwareVersion"})}
 """Fields of a message, by path, that stay if they look like the name or version of software."""
 _SOFTWARE = re.compile(rb"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
-"""What a broker takes for one (KIP-511, ApiVersionsRequest.isValid)."""
+"""Names of software that a broker accepts (KIP-511, ApiVersionsRequest.isValid)."""
 _LONGEST_SOFTWARE = 64
 
 WORDS = frozenset(

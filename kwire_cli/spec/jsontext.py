@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from kwire_cli.errors import SpecError
 
 MAX_DEPTH = 64
-"""How deep objects and lists may nest; Kafka's own definitions need 12."""
+"""The depth to which objects and lists may nest; Kafka's own definitions need 12."""
 
 Keys = tuple[str | int, ...]
 _BLANK = re.compile(r"[ \t\r\n]*")

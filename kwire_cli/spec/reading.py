@@ -174,7 +174,7 @@ class Item(NamedTuple):
     spot: Spot
     items: tuple[Item, ...] = ()
     optional: bool = False
-    """Whether it stood under `optionalFields`, the key of KIP-482's earlier draft."""
+    """True if it stood under `optionalFields`, the key of KIP-482's earlier draft."""
 
     def walk(self) -> Iterator[Item]:
         """Yield this field and every one below it."""

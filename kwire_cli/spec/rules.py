@@ -184,7 +184,7 @@ ADVICE: dict[str, str] = {
     "them are "
     "written.",
 }
-"""What is no rule of any book, but better otherwise. It is asked for (`kwire lint --advice`)."""
+"""Advice that is no rule of any book, shown with `kwire lint --advice`."""
 
 
 # Hold one definition against a rule book: every violation at once.

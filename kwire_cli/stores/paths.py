@@ -36,7 +36,7 @@ ACCESS = {
     "hdfs": "it takes Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
     "--glob prints",
 }
-"""By scheme, where its library looks for what it needs."""
+"""Hints, by scheme, at the places where its library looks for credentials and settings."""
 PATIENCE = {"gs": "retry_limit_seconds=60"}
 """By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
 _LONGEST = 400
@@ -436,7 +436,7 @@ class _Stream(io.RawIOBase):
 
 
 Place = Path | Stored
-"""What a path names: both are read by the same methods."""
+"""A local path or a URL: both are read by the same methods."""
 
 
 def in_order(places: Iterable[Place]) -> list[Place]:

@@ -49,7 +49,7 @@ LZ4_BLOCK = Struct("size" / _U32)
 LZ4_CHECKSUM = Struct("checksum" / _U32)
 """xxHash32 of a block as it is written, or of the whole content."""
 LZ4_HISTORY = 1 << 16
-"""How far back a block that depends on others can reach."""
+"""The distance that a block that depends on other blocks can reach back."""
 
 # zstd
 

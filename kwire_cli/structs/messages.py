@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # engine lowers it, tests parse with it.
 
 SIZE_SUFFIX = "SizeInBytes"
-"""What a records field's key ends in where only its size is shown (KIP-673)."""
+"""The end of a records field's key if only its size is shown (KIP-673)."""
 
 
 class Absent(NamedTuple):

@@ -53,7 +53,7 @@ FRAGMENT = Struct("next_header" / Int8ub, "reserved" / Int8ub, "offset_and_flags
 IPV4_MORE_FRAGMENTS, IPV4_OFFSET = 0x2000, 0x1FFF
 """The bits of `flags_and_fragment_offset`; the offset is in units of 8 bytes."""
 IPV6_MORE_FRAGMENTS, IPV6_OFFSET = 1, 0xFFF8
-"""Those of `offset_and_flags`; the offset is in bytes."""
+"""The bits of `offset_and_flags`; the offset is in bytes."""
 
 PROTOCOL_IPV4, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_IPV6, PROTOCOL_GRE = 4, 6, 17, 41, 47
 HOP_BY_HOP, ROUTING, IPV6_FRAGMENT, AUTHENTICATION, DESTINATION, MOBILITY = 0, 43, 44, 51, 60, 135
@@ -80,7 +80,7 @@ ETHERNET = Struct("destination" / Bytes(6), "source" / Bytes(6), "protocol" / In
 
 
 VLAN = Struct("tag_control" / Int16ub, "protocol" / Int16ub)
-"""What stands behind one of VLAN_TYPES."""
+"""The fields behind one of VLAN_TYPES."""
 
 SLL = Struct(
     "packet_type" / Int16ub,
@@ -98,7 +98,7 @@ SLL2 = Struct(
     "address_length" / Int8ub,
     "address" / Bytes(8),
 )
-"""What Linux gives for the `any` device."""
+"""The header that Linux gives for the `any` device."""
 
 LOOP = Struct("protocol" / Int32ub)
 NULL = Struct("protocol" / Int32ul)
@@ -231,7 +231,7 @@ TLS_1_2, TLS_1_3 = 0x0303, 0x0304
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "TLS 1.2", TLS_1_3: "TLS 1.3"}
 
 MESSAGE = Struct("type" / Int8ub, "length" / Bytes(3))
-"""What stands before every handshake message."""
+"""The header of every handshake message."""
 CLIENT_HELLO, SERVER_HELLO, END_OF_EARLY_DATA, FINISHED, KEY_UPDATE = 1, 2, 5, 20, 24
 MESSAGES = {
     0: "HelloRequest",
@@ -310,14 +310,14 @@ ALERTS = {
 }
 
 TAG = Bytes(16)
-"""What an AEAD puts behind a record's text, with every cipher here."""
+"""The bytes that an AEAD puts behind a record's text, with every cipher here."""
 NONCE = Bytes(12)
 SALT, EXPLICIT_NONCE = Bytes(4), Bytes(8)
 """The two parts of a nonce of AES-GCM in TLS 1.2; the second stands in the record before its text (RFC 5288)."""
 INNER_TYPE = Int8ub
-"""Behind a record's text in TLS 1.3, and before the zeros that pad it."""
+"""The byte behind a record's text in TLS 1.3, before the zeros that pad it."""
 ADDITIONAL_DATA = Struct("sequence" / Int64ub, "type" / Int8ub, "version" / Int16ub, "length" / Int16ub)
-"""What a record of TLS 1.2 is authenticated with; in TLS 1.3 it is the record's header."""
+"""The fields that a record of TLS 1.2 is authenticated with; in TLS 1.3 they are the record's header."""
 LABEL = Struct("length" / Int16ub, "label" / Prefixed(Int8ub, GreedyBytes), "context" / Prefixed(Int8ub, GreedyBytes))
 """HkdfLabel of RFC 8446, 7.1."""
 

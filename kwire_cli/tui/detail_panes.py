@@ -241,7 +241,7 @@ OPEN_ALL = 400
 
 
 OPEN_DEPTH = 2
-"""How deep a longer tree is open at first."""
+"""The depth to which a longer tree is open at first."""
 
 
 class FieldsPane(Lines):

@@ -216,11 +216,11 @@ class Listing(Protocol):
     """Frames or batches by number, from 0, which are read in one thread (`read`) and looked at in another."""
 
     what: tuple[str, str]
-    """What one of them is called, and several."""
+    """The singular and plural of the noun for its entries."""
     number_is: str
-    """What `numbered` takes."""
+    """The argument of `numbered`, in words."""
     notes: list[str]
-    """What has to be said of the file besides, once it was read."""
+    """Notes on the file, complete once it was read."""
 
     def __len__(self) -> int:
         """Return the number of entries so far."""

@@ -105,7 +105,7 @@ def printable(data: bytes) -> str:
 
 
 SHOWN_BYTES, SHOWN_TEXT, SHOWN_ELEMENTS = 16, 120, 20
-"""How much of bytes, of text and of a list of numbers is shown where not all of it is asked for."""
+"""The parts of bytes, of text and of a list of numbers that are shown by default."""
 
 
 def byte_segments(data: bytes, *, full: bool = False) -> Line:

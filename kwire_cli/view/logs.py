@@ -52,7 +52,7 @@ COLUMNS = {
     Kind.LEADER_EPOCHS: ("at", "epoch", "startOffset"),
     **dict.fromkeys(sorted(OFFSET_CHECKPOINTS), ("at", "topic", "partition", "offset")),
 }
-"""What an entry of each kind has; of the kinds that are not here a name and a value."""
+"""Columns of an entry, by kind; entries of other kinds have a name and a value."""
 _WIDTHS = {"at": 8, "topic": 40, "name": 24, "timestamp": 24, "value": 0}
 _LEFT = frozenset({"topic", "name", "value", "timestamp"})
 

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     Place = tuple[int, int, int]
     """The bytes [start, end) of a buffer whose value begins at `value`: start, value, end."""
     Within = dict[tuple[int, int], Callable[["Field"], Iterable["Title"]]]
-    """What is in a field, by where the field's value begins and ends in its buffer."""
+    """The rows within a field, by the begin and end of the field's value in its buffer."""
 
 COUNT, PRESENCE, TAGS, TAG, SIZE = "(count)", "(presence)", "(tagged fields)", "(tag)", "(size)"
 """Names of rows that are no fields."""
 MARKERS = frozenset({COUNT, PRESENCE, TAGS, TAG, SIZE})
 NOUNS = {"count": "elements", "presence": "presence", "tag-count": "tagged fields"}
-"""What the number in a count or marker says."""
+"""The nouns for the number in a count or marker."""
 NOTHING: frozenset[int] = frozenset()
 _BYTES = frozenset({"bytes", "records", "unknown-tag"})
 _OWN_TEXT = frozenset({"count", "tag-header", "records"})

@@ -36,7 +36,7 @@ RUNS = rf"^(?=[=+\-@\t\r])(?!{_NUMBER}(?:;{_NUMBER})*(?![\s\S]))"
 """A regular expression of Python and of Java that is found where a cell begins as a formula does, and is no number or
 numbers."""
 HARMLESS = "'"
-"""What stands before such a cell, so that spreadsheets take it for text."""
+"""The character before a cell that makes spreadsheets take it for text."""
 
 _END = "\r\n"  # Python quotes cells with ends of lines only where the writer has both characters in its own
 _RUNS, _FIRST = re.compile(RUNS), frozenset("=+-@\t\r")
@@ -105,7 +105,7 @@ WIDEST, HELD = 40, 50
 enough."""
 HEADINGS = {"apiVersion": "ver", "correlationId": "corr", "clientId": "client"}
 CSV_HEADINGS = {"latency": "latencySeconds", "throttle": "throttleSeconds"}
-"""What columns of durations are called in csv."""
+"""Names of columns of durations in csv."""
 NUMBERS = frozenset(
     {"frame", "apiVersion", "correlationId", "size", "latency", "stream", "packet", "throttle", "inFlight", "broker"}
 )

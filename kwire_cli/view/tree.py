@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # The tree view: fields by name, nested as they are, tagged fields with their tags, meanings beside numbers.
 
 LIST_WIDTH = 100
-"""How long a list of texts on one line can get; a longer one has a line for each."""
+"""The most characters of a list of texts on one line; a longer list has a line for each text."""
 
 
 def frame_lines(

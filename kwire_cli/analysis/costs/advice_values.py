@@ -116,7 +116,7 @@ class Texts:
     count: int = 0
     size: int = 0
     known: dict[bytes, tuple[int, int]] = field(default_factory=dict)
-    """How often each came, and its bytes."""
+    """The number of occurrences of each value, and its bytes."""
     _ranked: list[tuple[int, bytes]] = field(default_factory=list)
     """A heap of them: where there are too many, those with the lowest hashes are kept, whatever came first."""
 

@@ -129,7 +129,7 @@ LINGERS = (0, 5, 10, 20, 50, 100, 500)
 BATCH_SIZES = (16384, 32768, 65536, 131072, 262144, 1048576)
 """Values to try; Kafka's defaults are 5 ms (0 before 4.0) and 16384 bytes."""
 ESTIMATION_FACTOR = 1.05
-"""What the producer takes compressed records to be larger than its estimate (MemoryRecordsBuilder)."""
+"""The factor by which the producer raises its estimate of compressed records (MemoryRecordsBuilder)."""
 
 _HEAD = LAYOUTS["v2"].head.size
 _WIDTHS = tuple(len(ZIGZAG_LONG.build((1 << bits) - 1)) for bits in range(64))

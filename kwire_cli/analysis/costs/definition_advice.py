@@ -185,7 +185,7 @@ CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
     "ENTITY_TYPE_MISSING": _entity,
     "THROTTLE_TIME_MISSING": _throttle_time,
 }
-"""By rule id."""
+"""Conventions by rule id."""
 
 
 def conventions(definition: Definition) -> list[Finding]:

@@ -174,7 +174,7 @@ KINDS = {
     "tag-header": "tag headers",
     "unknown-tag": "unknown tags",
 }
-"""What carries bytes that are no value, by the kind of its spans; everything else is nothing but values."""
+"""Carriers of bytes that are no value, by the kind of their spans; all other spans hold values only."""
 
 
 WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", "tag-header"})

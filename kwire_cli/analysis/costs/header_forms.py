@@ -43,7 +43,7 @@ Key = TypeVar("Key", int, str)
 
 
 USER_RANGE = next(keys for keys in KEY_RANGES if (keys.space, keys.use) == ("Local", "User"))
-"""Where names that no register has get their numbers."""
+"""The range of numbers for names that no register has."""
 _HIGHEST = KEY_RANGES[-1].last
 
 UNNUMBERED = "headers left out: the Local User range of keys is full"

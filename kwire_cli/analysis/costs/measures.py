@@ -169,7 +169,7 @@ OF_MESSAGE: dict[str, Callable[[Message], Any]] = {
 """How to find each for a message; topics and partitions of messages about several, and the file, are known to who
 counts them."""
 WITHIN = ("field", "kind")
-"""What there is within every message."""
+"""The parts of every message."""
 DIMENSIONS = (*OF_MESSAGE, *WITHIN)
 
 

@@ -186,7 +186,7 @@ _UNREADABLE = frozenset(
         "VARINT_TOO_LONG",
     }
 )
-"""What leaves doubt whether all records of a batch are there."""
+"""Anomalies that leave doubt whether all records of a batch are there."""
 MOST_RECORDS = 1 << 18
 """Of one batch, all of which have to be in memory. With the limits that brokers and producers have by default none has
 as many."""

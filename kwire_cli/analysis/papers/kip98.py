@@ -31,7 +31,7 @@ KEY, DATA = 100, 1024
 SIZES = (None, 0, 1, 100, 1024, 1 << 20)
 """Keys and values with which the old format is tried; None is null."""
 TWO_MORE, THREE_MORE, FOUR_MORE = 1 << 14, 1 << 21, 1 << 28
-"""Where unsigned varints become 3, 4 and 5 bytes long."""
+"""The numbers from which on unsigned varints are 3, 4 and 5 bytes long."""
 _DRAFT = "kip98-draft"
 
 

@@ -105,7 +105,7 @@ TYPE_SIZE = fixed(VERSION).size
 
 
 NO_TYPE = "none"
-"""How keys are counted that are too short to say a type."""
+"""The name under which keys are counted that are too short to say a type."""
 
 
 def known_types(catalog: Catalog, topic: str) -> frozenset[int]:

@@ -262,7 +262,7 @@ REPLAY: dict[str, Callable[[Image, RecordPayload, Data], bool]] = {
     "ClearElrRecord": _clear_elr,
     "UnregisterControllerRecord": _unregister_controller,
 }
-"""By the name of the record's definition."""
+"""Functions by the name of the record's definition."""
 
 BEGIN, END, ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 WITHOUT_MEANING = frozenset({"NoOpRecord"})

@@ -276,7 +276,7 @@ INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
 
 
 _MOST_OFFSETS = 1 << 31
-"""So many offsets a segment can have: the indexes count them from its base offset with an int32."""
+"""The number of offsets that a segment can have: indexes count from its base offset with an int32."""
 
 
 class Segment:

@@ -240,7 +240,7 @@ FORM = 3
 
 
 _SHOWN_AGAIN = (Frame, Read)
-"""What was read from bytes that are kept: it is read again when it is asked for."""
+"""Types of values that were read from bytes that are kept: they are read again on demand."""
 _OURS = ("kwire_cli.", "collections", "functools")
 
 

@@ -429,7 +429,7 @@ _PLAIN: dict[Kind, Callable[[bytes], Contents[Any]]] = {
 READABLE = frozenset({*_WITH_OFFSET, *_PLAIN, *OFFSET_CHECKPOINTS})
 """The kinds that `read_log_file` reads; LOG and CHECKPOINT hold record batches, and are read with them."""
 TEXTS = READABLE - frozenset(_WITH_OFFSET)
-"""Those of them that are text: checkpoints, properties, JSON."""
+"""Kinds of files that are text: checkpoints, properties, JSON."""
 
 
 def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:

@@ -34,7 +34,7 @@ _OFFSET, _TIME = fixed(OFFSET_INDEX_ENTRY), fixed(TIME_INDEX_ENTRY)
 
 
 _MOST = 100
-"""So many faults of one file are listed; more of them say nothing new."""
+"""The most faults of one file that are listed; more of them say nothing new."""
 
 
 class OffsetEntry(NamedTuple):

@@ -48,7 +48,7 @@ OFFSET_CHECKPOINTS = frozenset(
     {Kind.REPLICATION_OFFSETS, Kind.RECOVERY_POINTS, Kind.LOG_START_OFFSETS, Kind.CLEANER_OFFSETS}
 )
 SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, Kind.PRODUCER_SNAPSHOT, Kind.CHECKPOINT)
-"""Those whose names have an offset, in the order in which they are listed."""
+"""Kinds of files whose names have an offset, in the order in which they are listed."""
 
 _BY_NAME = {kind.value: kind for kind in Kind if kind not in SEGMENT_KINDS and kind is not Kind.OTHER}
 _STATES = "deleted|swap|cleaned|tmp|part"

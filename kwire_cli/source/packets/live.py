@@ -23,9 +23,9 @@ TOOLS: dict[str, Callable[[str, str], list[str]]] = {
     "tcpdump": lambda interface, what: ["-i", interface, "-U", "-n", "-s", "0", "-w", "-", what],
     "dumpcap": lambda interface, what: ["-i", interface, "-q", "-w", "-", "-f", what],
 }
-"""What captures, the preferred one first, and its arguments for an interface and a capture filter."""
+"""The tools that capture, the preferred one first, with arguments for an interface and a capture filter."""
 _PLACES = ("/usr/sbin", "/sbin", "/usr/local/sbin")
-"""Where they are, though not everybody's PATH has it."""
+"""Folders of the tools that may be missing in PATH."""
 PATIENCE, _MOMENT = 5.0, 0.2
 """Seconds that it may take to end, and between the end of its output and its own."""
 

@@ -314,7 +314,7 @@ class Origin:
     """
 
     moving = False
-    """Whether the place of a packet has to be asked for as long as the packet is new."""
+    """True if the place of a packet has to be asked for as long as the packet is new."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ CHUNK = 1 << 17
 BUFFER = 32 << 20
 """Bytes that are read at once of packed files, unpacked, and of files of stores."""
 NO_TIMES = (sys.maxsize, NO_TIME)
-"""Of a part without packets: those of it end before they begin."""
+"""The times of a part without packets: the last is before the first."""
 MOST_LEADS = 256
 """Pieces that a part may need from before it; a file in which it would need more is not cut further."""
 

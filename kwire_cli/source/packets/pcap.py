@@ -18,7 +18,7 @@ MAX_PACKET = 1 << 24
 
 
 USUAL_PACKET = 1 << 18
-"""What tcpdump takes unless asked for less; files that say less may still hold more."""
+"""The bytes of a packet that tcpdump keeps by default; files that say less may still hold more."""
 
 _HEADERS = {order: fixed(layout.header) for order, layout in PCAP.items()}
 _RECORDS = {order: fixed(layout.record) for order, layout in PCAP.items()}

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # ends it went.
 
 SECOND, DAY = 1_000_000_000, 86_400_000_000_000
-"""In nanoseconds."""
+"""A second and a day in nanoseconds."""
 
 
 _DIGITS = r"(?P<fraction>\d{1,9})"
@@ -54,7 +54,7 @@ _FRAME = re.compile(r"(?:Frame|Packet) \d+: (\d{1,9}) bytes on wire")
 _SUMMARY = re.compile(r" {0,8}\d{1,10} +(?=[\d-])")
 """The packet's number in tshark's and Wireshark's summaries."""
 _PACKET = re.compile(r"(?:\S+ +(?:In|Out|P|B|M) +)?(?:IP6?|ARP,|\S+ > \S+, ethertype) ?")
-"""What follows the time in a summary of tcpdump, behind the interface where there are several."""
+"""The text after the time in a summary of tcpdump, behind the interface if there are several."""
 _ADDRESS = r"(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*|\[[0-9a-fA-F:.]+\])"
 _ENDS = re.compile(rf"(?<!\S)({_ADDRESS})[.:](\d{{1,5}}) (?:->|>|→) ({_ADDRESS})[.:](\d{{1,5}})(?![\d.])")
 _NUMBERS = re.compile(r", seq (\d{1,10})(?::\d{1,10})?,.*? length (\d{1,9})")
@@ -180,7 +180,7 @@ LINKS = (LINK_RAW_IP, LINK_ETHERNET, LINK_SLL, LINK_SLL2, LINK_NULL, LINK_PPP)
 
 
 BEYOND = 1 << 17
-"""Where no IP packet ends that says its length."""
+"""The first offset at which no IP packet ends that says its length."""
 _LEAST_TCP = fixed(network.TCP).size
 
 

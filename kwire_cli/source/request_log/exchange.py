@@ -130,7 +130,7 @@ CONVERSION = "messageConversionsTime"
 """Milliseconds, within localTimeMs, for which the broker turned messages of one format into another's; logged where
 there were any."""
 UNTOLD = "unknown"
-"""What Kafka logs as name and version of a client's software until the client has said them."""
+"""The name and version of a client's software that Kafka logs until the client has sent them."""
 _CONNECTION = re.compile(r"(.+):(\d+)-(.+):(\d+)(?:-\d+)+")
 _LONGEST_NAME = 200
 """Characters of a connection's name; two IPv6 addresses with their zones are shorter."""

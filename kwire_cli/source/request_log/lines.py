@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 # it.
 
 MARK = b"Completed request:"
-"""What Kafka's logger writes before the JSON."""
+"""The text that Kafka's logger writes before the JSON."""
 
 
 KEY = b'"requestHeader"'
-"""What stands in each line that is JSON alone."""
+"""A key in each line that is JSON alone."""
 LONGEST = 64 << 20
 """Bytes of a line beyond which it is no line: a response is at most as long as a frame, and a log that holds such is
 broken."""
@@ -152,10 +152,10 @@ _CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"request
 _TEXT = re.compile(rb"(?:RequestHeader\(|Name:).*")
 """The text that Kafka wrote before 2.8."""
 _LOGGED = re.compile(rb"\d\d:\d\d:\d\d|\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b")
-"""What lines of any logger have near their beginning: a time or a level."""
+"""Text near the beginning of lines of any logger: a time or a level."""
 _NEAR = 100
 _GOES_ON = (b" ", b"\t", b"{", b"Caused by:", b"java.", b"org.apache.kafka.")
-"""What lines begin with that go on with a logged line, and lines of logs that are JSON."""
+"""The beginning of lines that continue a logged line, and of lines of logs that are JSON."""
 
 
 def is_request_log(first: bytes) -> bool:

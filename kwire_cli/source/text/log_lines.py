@@ -44,7 +44,7 @@ _RUNS = re.compile(
 _ROW = re.compile(r"[ \t]*(?:0x)?([0-9a-fA-F]{4,16})(?::(?=[ \t]|$)|(?=[ ]{2}|[ \t][0-9a-fA-F]{2}[ ]|$))")
 _FIRST_ROW = re.compile(r"[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}")
 _PREFIXED_ROW = re.compile(r"[^\n]{1,400}?[ \t>|](?=(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2})")
-"""What a log writes before the first row of a dump, as a time and a thread."""
+"""The text that a log writes before the first row of a dump, such as a time and a thread."""
 _OPEN_LIST = re.compile(r"\[[ ]?(?:-?[0-9]{1,3},[ ]?)*+(?:-?[0-9]{1,3})?[ ]*$")
 _REST_OF_LIST = re.compile(r"[ \t]*-?[0-9]{1,3}(?:,[ ]?-?[0-9]{1,3})*+,?[ ]*(?P<end>\])?")
 _WITHOUT_BYTES = re.compile(r"java\.nio\.\w*ByteBufferR?\[[^\]]{0,80}\]|\[B@[0-9a-f]{1,8}\b")

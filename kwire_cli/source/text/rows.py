@@ -343,7 +343,7 @@ def read_od(text: str) -> Reading:
 # `tcpdump -x`, `-X`, `-xx`, `-XX`: packets as rows of 0x offset and hex groups, each below its summary line.
 
 TCPDUMP_ROW = re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*")
-"""Where a row's text begins; group 1 is its offset."""
+"""The part of a row before its text; group 1 is its offset."""
 
 
 def read_tcpdump_packets(text: str) -> Reading:
@@ -371,7 +371,7 @@ def _packets(text: str) -> tuple[Chunk, ...]:
 # The other side of a followed stream is indented: every change of side is a chunk of its own.
 
 WIRESHARK_ROW = re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)")
-"""Where a row's text begins; group 1 is its offset."""
+"""The part of a row before its text; group 1 is its offset."""
 
 
 _DETAIL = "rows of hex offset and bytes, the ASCII two or three spaces away"

@@ -103,7 +103,7 @@ SUITES = {
     number: Suite(number, name, *next(sizes for ending, sizes in _SIZES.items() if name.endswith(ending)))
     for number, name in _NAMES.items()
 }
-"""Those that can be decrypted, by number."""
+"""Cipher suites that can be decrypted, by number."""
 OF_TLS_1_3 = tuple(suite for suite in SUITES.values() if suite.number >> 8 == 0x13)
 
 _OTHERS = {

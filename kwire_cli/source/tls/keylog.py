@@ -22,7 +22,7 @@ MASTER = "CLIENT_RANDOM"
 EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
-"""Of client and server."""
+"""Labels of the traffic secrets of client and server."""
 _WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
 _LINE = re.compile(
     rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(),

@@ -26,7 +26,7 @@ _HEADER = fixed(network.RECORD)
 
 _TYPES = range(network.CHANGE_CIPHER_SPEC, network.HEARTBEAT + 1)
 _MAYBE = re.compile(rb"[\x14-\x18]\x03[\x00-\x04]")
-"""How a header begins."""
+"""The beginning of a header."""
 _BEGINNING = 3
 """Bytes of that."""
 

@@ -203,7 +203,7 @@ MOST_TRIED = 1024
 
 
 MOST_PASSED = 8
-"""What reads as a record behind losses and opens under no key, before its side is given up."""
+"""The most records behind losses that open under no key before their side is given up."""
 MOST_FAILED = 64
 """Records of a side in a row that do not open behind one that did, before it is given up."""
 MISSING = "bytes of it are missing"

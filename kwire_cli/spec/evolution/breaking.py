@@ -30,7 +30,7 @@ SEVERITIES: dict[Severity, str] = {
     "source": "The bytes are the same; programs that use the definitions have to be changed, or do something else.",
     "advice": "Names and remarks, and whatever changed in a version that was never released.",
 }
-"""What each severity means, the worst first."""
+"""Meanings of the severities, the worst first."""
 
 
 class Rule(NamedTuple):

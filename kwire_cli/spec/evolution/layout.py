@@ -40,7 +40,7 @@ class FieldAt:
     tag: int | None
     nullable: bool
     compact: bool | None
-    """Whether its length or count is a varint; None for what has none."""
+    """True if its length or count is a varint; None for a field without one."""
     encoding: str | None
     element: Wire
     """The form of a value without sub-fields, or of an array's elements."""
@@ -174,7 +174,7 @@ class Named(Protocol):
 
 
 NEAR = 100
-"""How many fields without a partner are looked at for one that was renamed."""
+"""The number of fields without a partner that are compared to find a renamed one."""
 
 T = TypeVar("T", bound=Named)
 

@@ -171,7 +171,7 @@ REDUCED: Mapping[str, Any] = {
 """The draft's message with each of the "core message size reductions" that it puts out of scope, and with all of
 them."""
 WITHOUT_KEY = frozenset({"no-key-length", "all-three"})
-"""Those in which a null key is a bit and no bytes."""
+"""Formats in which a null key is a bit and no bytes."""
 
 MAP_MESSAGE = _message(
     headers=Choice("attributes", HAS_HEADERS.mask, {HAS_HEADERS.mask: Sized("bytes", compact=False, nullable=False)})

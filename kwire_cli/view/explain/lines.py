@@ -27,7 +27,7 @@ CELLS = 8
 
 BYTES_WIDTH = 3 * CELLS + 1
 WIDTH = 110
-"""Where the text of rules and notes is wrapped."""
+"""The column at which the text of rules and notes is wrapped."""
 
 
 class Shown:

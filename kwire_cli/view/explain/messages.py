@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Hidden = dict[str, frozenset[int]]
     Type = tuple[str, str, int | None]
-    """What makes one payload like another: its path without indexes, its type and its version."""
+    """The kind of a payload: its path without indexes, its type and its version."""
 
 INDEX = re.compile(r"\[\d+\]")
 

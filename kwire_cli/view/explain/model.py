@@ -88,7 +88,7 @@ def _gather(decl: Any, path: str, found: dict[str, Special]) -> None:
 
 
 FORMATS = {name: record_format.about for name, record_format in RECORD_FORMATS.items()}
-"""What a batch of each format is called."""
+"""Names of a batch, by format."""
 
 
 # What the fields around messages are for: those of frames, headers and record formats. Messages' own fields

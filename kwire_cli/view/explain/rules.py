@@ -89,7 +89,7 @@ NUMBERS = {
         "KAFKA-9927",
     ),
 }
-"""How numbers, booleans and uuids are read."""
+"""The rules of numbers, booleans and uuids."""
 
 LENGTHS = {
     "length.int16": Rule(
@@ -180,7 +180,7 @@ LENGTHS = {
         ("uvarint",),
     ),
 }
-"""How it is told how long something is, how many there are, and whether it is there."""
+"""The rules of lengths, counts and presence."""
 
 TAGS = {
     "tags.count": Rule(
@@ -203,7 +203,7 @@ TAGS = {
         "KIP-482",
     ),
 }
-"""How tagged fields are read."""
+"""The rules of tagged fields."""
 
 POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
 """Highest power first, x^32 left out, as they are usually written."""
@@ -240,7 +240,7 @@ CONTENTS = {
         "RFC 3720; KIP-98",
     ),
 }
-"""How values are read that are no number."""
+"""The rules of values that are no number."""
 
 GAPS = {
     "gap.cut": Rule("cut", "The bytes end before the field does.", "Kafka's readers throw here"),

@@ -66,7 +66,7 @@ TYPES: dict[str, Type] = {
     "array": Type(ArrayOf(INTS["int32"], compact=False, nullable=True), [1, 2]),
     "compact-array": Type(ArrayOf(INTS["int32"], compact=True, nullable=True), [1, 2]),
 }
-"""By name, as the protocol guide calls them."""
+"""Types by name, as the protocol guide calls them."""
 
 _TAGGED = TaggedField(0, "known", Sized("string", compact=True, nullable=True), None)
 TAGS = MessageStruct([], TagSection((_TAGGED,)), {})

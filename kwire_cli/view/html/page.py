@@ -61,7 +61,7 @@ class Page:
         self.file = ""
         """The file of the entries that come, where there are several."""
         self.more: str | None = None
-        """How to get what is not in this page, where there is more."""
+        """The way to get the rest if the page does not have everything."""
 
     @property
     def is_full(self) -> bool:
