@@ -31,6 +31,30 @@ def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     )  # that needs Spark, and is held with the rest of what does
 
 
+def test_the_cookbook_lists_each_recipe():
+    text = (DOCS / "cookbook.md").read_text("utf-8")
+    recipes = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    anchors = [re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-") for name in recipes]
+    assert re.findall(r"^\| .* \| \[.*?\]\(#(.*?)\)", text, re.MULTILINE) == anchors
+    for name, recipe in zip(recipes, re.split(r"^## .*\n", text, flags=re.MULTILINE)[1:], strict=True):
+        assert BLOCK.search(recipe), name
+
+
+def test_each_incident_has_a_row_with_its_size_and_a_recipe():
+    rows = (ROOT / "samples" / "README.md").read_text("utf-8")
+    page = (DOCS / "cookbook.md").read_text("utf-8") + "".join(SOURCES.values())
+    for path in (ROOT / "samples" / "incidents").iterdir():
+        assert f"samples/incidents/{path.name}" in page
+        if path.is_dir():
+            assert f"incidents/{path.name}/" in rows
+        elif path.suffix == ".keys":
+            assert path.name in rows
+        else:
+            assert re.search(
+                rf"^\| incidents/{re.escape(path.name)} \|.*\| {path.stat().st_size} \|$", rows, re.MULTILINE
+            )
+
+
 @pytest.mark.parametrize("page", ["library", "model"])
 def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -76,14 +76,20 @@ def consumer() -> None:
 
 
 def share() -> None:
-    """A share group with a member that dies again and again, as a container does that is killed for its memory."""
+    """A share group whose member dies while it works on its records, as a container does that is killed for its memory.
+
+    The console consumer does its work by printing. Nobody reads the pipe, which is smaller than a record, so that it is
+    at work until it is killed; its heartbeats go on.
+    """
     with cluster(settings=FAST) as brokers:
         brokers.topic("payments", 1)
         brokers.admin(
             "ConfigCommand", "--alter", "--entity-type", "groups", "--entity-name", "payment-sharers",
             "--add-config", "share.auto.offset.reset=earliest,share.record.lock.duration.ms=3000",
         )  # fmt: skip
-        fill(brokers, "payments", 1, 3)
+        producer = Producer({"bootstrap.servers": brokers.internal, "client.id": "shop", "compression.type": "gzip"})
+        producer.produce("payments", f"payment 1 {'.' * 8000}", "1")
+        producer.flush()
         with recording("rebalancing-share.pcap"):
             for _ in range(4):
                 process = subprocess.Popen(
@@ -91,9 +97,11 @@ def share() -> None:
                         "org.apache.kafka.tools.consumer.ConsoleShareConsumer", "--bootstrap-server", brokers.address(),
                         "--topic", "payments", "--group", "payment-sharers",
                         "--command-property", "client.id=sharer", "--command-property", "fetch.max.wait.ms=3000",
-                    )
+                    ),
+                    stdout=subprocess.PIPE,
+                    pipesize=4096,
                 )  # fmt: skip
-                time.sleep(6)
+                time.sleep(9)
                 process.kill()
                 process.wait()
 
