@@ -162,7 +162,7 @@ DEPTH = 50
 
 # Longer ones first, as "<" begins "<=".
 _OPERATORS: tuple[Operator, ...] = tuple(
-    sorted((each for each in get_args(Operator) if not each.endswith("in")), key=len, reverse=True)
+    sorted((operator for operator in get_args(Operator) if not operator.endswith("in")), key=len, reverse=True)
 )
 
 

@@ -290,13 +290,13 @@ def values_at(fields: Mapping[str, Any], path: tuple[str, ...], *, whole: bool =
             waiting.extend(value for value in node if isinstance(value, (dict, list)))
 
 
-def below(found: list[Any], path: tuple[str, ...], *, whole: bool = False) -> list[Any]:
+def below(values: list[Any], path: tuple[str, ...], *, whole: bool = False) -> list[Any]:
     """Return the values at a path from each of these; arrays give their elements, or those at the end themselves if
     `whole`.
     """
     for name in path:
-        found = [value[name] for value in elements(found) if isinstance(value, dict) and name in value]
-    return found if whole else elements(found)
+        values = [value[name] for value in elements(values) if isinstance(value, dict) and name in value]
+    return values if whole else elements(values)
 
 
 def elements(values: list[Any]) -> list[Any]:

@@ -198,22 +198,22 @@ def made_by(task: int, made: Any) -> pa.RecordBatch:
     )
 
 
-def gathered(found: DataFrame, tasks: int, merge: Merge) -> list[Any]:
+def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
     """Return the results of tasks, in their order.
 
     If there are many tasks, other tasks put some consecutive results together before these come here.
     """
     if tasks > FEW:
         group_size = isqrt(tasks)
-        found = found.withColumn("some", functions.floor(found["at"] / group_size)).repartition(
+        results = results.withColumn("some", functions.floor(results["at"] / group_size)).repartition(
             max(tasks // group_size, 1), "some"
         )
-        found = (
-            found.sortWithinPartitions("at")
+        results = (
+            results.sortWithinPartitions("at")
             .select(*MADE_SCHEMA.names, "some")
             .mapInArrow(partial(_put_together, merge), from_arrow_schema(MADE_SCHEMA))
         )
-    return [pickle.loads(row.made) for row in sorted(found.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
+    return [pickle.loads(row.made) for row in sorted(results.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
 
 
 def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

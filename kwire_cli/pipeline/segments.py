@@ -86,12 +86,12 @@ class SegmentTable:
         limits = wanted(self.name, filters)
         segments = [segment_at(path_of(path)) for path in files]
         some = [
-            each
-            for each in segments
-            if limits.has({"file": location(each.path), "topic": each.topic, "partition": each.partition})
+            segment
+            for segment in segments
+            if limits.has({"file": location(segment.path), "topic": segment.topic, "partition": segment.partition})
         ]
         for segment, places in zip(
-            some, in_parallel(partial(_places, split_size), some, lambda each: each.path), strict=True
+            some, in_parallel(partial(_places, split_size), some, lambda segment: segment.path), strict=True
         ):
             for start, stop in places:
                 yield Part(segment, limits.selection, start, stop)

@@ -281,13 +281,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Return the new data as partitions, in the order of the times of first packets."""
         before, after = Progress.of(start), Progress.of(end)
-        new = [(each, [*each.portions(self.split_size)]) for each in self.arrivals.between(before, after)]
-        new.sort(key=lambda each: (each[1][0].first if each[1] else 0, each[0].path))
+        new = [(file, [*file.portions(self.split_size)]) for file in self.arrivals.between(before, after)]
+        new.sort(key=lambda pair: (pair[1][0].first if pair[1] else 0, pair[0].path))
         count, held = before.packets, 0
         out: list[list[Task]] = [[]]
-        for each, portions in new:
-            if each.faults:
-                out[-1].append(Task(None, 0, 0, tuple((each.path, code) for code in each.faults)))
+        for file, portions in new:
+            if file.faults:
+                out[-1].append(Task(None, 0, 0, tuple((file.path, code) for code in file.faults)))
             for part, packets, _ in portions:
                 earlier = part.packets if isinstance(part, CapturePart) else 0
                 size = (part.stop or self.split_size) - part.start

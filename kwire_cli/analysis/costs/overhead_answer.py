@@ -134,8 +134,8 @@ class Overhead:
         blocks += self._changes(top)
         if whole.records and records:
             blocks += _records(whole, top)
-        if limits is not None and (found := distances(self.tallies.largest, limits)):
-            blocks.append(Table("limits", _LIMITS, [_limit(distance) for distance in found], "limits"))
+        if limits is not None and (reached := distances(self.tallies.largest, limits)):
+            blocks.append(Table("limits", _LIMITS, [_limit(distance) for distance in reached], "limits"))
         if self.accumulators:
             blocks += self.accumulators.blocks(top)
         return Answer("Where the bytes go", blocks)

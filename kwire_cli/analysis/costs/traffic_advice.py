@@ -50,10 +50,10 @@ def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Findin
                 f"and {size} as {name}{row.type[3:]}"
             )
             said.setdefault(row.message, []).append((row.path.removesuffix("[]"), "TRAFFIC_INT_WOULD_SHRINK", text))
-    for each in tagged(fields):
-        text = f"there in {100 * each.present:.1f} % of {counted(each.count, 'structure')}"
-        text += f"; without a tag it would have saved {counted(each.saving, 'byte')}"
-        said.setdefault(each.message, []).append((each.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
+    for tag in tagged(fields):
+        text = f"there in {100 * tag.present:.1f} % of {counted(tag.count, 'structure')}"
+        text += f"; without a tag it would have saved {counted(tag.saving, 'byte')}"
+        said.setdefault(tag.message, []).append((tag.path, "TRAFFIC_TAG_CHEAPER_AS_FIELD", text))
     findings = [finding for name in sorted(said) for finding in _placed(catalog.message(name), said[name])]
     return sorted(
         findings, key=lambda finding: (finding.file or "", finding.line or 0, finding.column or 0, finding.rule)

@@ -146,8 +146,8 @@ def _measured(number: int, table: Table) -> AnswerTable:
 
 def _name(heading: str) -> str:
     words: list[str] = re.findall(r"\w+", heading)
-    first, *others = words or ["change"]
-    return first[:1].lower() + first[1:] + "".join(word[:1].upper() + word[1:] for word in others)
+    first, *rest = words or ["change"]
+    return first[:1].lower() + first[1:] + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def _kind(cells: Sequence[Cell]) -> Kind:

@@ -338,9 +338,9 @@ def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[
     are held against each other.
     """
     return [
-        each
+        problem
         for match in matched(old, new, part=part)
-        for each in sorted(_of_message(match), key=lambda each: [*SEVERITIES].index(each.severity))
+        for problem in sorted(_of_message(match), key=lambda problem: [*SEVERITIES].index(problem.severity))
     ]
 
 

@@ -137,7 +137,7 @@ LOCAL_REGISTER = (
 )
 """The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short
 of Local Client."""
-REGISTERED = {each.key: each for each in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
+REGISTERED = {register.key: register for register in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
 """Both by key."""
 
 
