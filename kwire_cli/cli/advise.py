@@ -35,7 +35,6 @@ from kwire_cli.cli.options import (
     Definitions,
     Printing,
     Report,
-    Top,
     argument,
     either,
     flag,
@@ -117,7 +116,7 @@ class Advising(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Advising, Top, Choosing, Report, Captures, Definitions):
+class Options(Advising, Choosing, Report, Captures, Definitions):
     """Options of `kwire advise`."""
 
     PIPED: ClassVar[str] = "table"
@@ -147,6 +146,11 @@ class Options(Advising, Top, Choosing, Report, Captures, Definitions):
         metavar="NAME",
         help="Name the topic of segments.  [default: by the folder's name]",
     )
+
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the tables of the answer have no more than --top rows."""
+        return True
 
 
 @click.command(name="advise", cls=Command, examples=EXAMPLES)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.sorting import Order
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Hide, Record, Source
@@ -62,11 +63,13 @@ class BatchSettings:
     several: bool = False
     topics: tuple[str, ...] = ()
     limit: int | None = None
+    order: Order | None = None
+    """The order of batches, or of records with `deep`; None for that of the files."""
 
     @property
     def shows_all(self) -> bool:
-        """Return whether nothing of a file is left out."""
-        return self.selection.everything and self.limit is None
+        """Return whether all of a file is shown as it comes."""
+        return self.selection.everything and self.limit is None and self.order is None
 
 
 class Shown(NamedTuple):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
 from kwire_cli.cli.capture_inputs import filter_of
+from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.kafka.columns import BatchRow, record_rows
+from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, record_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
     from kwire_cli.view.html.page import Page
 
 
+class _Kept(NamedTuple):
+    """A batch, or a record of one, and the file that it is of."""
+
+    file: LogFile
+    source: Source
+    chosen: Shown
+
+
 class BatchRun:
     """One run over files of logs: shows the batches and files that the settings choose, and counts what there was.
 
@@ -35,7 +45,10 @@ class BatchRun:
         self.environment, self.settings, self.page = environment, settings, page
         self.view = settings.view(environment, settings, page)
         self.progress = environment.progress
-        self.left = None if page else settings.limit
+        self.left = None if page or settings.order else settings.limit
+        self._ordering: Ordering[_Kept] | None = None
+        if settings.order:
+            self._ordering = Ordering(self._known(settings.order), settings.limit)
         self.topics: set[str] = set()
         """The topics that the folders name."""
         self.files = self.seen = self.chosen = 0
@@ -84,7 +97,8 @@ class BatchRun:
             self.environment.note(f"kwire: {file.label}: {named}")
         self.files += 1
         self.found = self.found or view.SHOWS_EMPTY
-        view.begin(file, source)
+        if not self._ordering:
+            view.begin(file, source)
         reader = Reader(source)
         batches, anomalous = view.show_first(
             source, reader, lambda: self.progress.tell(file.label, reader.at, len(source.data))
@@ -94,7 +108,7 @@ class BatchRun:
         gaps = 0
         for chosen in self._chosen(file, source, reader):
             item = chosen.item
-            if not view.takes(item):
+            if not (self._ordering or view.takes(item)):
                 break
             if isinstance(item, Gap):
                 gaps += item.batch is None
@@ -103,15 +117,18 @@ class BatchRun:
             else:
                 batches += 1
                 self.found = True
-            view.show(chosen)
+            if self._ordering:
+                self._keep(self._ordering, file, source, chosen)
+            else:
+                view.show(chosen)
             if not isinstance(item, Gap) and (chosen.notes or item.notes):
                 self.anomalous = True
         self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
 
     def _show_other(self, file: LogFile) -> None:
         """Show a file without batches, unless there is a choice among batches, or a page of them."""
-        if self.page or not self.settings.selection.everything:
-            if self.page or not self.settings.how.every:
+        if self.page or self._ordering or not self.settings.selection.everything:
+            if self.page or self._ordering or not self.settings.how.every:
                 choice = "" if self.page else " to choose from"
                 self.environment.note(f"kwire: {file.label}: left out, as it has no batches{choice}")
             return
@@ -179,7 +196,41 @@ class BatchRun:
             return record
         return hide.without_secrets(batch, record)
 
-    def note_nothing(self) -> None:
+    def _known(self, order: Order) -> Order:
+        """Return an order. Raises UsageError if its column is none of csv."""
+        columns = CSV_RECORD if self.settings.deep else CSV_BATCH
+        if order.column not in columns:
+            raise unknown_column(order.column, [*columns])
+        return order
+
+    def _keep(self, ordering: Ordering[_Kept], file: LogFile, source: Source, chosen: Shown) -> None:
+        """Keep a batch, or each of its records, to be shown in order."""
+        if not self.settings.deep:
+            cells = dict(zip(CSV_BATCH, batch_cells(chosen.item), strict=True))
+            ordering.add(_Kept(file, source, chosen), cells[ordering.column])
+            return
+        if not (batch := chosen.batch):
+            return
+        hide = self.settings.redaction.record
+        for number, record in chosen.records or ():
+            cells = dict(zip(CSV_RECORD, record_cells(batch, record, hide), strict=True))
+            ordering.add(
+                _Kept(file, source, Shown(chosen.item, [(number, record)], chosen.notes)), cells[ordering.column]
+            )
+
+    def end(self) -> None:
+        """Show what is kept in order. Say that nothing is what was chosen, and of what."""
+        before: LogFile | None = None
+        for file, source, chosen in self._ordering.rows() if self._ordering else ():
+            if file is not before:
+                self.view.begin(file, source)
+            before = file
+            if not self.view.takes(chosen.item):
+                break
+            self.view.show(chosen)
+        self._note_nothing()
+
+    def _note_nothing(self) -> None:
         """Say that nothing is what was chosen, and of what."""
         wanted = self.settings.topics
         if self.settings.limit == 0:
@@ -207,6 +258,7 @@ def among_messages(
     full: bool,
     several: bool,
     limit: int | None,
+    order: Order | None,
 ) -> BatchRun:
     """Return what shows record batches and log files among messages, as `kwire dump` does.
 
@@ -221,5 +273,6 @@ def among_messages(
         full=full,
         several=several,
         limit=limit,
+        order=order,
     )
     return BatchRun(environment, settings, page)

@@ -27,14 +27,21 @@ def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> No
 class Choice:
     """Choice of lines of captures: those that --frames, --stream and --filter choose, and so many of them.
 
+    With `pairs` a response matches --filter if its request does, and only responses count as lines.
     `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
     """
 
     def __init__(
-        self, options: Choosing, catalog: Catalog, limit: int | None = None, *, show_secrets: bool = False
+        self,
+        options: Choosing,
+        catalog: Catalog,
+        limit: int | None = None,
+        *,
+        show_secrets: bool = False,
+        pairs: bool = False,
     ) -> None:
         self.first, self.last = _frame_range(options.frames)
-        self.limit, self.seen = limit, 0
+        self.limit, self.seen, self._pairs = limit, 0, pairs
         self.chooses = bool(options.filter or options.frames or options.stream)
         self._streams = frozenset(options.stream)
         self._matches = _filter(catalog, options.filter, show_secrets=show_secrets)
@@ -50,11 +57,15 @@ class Choice:
         for line in lines:
             self.seen += 1
             number = line.number
-            if number >= self.first and (not self._streams or line.stream in self._streams) and self._matches(line):
+            if number >= self.first and (not self._streams or line.stream in self._streams) and self._wants(line):
                 yield line
-                left = None if left is None else left - 1
+                left = left if left is None or (self._pairs and line.kind != "response") else left - 1
             if left == 0 or (last is not None and number >= last):
                 return
+
+    def _wants(self, line: Captured) -> bool:
+        request = line.request if self._pairs else None
+        return self._matches(line) or (request is not None and self._matches(request))
 
 
 def _frame_range(text: str | None) -> tuple[int, int | None]:

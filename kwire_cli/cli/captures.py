@@ -16,22 +16,30 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.cli.follow import Interrupt
+    from kwire_cli.cli.sorting import Order
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
 
 
-def refuse_unknown(catalog: Catalog, fields: str | None) -> None:
-    """Raise UsageError for a name in --fields that is no column and that no field has."""
+def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = None) -> None:
+    """Raise UsageError for a name in --fields or --sort that is no column and that no field has."""
+    if order:
+        _refuse_unknown(catalog, order.column, "--sort")
     for name in () if fields is None else map(str.strip, fields.split(",")):
         if not name:
             raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
-        if "[" in name:
-            raise click.UsageError(f"--fields: a path has no indexes: topics.partitions, not {name}")
-        if (named := name_of(name)) is None:
-            raise click.UsageError(f"--fields: expected the name of a column or field, found {name!r}")
-        if reason := unknown_part(named, catalog.field_names):
-            raise click.UsageError(f"--fields: {reason}")
+        _refuse_unknown(catalog, name, "--fields")
+
+
+def _refuse_unknown(catalog: Catalog, name: str, option: str) -> None:
+    """Raise UsageError for a name that is no column and that no field has."""
+    if "[" in name:
+        raise click.UsageError(f"{option}: a path has no indexes: topics.partitions, not {name}")
+    if (named := name_of(name)) is None:
+        raise click.UsageError(f"{option}: expected the name of a column or field, found {name!r}")
+    if reason := unknown_part(named, catalog.field_names):
+        raise click.UsageError(f"{option}: {reason}")
 
 
 class ChosenLines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -41,6 +41,7 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.pages import new_page
+from kwire_cli.cli.sorting import Ordering
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
@@ -49,12 +50,13 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Follow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.cli.batches import BatchRun
     from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.cli.message_views import View
     from kwire_cli.message.frames import Hints
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
     from kwire_cli.source.reading import Opened, Reading
@@ -65,7 +67,7 @@ _LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batch
 _FITS = FITS | {
     **dict.fromkeys(("fields", "pairs", "follow"), CAPTURES),
     "filter": _LISTED,
-    "limit": Fit(CAPTURES.kinds | BATCHES.kinds, _LISTED.what),
+    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds, _LISTED.what)),
     "lossless": Fit(CAPTURES.kinds | MESSAGES.kinds, "messages"),
 }
 
@@ -131,6 +133,8 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
             raise click.UsageError(f"--lossless keeps every byte: omit --records {self.records}")
         if self.follow and len(self.source) > 1:
             raise click.UsageError("--follow takes one capture")
+        if self.follow and self.sort:
+            raise click.UsageError("--sort reads to the end, and --follow has none")
 
     @property
     def is_live(self) -> bool:
@@ -147,11 +151,17 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         """The names in --fields."""
         return () if self.fields is None else tuple(name.strip() for name in self.fields.split(","))
 
+    @property
+    def rows(self) -> int | None:
+        """The number of rows that are shown at most; None for all."""
+        return self.limit if self.top is None else self.top
+
     def choice(self, limit: int | None) -> Choice:
         """Return which lines of captures are wanted, and at most how many."""
         from kwire_cli.cli.capture_inputs import Choice  # start-up counts
 
-        return Choice(self, self.catalog, limit, show_secrets=self.show_secrets)
+        pairs = self.pairs and not self.stats
+        return Choice(self, self.catalog, limit, show_secrets=self.show_secrets, pairs=pairs)
 
 
 @click.command(name="decode", cls=Command, examples=EXAMPLES)
@@ -191,7 +201,7 @@ def command(environment: Environment, options: Options) -> int:
 def _new_page(environment: Environment, options: Options) -> Page:
     """Return the page of --format html; UsageError for an option that a page has no use for."""
     refuse(options, ("follow", "lossless", "records"), "is not for --format html, whose page shows all of each frame")
-    return new_page(environment, "frames", "decode", options.source, options.limit)
+    return new_page(environment, "frames", "decode", options.source, options.rows)
 
 
 class _Run:
@@ -213,7 +223,8 @@ class _Run:
         self.empty: bool | None = None
         self.batches: BatchRun | None = None
         # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
-        self.fits = {name: fit for name, fit in _FITS.items() if not (page and name == "limit")}
+        self.fits = {name: fit for name, fit in _FITS.items() if not (page and name in {"limit", "top"})}
+        self.ordering: Ordering[Captured] | None = None
 
     @property
     def exit_code(self) -> Exit:
@@ -250,14 +261,16 @@ class _Run:
             else:
                 if page:
                     page.turn_to("frames")
-                if self.view.HEADS and inputs.several and opened.name:
+                if self.view.HEADS and inputs.several and opened.name and not self.options.order:
                     self.environment.write_lines([[(f"{opened.name}:", "dim")]])
                 if opened.kind is Kind.CAPTURE:
                     self._show_capture(opened)
                 else:
                     self._show_messages(opened)
+        if self.ordering:
+            self._show_ordered(self.ordering.rows())
         if self.batches:
-            self.batches.note_nothing()
+            self.batches.end()
             self._found_nothing(self.batches.is_empty)
 
     def _found_nothing(self, empty: bool) -> None:  # noqa: FBT001 - of one input
@@ -285,35 +298,63 @@ class _Run:
             deep=options.records != "size",
             full=options.full,
             several=several,
-            limit=options.limit,
+            limit=options.rows,
+            order=options.order,
         )
 
     def _show_capture(self, opened: Opened) -> None:
         from kwire_cli.cli.captures import ChosenLines, refuse_unknown  # start-up counts
 
-        options, view, page = self.options, self.view, self.page
-        refuse_unknown(options.catalog, options.fields)
-        lines = ChosenLines(opened, options.choice(None if page else options.limit), self.interrupt)
-        with lines.watched():
-            view.begin_capture(whole=lines.is_whole)
-            try:
-                show, strict, pairs = view.line, options.strict, options.pairs
-                for line in lines:
-                    if page and page.is_full:
-                        page.leave(f"--frames {line.number}-{lines.choice.last or ''}")
-                        break
-                    if strict and line.anomalies:
-                        self.anomalies = True
-                    if not pairs:
-                        show(line)
-                    elif line.kind == "response":
-                        view.pair(line.request, line)
-            finally:
-                view.end_capture()
-            lines.note()
+        options, page = self.options, self.page
+        refuse_unknown(options.catalog, options.fields, options.order)
+        if options.order and not self.ordering:
+            self.ordering = Ordering(options.order, options.rows)
+        lines = ChosenLines(opened, options.choice(None if page or self.ordering else options.rows), self.interrupt)
+        with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
+            show, strict, pairs = self._keep if self.ordering else self._shower(), options.strict, options.pairs
+            for line in lines:
+                if page and page.is_full:
+                    page.leave(f"--frames {line.number}-{lines.choice.last or ''}")
+                    break
+                if strict and line.anomalies:
+                    self.anomalies = True
+                if not pairs or line.kind == "response":
+                    show(line)
+        lines.note()
         self.decodable = self.decodable or lines.decodable
         self.anomalies = self.anomalies or (options.strict and lines.has_faults)
         self._found_nothing(lines.are_empty)
+
+    @contextmanager
+    def _capture(self, *, whole: bool) -> Iterator[None]:
+        """Begin a capture, and end it whatever comes."""
+        self.view.begin_capture(whole=whole)
+        try:
+            yield
+        finally:
+            self.view.end_capture()
+
+    def _shower(self) -> Callable[[Captured], None]:
+        """Return the function that shows a line, or with --pairs a response and its request."""
+        view = self.view
+        return (lambda line: view.pair(line.request, line)) if self.options.pairs else view.line
+
+    def _keep(self, line: Captured) -> None:
+        """Keep a line to be shown in order, without what was decoded of it."""
+        from kwire_cli.source.kafka.columns import LineRow  # start-up counts
+
+        assert self.ordering is not None  # noqa: S101 - for the type checker
+        self.ordering.add(line, LineRow(line, self.view.redaction).value(self.ordering.column))
+        line.release()
+
+    def _show_ordered(self, lines: list[Captured]) -> None:
+        with self._capture(whole=True):
+            show = self._shower()
+            for line in lines:
+                if self.page and self.page.is_full:
+                    self.page.leave(f"--top {2 * len(self.page)}")
+                    break
+                show(line)
 
     def _show_messages(self, opened: Opened) -> None:
         """Show frames or bodies without a capture around them."""

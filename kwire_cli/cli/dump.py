@@ -143,6 +143,11 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."
     )
 
+    @property
+    def rows(self) -> int | None:
+        """The number of rows that are shown at most; None for all."""
+        return self.limit if self.top is None else self.top
+
 
 @click.command(name="dump", cls=Command, examples=EXAMPLES)
 @takes(Options)
@@ -164,7 +169,7 @@ def command(environment: Environment, options: Options) -> int:
     settings = _settings(environment, options)
     page = None
     if settings.view.ON_PAGE:
-        page = new_page(environment, "batches", "dump", options.paths, options.limit)
+        page = new_page(environment, "batches", "dump", options.paths, options.rows)
     run = BatchRun(environment, settings, page)
     with page or nullcontext():
         for file in files_of(environment, options, settings.how):
@@ -176,7 +181,7 @@ def command(environment: Environment, options: Options) -> int:
                 run.show_file(file)
                 environment.flush()
     run.progress.done()
-    run.note_nothing()
+    run.end()
     if run.files and not (run.found or run.no_batches) and settings.selection.everything:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     run.view.end()
@@ -192,6 +197,8 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
     is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
     for_eyes = "table" if is_log and not (options.full or options.pretty) else "tree"
+    if options.like_kafka:
+        refuse(options, ("sort",), "is not for --like-kafka, which prints batches as they stand")
     view = VIEWS[options.format_for(environment, VIEWS, for_eyes)]
     if options.like_kafka:
         from kwire_cli.cli.like_kafka import LikeKafka  # few want the lines of Kafka's tool
@@ -207,7 +214,8 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         pretty=options.pretty,
         several=_several(options.paths),
         topics=options.topics,
-        limit=options.limit,
+        limit=options.rows,
+        order=options.order,
     )
 
 

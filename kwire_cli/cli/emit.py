@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.answer import Block, Row, Table
 from kwire_cli.cli.environment import Exit
-from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, answer_parquet
+from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
+from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, answer_parquet, chosen_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +27,51 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     InputError if the answer has no table of the name that --table gives.
     """
     chosen = options.format_for(environment)
-    if options.table is not None and chosen not in {"csv", "parquet"}:
-        raise click.UsageError("--table goes with --format csv or parquet")
+    if options.table is not None and options.sort is None and chosen not in {"csv", "parquet"}:
+        raise click.UsageError("--table goes with --format csv or parquet, or with --sort")
     refuse_place(environment, options)
-    WRITERS[chosen](environment, answer, options)
+    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in {"table", "html"}), options)
     return Exit.FOUND if answer.found else Exit.DONE
+
+
+def arranged(answer: Answer, options: Report, *, for_eyes: bool) -> Answer:
+    """Return an answer with the rows that --sort and --top ask for.
+
+    --sort is of the table that --table names, or of the first one that has the column. --top cuts each table, with
+    --sort the sorted one alone; people are told how many rows more there are. Raises UsageError for an unknown column.
+    """
+    order, top = options.order, options.top
+    if order is None and (top is None or options.cuts_tables):
+        return answer
+    of = None if order is None else _table_to_sort(answer, order, options.table)
+
+    def part(block: Block) -> Block:
+        if isinstance(block, Table) and (of is None or of is block):
+            return _first_rows(block, order, top, for_eyes=for_eyes)
+        return block
+
+    return answer._replace(blocks=[part(block) for block in answer.blocks])
+
+
+def _table_to_sort(answer: Answer, order: Order, name: str | None) -> Table:
+    tables = answer.tables if name is None else [chosen_table(answer, name)]
+    for table in tables:
+        if any(order.column in {column.name, column.heading} for column in table.columns):
+            return table
+    raise unknown_column(order.column, list(dict.fromkeys(column.name for table in tables for column in table.columns)))
+
+
+def _first_rows(table: Table, order: Order | None, top: int | None, *, for_eyes: bool) -> Table:
+    """Return a table with its first rows in an order; for eyes with all of them, and how many are shown."""
+    shown, most = (table.shown if top is None else top, None) if for_eyes else (None, top)
+    if order is None:
+        return table._replace(rows=islice(table.rows, most), shown=shown)
+    [at, *_] = [number for number, column in enumerate(table.columns) if order.column in {column.name, column.heading}]
+    descending = table.columns[at].kind in MEASURES if order.descending is None else order.descending
+    ordering = Ordering[Row](Order(order.column, descending), most)
+    for row in table.rows:
+        ordering.add(row, row[at])
+    return table._replace(rows=ordering.rows(), shown=shown)
 
 
 def refuse_place(environment: Environment, options: Report) -> None:

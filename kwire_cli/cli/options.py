@@ -28,6 +28,7 @@ from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.command import Setting
 from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.numbers import size_of
+from kwire_cli.cli.sorting import Order, order_of
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS
@@ -514,8 +515,32 @@ class Output(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(Csv, Output):
-    """In which format an Answer is written: --format and --table, beside those of Csv and Output.
+class Top(Printing):
+    """Options for the rows of tables: --sort and --top."""
+
+    SECTION: ClassVar[str] = "Output"
+
+    sort: str | None = option(
+        "--sort",
+        metavar="COLUMN",
+        help="Sort rows, the largest numbers first; COLUMN:asc or COLUMN:desc says the order.",
+    )
+    top: int | None = option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Show at most this many rows of a table.  [default: up to {MOST_ROWS} for a person, all for a program]",
+    )
+
+    @property
+    def order(self) -> Order | None:
+        """The order of rows that --sort says. UsageError if it says none."""
+        return None if self.sort is None else order_of(self.sort)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report(Csv, Output, Top):
+    """In which format an Answer is written: --format and --table, beside those of Csv, Output and Top.
 
     `PIPED` is the format of results that go neither to a terminal nor to a named file.
     """
@@ -524,6 +549,11 @@ class Report(Csv, Output):
 
     PIPED: ClassVar[str] = "jsonl"
 
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the question itself cuts tables to --top rows, if there is no --sort."""
+        return False
+
     fmt: str | None = option(
         "--format",
         "-f",
@@ -531,7 +561,10 @@ class Report(Csv, Output):
         help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
     )
     table: str | None = option(
-        "--table", rare=True, metavar="NAME", help="Write only this table (csv, parquet).  [default: the first]"
+        "--table",
+        rare=True,
+        metavar="NAME",
+        help="Write only this table (csv, parquet), or sort it.  [default: the first]",
     )
 
     def format_for(
@@ -548,15 +581,3 @@ class Report(Csv, Output):
         if suffix := self.suffix_among(formats):
             return suffix
         return for_eyes if environment.to_terminal or self.output else self.PIPED
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Top(Printing):
-    """Options for the length of tables: --top."""
-
-    top: int | None = option(
-        "--top",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help=f"Show at most this many rows of a table.  [default: up to {MOST_ROWS} for a person, all for a program]",
-    )

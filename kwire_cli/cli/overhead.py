@@ -25,7 +25,6 @@ from kwire_cli.cli.options import (
     Printing,
     RecordSets,
     Report,
-    Top,
     Verbose,
     WhatIf,
     argument,
@@ -132,13 +131,18 @@ class Counted(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(
-    Tables, Top, Choosing, Counted, Batching, Report, Messages, Captures, RecordSets, Decompression, WhatIf, Verbose
+    Tables, Choosing, Counted, Batching, Report, Messages, Captures, RecordSets, Decompression, WhatIf, Verbose
 ):
     """Options of `kwire overhead`."""
 
     PIPED: ClassVar[str] = "table"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the tables of the answer have no more than --top rows."""
+        return True
 
 
 @click.command(name="overhead", cls=Command, examples=EXAMPLES)

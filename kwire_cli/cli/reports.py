@@ -75,14 +75,14 @@ class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
     @classmethod
     def help_for(cls, group: type[Printing], text: str) -> str:
         """Return what --help says of an option: behind it stand the reports that it goes with."""
-        reports = _reports_with(group)
+        reports = [] if group is Top else _reports_with(group)
         said, default, rest = text.partition("  [")
         return f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}" if reports else text
 
 
 def _reports_with(group: type[Printing]) -> list[str]:
     """Return the names of the reports that a group of options goes with."""
-    return [name for name, report in REPORTS.items() if group in report.options]
+    return [name for name, report in REPORTS.items() if group in (*report.options, Top)]
 
 
 def check(options: ReportOptions) -> None:
@@ -255,11 +255,11 @@ class Report(NamedTuple):
 
 
 REPORTS = {
-    "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Top, Advising)),
+    "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
-    "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables, Top)),
+    "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),
     "stats": Report("by api, client, topic and broker, as kwire decode --stats", _stats),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
     "upgrade": Report("whom a newer release would refuse, as kwire clients --to", _clients, (Upgrading,)),

@@ -249,6 +249,11 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         """The columns of --columns."""
         return [name.strip() for name in self.columns.split(",")] if self.columns else None
 
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the tables of the answer have no more than --top rows."""
+        return self.report in {"advise", "overhead"}
+
 
 @click.command(name="scan", cls=Command)
 @takes(Options)

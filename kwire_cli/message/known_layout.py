@@ -163,6 +163,10 @@ class Plain:
             contents = self._read = readers.read(data, self.start, len(data))
         return contents
 
+    def release(self) -> None:
+        """Forget what was read of the body."""
+        self._read, self._form = None, ""
+
     @property
     def spans(self) -> Spans:
         """The spans of the body."""

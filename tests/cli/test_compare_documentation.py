@@ -18,6 +18,8 @@ EVERYWHERE = {
     "--kafka",
     "--color",
     "--no-pager",
+    "--sort",
+    "--top",
     "--raw-csv",
     "--table",
     "--output",

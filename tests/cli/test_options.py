@@ -89,5 +89,5 @@ def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_te
     for field in group.__annotations__.keys() & texts.keys():
         said, default, rest = texts[field].partition("  [")
         assert of_scan[field] == f"{said[:-1]} ({name}).{default}{rest}"
-    assert "(advise, overhead).  [default: " in of_scan["top"]
+    assert of_scan["top"] == texts["top"]  # of all reports
     assert "(" not in of_scan["follow"]

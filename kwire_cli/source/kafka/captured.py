@@ -272,6 +272,14 @@ class Captured:
             return None
         return (self.seen.time - self.request.seen.time) / 1e9
 
+    def release(self) -> None:
+        """Forget what was decoded of the line and of its request. The bytes stay, and are decoded anew if needed."""
+        self._frame = self._values = None
+        if plain := self.seen.plain:
+            plain.release()
+        if self.request:
+            self.request.release()
+
     # What the bytes say
 
     @property

@@ -1,0 +1,237 @@
+"""`--sort` and `--top`: lines of captures, batches, records and tables of answers; the other half of --pairs."""
+
+import csv
+import io
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from examples import examples
+from hypothesis import given, strategies as st
+
+from kwire_cli.cli.sorting import Order, Ordering, order_of
+
+CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
+OTHER = ROOT / "samples/captures/ipv6.pcap"
+SEGMENTS = ROOT / "samples/segments"
+OFFSETS = SEGMENTS / "__consumer_offsets-0"
+
+
+def lines(*words):
+    done = kwire(*words, "--format", "jsonl")
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def rows(*words):
+    done = kwire(*words, "--format", "csv")
+    assert done.code == 0, done.err
+    return [*csv.DictReader(io.StringIO(done.out))]
+
+
+@pytest.fixture(scope="module")
+def frames():
+    """The lines of the capture by their frame numbers, and their latencies."""
+    latencies = {int(row["frame"]): float(row["latencySeconds"] or 0) for row in rows("decode", CAPTURE)}
+    return {line["frame"]: line for line in lines("decode", CAPTURE)}, latencies
+
+
+# The order itself.
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("latency", Order("latency")),
+        ("latency:asc", Order("latency", descending=False)),
+        ("name:desc", Order("name", descending=True)),
+        ("-name", Order("name", descending=True)),
+    ],
+)
+def test_an_order_is_a_column_and_a_direction(text, order):
+    assert order_of(text) == order
+
+
+def test_a_direction_that_is_none_is_an_error():
+    done = kwire("decode", CAPTURE, "--sort", "latency:down")
+    assert (done.code, done.out) == (2, "")
+    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in done.err
+
+
+@examples(100)
+@given(
+    st.lists(st.none() | st.integers(0, 9) | st.sampled_from(["a", "b"]), max_size=300),
+    st.none() | st.integers(0, 5),
+    st.booleans(),
+)
+def test_the_first_rows_are_those_of_all_sorted(values, most, descending):
+    ordering = Ordering(Order("size", descending=descending), most)
+    for number, value in enumerate(values):
+        ordering.add((value, number), value)
+        assert len(ordering._rows) <= (len(values) if most is None else 2 * most + 64)
+    present = [(value, number) for number, value in enumerate(values) if value is not None]
+    present.sort(key=lambda row: (isinstance(row[0], str), row[0]), reverse=descending)
+    expected = [*present, *((None, number) for number, value in enumerate(values) if value is None)]
+    assert ordering.rows() == expected[:most]
+
+
+def test_measures_come_largest_first_and_names_smallest_first():
+    for column, values, expected in (("size", [1, 3, 2], [3, 2, 1]), ("frame", [1, 3, 2], [1, 2, 3])):
+        ordering = Ordering(order_of(column), None)
+        for value in values:
+            ordering.add(value, value)
+        assert ordering.rows() == expected
+    ordering = Ordering(order_of("topics"), None)
+    for value in (["b"], [], ["a", "z"]):
+        ordering.add(value, value)
+    assert ordering.rows() == [["a", "z"], ["b"], []]
+
+
+# Lines of captures.
+
+
+def test_the_slowest_with_their_requests(frames):
+    by_number, latencies = frames
+    slowest = sorted(latencies, key=latencies.get, reverse=True)[:3]
+    pairs = lines("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs")
+    assert [pair["response"] for pair in pairs] == [by_number[number] for number in slowest]
+    assert [pair["request"]["frame"] for pair in pairs] == [by_number[number]["requestFrame"] for number in slowest]
+    table = kwire("decode", CAPTURE, "--sort", "latency", "--top", "3", "--pairs", "--format", "table").out
+    assert [int(line.split()[0]) for line in table.splitlines()[1:]] == [
+        number for pair in pairs for number in (pair["request"]["frame"], pair["response"]["frame"])
+    ]
+
+
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex", "html"])
+def test_every_format_is_sorted(fmt, frames):
+    words = ("decode", CAPTURE, "--format", fmt)
+    largest = max(frames[0].values(), key=lambda line: line["size"])["frame"]
+    whole = kwire(*words, "--sort", "size", "--top", "1")
+    alone = kwire(*words, "--frames", largest)
+    assert whole.code == 0
+    assert whole.out == alone.out
+
+
+def test_all_lines_are_there_without_top(frames):
+    by_number, _ = frames
+    sizes = [line["size"] for line in lines("decode", CAPTURE, "--sort", "size:asc")]
+    assert sizes == sorted(line["size"] for line in by_number.values())
+
+
+def test_lines_are_sorted_over_all_inputs():
+    both = rows("decode", CAPTURE, OTHER)
+    slowest = sorted(both, key=lambda row: float(row["latencySeconds"] or 0), reverse=True)[:4]
+    assert rows("decode", CAPTURE, OTHER, "--sort", "latency", "--top", "4") == slowest
+
+
+def test_fields_are_columns_too():
+    versions = [
+        line["body"]["clientSoftwareVersion"]
+        for line in lines("decode", OTHER, "--sort", "clientSoftwareVersion", "--filter", "clientSoftwareVersion")
+    ]
+    assert versions == sorted(versions)
+    assert len({*versions}) > 1
+
+
+def test_without_an_order_top_is_the_first_lines():
+    assert [line["frame"] for line in lines("decode", CAPTURE, "--top", "2")] == [1, 2]
+
+
+def test_an_unknown_column_is_named_with_what_is_close():
+    done = kwire("decode", CAPTURE, "--sort", "latancy")
+    assert done.code == 2
+    assert "--sort: no column and no field is called latancy; did you mean latency?" in done.err
+
+
+def test_what_has_no_rows_or_no_end_is_not_sorted():
+    assert "--sort is for packet captures and record batches" in kwire("decode", "--sort", "size", "00000000").err
+    assert "--follow has none" in kwire("decode", "--sort", "size", "--follow", CAPTURE).err
+    assert "is not for --like-kafka" in kwire("dump", "--like-kafka", "--sort", "size", OFFSETS).err
+
+
+# Batches and records.
+
+
+@pytest.mark.parametrize("command", [("dump",), ("decode", "--records", "size")])
+def test_the_largest_batches(command):
+    (file,) = OFFSETS.glob("*.log")
+    sizes = [line["size"] for line in lines(*command, file, "--sort", "size", "--top", "3")]
+    assert sizes == sorted((line["size"] for line in lines("dump", file)), reverse=True)[:3]
+
+
+def test_the_largest_records_of_a_folder():
+    found = rows("dump", SEGMENTS, "--deep", "--sort", "valueSize", "--top", "4")
+    every = rows("dump", SEGMENTS, "--deep")
+    assert [int(row["valueSize"]) for row in found] == sorted(int(row["valueSize"] or 0) for row in every)[::-1][:4]
+    assert all(row in every for row in found)
+
+
+def test_the_order_of_a_key_tells_no_secret():
+    metadata = [*SEGMENTS.glob("__cluster_metadata-0")]
+    assert metadata
+    shown = rows("dump", *metadata, "--deep", "--sort", "value")
+    assert [row["value"] for row in shown if row["value"]] == sorted(row["value"] for row in shown if row["value"])
+
+
+def test_a_column_that_batches_lack_lists_those_that_they_have():
+    done = kwire("dump", OFFSETS, "--sort", "siz")
+    assert done.code == 2
+    assert "--sort siz: the columns are position, size, baseOffset" in done.err
+    assert "did you mean size?" in done.err
+
+
+# Tables of answers.
+
+
+@pytest.mark.parametrize("fmt", ["csv", "jsonl", "table"])
+def test_tables_of_answers_are_sorted(fmt):
+    out = kwire("errors", "--sort", "code:desc", "--top", "2", "--format", fmt).out
+    codes = [row["code"] for row in rows("errors")][-2:][::-1]
+    body = out.splitlines()[0 if fmt == "jsonl" else 1 :]
+    assert [code in line for code, line in zip(codes, body, strict=False)] == [True, True]
+    assert len(body) == (3 if fmt == "table" else 2)
+    assert fmt != "table" or body[-1].startswith("… and ")
+
+
+def test_the_table_that_has_the_column_is_sorted_and_others_stay():
+    words = ("decode", "--stats", OTHER)
+    before = json.loads(kwire(*words, "--format", "json").out)["tables"]
+    after = json.loads(kwire(*words, "--format", "json", "--sort", "client").out)["tables"]
+    assert after["client"] == sorted(before["client"], key=lambda row: row["client"])
+    assert after["client"] != before["client"]
+    assert after["api"] == before["api"]
+
+
+def test_a_named_table_is_sorted():
+    words = ("decode", "--stats", OTHER, "--format", "json", "--sort", "requests", "--top", "1", "--table", "topic")
+    tables = json.loads(kwire(*words).out)["tables"]
+    assert len(tables["topic"]) == 1
+    assert len(tables["api"]) > 1
+
+
+def test_an_unknown_column_of_an_answer_lists_the_columns():
+    done = kwire("errors", "--sort", "nane")
+    assert done.code == 2
+    assert "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?" in done.err
+
+
+# --filter with --pairs.
+
+
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex", "html"])
+def test_a_filter_of_pairs_brings_the_other_half(fmt):
+    words = ("decode", CAPTURE, "--pairs", "--format", fmt)
+    by_request = kwire(*words, "--filter", "kind == request and api == Produce")
+    by_response = kwire(*words, "--filter", "kind == response and api == Produce")
+    assert by_request.code == by_response.code == 0
+    assert by_request.out == by_response.out
+    assert "Produce" in by_request.out
+
+
+def test_limits_count_pairs():
+    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--limit", "2")
+    assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
+
+
+def test_the_filter_of_lines_alone_is_as_before():
+    assert {line["kind"] for line in lines("decode", CAPTURE, "--filter", "kind == request")} == {"request"}
