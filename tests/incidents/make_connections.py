@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from cluster import Cluster, cluster, java, recording, run
@@ -57,7 +58,7 @@ def keystore(folder: Path) -> dict[str, str]:
 
 def tls() -> None:
     """A client of TLS on a listener without it, and a client without TLS on a listener with it."""
-    keys = keystore(Path("/tmp"))
+    keys = keystore(Path(tempfile.mkdtemp()))
     with cluster() as brokers:
         brokers.topic("orders")
         with recording("tls-to-plain.pcap"):

@@ -176,8 +176,11 @@ def hanging() -> None:
                 message = reader.poll(0.5)
                 read += [message.value()] if message is not None and not message.error() else []
             print("read_committed reads", read)
-        print(brokers.admin("TransactionsCommand", "find-hanging", "--broker", "1", "--max-transaction-timeout", "0"))
         keep(brokers, "hanging-transaction", "payments-0", "__transaction_state-0")
+        find = ("TransactionsCommand", "find-hanging", "--broker", "1", "--max-transaction-timeout", "0")
+        print(brokers.admin(*find))
+        place = ("--topic", "payments", "--partition", "0", "--start-offset", "2")
+        print(brokers.admin("TransactionsCommand", "abort", *place), brokers.admin(*find))
 
 
 if __name__ == "__main__":
