@@ -137,7 +137,6 @@ class Options(Advising, Choosing, Report, Captures, Definitions):
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
-        section="Choose",
         help="Count only frames that match, as 'client ~ \"app-.*\"' (captures).",
     )
     as_topic: str | None = option(

@@ -80,7 +80,6 @@ class Options(Report):
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[OLD] NEW", required=True, shell_complete=complete_file)
     against: tuple[str, ...] = option(
         "--against",
-        section="Choose",
         multiple=True,
         metavar="[REV:]PATH",
         shell_complete=complete_file,
@@ -88,7 +87,6 @@ class Options(Report):
     )
     level: str = option(
         "--level",
-        section="Choose",
         type=click.Choice(LEVELS),
         default="tagged",
         show_default=True,
@@ -96,7 +94,6 @@ class Options(Report):
     )
     exceptions: tuple[str, ...] = option(
         "--except",
-        section="Choose",
         multiple=True,
         metavar="RULE[:PATH]",
         help="Skip a rule, everywhere or below this message or field.",

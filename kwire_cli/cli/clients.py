@@ -41,7 +41,6 @@ class Options(Report, Captures, Definitions):
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     upgrade_to: str | None = option(
         "--to",
-        section="Choose",
         former=("--upgrade-to",),
         metavar="RELEASE",
         shell_complete=complete_release,
@@ -49,7 +48,6 @@ class Options(Report, Captures, Definitions):
     )
     upgrade_from: str | None = option(
         "--from",
-        section="Choose",
         former=("--upgrade-from",),
         metavar="RELEASE",
         shell_complete=complete_release,

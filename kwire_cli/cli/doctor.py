@@ -399,7 +399,6 @@ class Options(Report):
 
     trials: bool = flag(
         "--trials",
-        section="Choose",
         former=("--deep",),
         help="Also import each library, compile a function, and run a Spark job.",
     )

@@ -57,7 +57,6 @@ class Options(Report, Decryption):
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
     specs: tuple[str, ...] = option(
         "--specs",
-        section="Choose",
         rare=True,
         multiple=True,
         metavar="DIR",
@@ -66,7 +65,6 @@ class Options(Report, Decryption):
     )
     rules: str = option(
         "--rules",
-        section="Choose",
         type=click.Choice(BOOKS),
         default=DEFAULT_BOOK,
         show_default=True,
@@ -79,12 +77,9 @@ class Options(Report, Decryption):
         type=click.Choice((TEXT, *REPORT_FORMATS)),
         help="Set the output format.  [default: text]",
     )
-    advice: bool = flag(
-        "--advice", section="Choose", help="Suggest better names and types, and name tags that do not pay."
-    )
+    advice: bool = flag("--advice", help="Suggest better names and types, and name tags that do not pay.")
     traffic: tuple[str, ...] = option(
         "--traffic",
-        section="Choose",
         multiple=True,
         metavar="CAPTURE",
         type=click.Path(exists=True, dir_okay=False),

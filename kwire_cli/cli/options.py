@@ -107,9 +107,9 @@ class Printing:
         environment.use_terminal(paged=not (self.is_live or self.no_pager))
 
     @classmethod
-    def help_for(cls, group: type[Printing], text: str) -> str:  # noqa: ARG003 - overrides go by the group
-        """Return what --help says of an option that a group declares as `text`."""
-        return text
+    def settings_for(cls, group: type[Printing], settings: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG003 - overrides go by the group
+        """Return the settings, in this command, of an option that a group declares with `settings`."""
+        return settings
 
 
 Options = TypeVar("Options", bound=Printing)
@@ -130,9 +130,7 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
 
         command: Callable[..., Any] = run
         for group, name, declared in reversed([*_declared(options)]):
-            settings = declared.settings
-            if "help" in settings:
-                settings = settings | {"help": options.help_for(group, settings["help"])}
+            settings = options.settings_for(group, declared.settings)
             if declared.is_argument:
                 command = click.argument(*declared.names, name, **settings)(command)
             else:

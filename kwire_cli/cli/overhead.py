@@ -75,7 +75,7 @@ class Tables(Printing):
         multiple=True,
         metavar="A,B",
         shell_complete=complete_dimensions,
-        help="Group bytes by api, client, topic, partition, field, kind, ...",
+        help="Group bytes by api, client, topic, partition, field, kind and more.",
     )
     records: str = option(
         "--records",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 class Upgrading(Printing):
     """The releases of --report upgrade."""
 
+    SECTION: ClassVar[str] = "Choose"
+
     upgrade_to: str | None = option(
         "--to", metavar="RELEASE", shell_complete=complete_release, help="Name the brokers' new release."
     )
@@ -63,21 +65,29 @@ class Upgrading(Printing):
 class Verifying(Printing):
     """Options of --report verify."""
 
-    deep: bool = flag("--deep", help="Read the records too.")
+    SECTION: ClassVar[str] = "Choose"
+
+    deep: bool = flag("--deep", rare=True, help="Read the records too.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
-    """The options of all reports. --help says which reports each of them goes with."""
+    """The options of all reports. --help says which reports each of them goes with.
+
+    Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
+    """
 
     report: str | None = None
 
     @classmethod
-    def help_for(cls, group: type[Printing], text: str) -> str:
-        """Return what --help says of an option: behind it stand the reports that it goes with."""
+    def settings_for(cls, group: type[Printing], settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings of an option: behind its text stand the reports that it goes with."""
         reports = [] if group is Top else _reports_with(group)
-        said, default, rest = text.partition("  [")
-        return f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}" if reports else text
+        if not reports:
+            return settings
+        said, default, rest = settings["help"].partition("  [")
+        text = f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}"
+        return settings | {"help": text, "rare": settings.get("rare", False) or group in {Tables, Advising}}
 
 
 def _reports_with(group: type[Printing]) -> list[str]:
@@ -247,7 +257,7 @@ def _verify(run: Run) -> Answer:
 
 
 class Report(NamedTuple):
-    """A report: the text that --help shows, the function that answers, and the options that go with the report."""
+    """A report: the text that completion shows, the function that answers, and the options that go with the report."""
 
     about: str
     answer: Callable[[Run], Answer]

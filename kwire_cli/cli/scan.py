@@ -42,6 +42,7 @@ from kwire_cli.view.tables import cells_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from click.shell_completion import CompletionItem
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.answer import Kind
@@ -152,6 +153,20 @@ ROWS = 100
 """Rows of a table for eyes, where --limit says nothing."""
 
 
+def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Reports that go on from what was typed, and what they are about."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name, help=report.about) for name, report in REPORTS.items() if name.startswith(incomplete)]
+
+
+EXAMPLES = (
+    ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
+    ("kwire scan orders-0 --table records --fields offset,time,key,value", "columns of a table"),
+    ("kwire scan *.pcap --sql 'select distinct api from frames order by api'", "the answer to a query"),
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidDefinitions):
     """Options of `kwire scan`."""
@@ -159,57 +174,91 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
     paths: tuple[str, ...] = argument(nargs=-1, metavar="PATH...", shell_complete=complete_file)
     table: str | None = option(
         "--table",
+        section="Choose",
         metavar="NAME",
         shell_complete=complete_table,
-        help="Show this table: batches, records, faults, …; with --report write only this one (csv, parquet).",
+        help="Show this table: batches, records, frames, faults, ...",
     )
-    columns: str | None = option("--columns", metavar="A,B", help="Read and show only these columns of the table.")
+    fields: str | None = option(
+        "--fields",
+        former=("--columns",),
+        metavar="A,B",
+        help="Read and show only these columns of the table.",
+    )
     sql: str | None = option("--sql", metavar="QUERY", help="Show the result of a query over all tables.")
     report: str | None = option(
         "--report",
         type=click.Choice([*REPORTS]),
-        help=f"Show a ready report: {'; '.join(f'{name}: {report.about}' for name, report in REPORTS.items())}.",
+        shell_complete=complete_report,
+        help="Show a ready report, such as stats, overhead or verify.",
     )
     limit: int | None = option(
         "--limit",
+        "-n",
         type=click.IntRange(min=0),
         metavar="N",
-        help=f"Show at most this many rows.  [default: {ROWS} in a table, else all]",
+        help=f"Show at most this many rows.  [default: {ROWS} in a table]",
     )
-    out: str | None = option(
-        "--out",
-        metavar="DIR",
-        shell_complete=complete_file,
-        help="Write the rows to files in this folder instead of printing them.",
-    )
-    out_format: str | None = option(
-        "--out-format", type=click.Choice(FILES), help="Set the format of the files.  [default: parquet]"
-    )
-    partition_by: str | None = option(
-        "--partition-by", metavar="A,B", help="Partition the files by these columns.  [default: topic, with --table]"
-    )
-    overwrite: bool = flag("--overwrite", help="Replace what is in the folder.")
-    follow: bool = flag("--follow", help="Keep reading files that arrive or grow until Ctrl-C; resumes an --out.")
+    follow: bool = flag("--follow", section="Input", help="Keep reading files that arrive or grow; needs --out.")
     every: float | None = option(
         "--every",
+        section="Input",
+        rare=True,
         type=click.FloatRange(min=0.1),
         metavar="SECONDS",
         help=f"Look for more this often (--follow).  [default: {SECONDS:g}]",
     )
-    master: str | None = option(
-        "--master", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]"
+    out: str | None = option(
+        "--out",
+        section="Output",
+        metavar="DIR",
+        shell_complete=complete_file,
+        help="Write the rows to files in this folder.",
     )
-    conf: tuple[str, ...] = option("--conf", multiple=True, metavar="K=V", help="Set an option of Spark; repeatable.")
+    out_format: str | None = option(
+        "--out-format",
+        rare=True,
+        section="Output",
+        type=click.Choice(FILES),
+        help="Set the format of the files.  [default: parquet]",
+    )
+    partition_by: str | None = option(
+        "--partition-by",
+        rare=True,
+        section="Output",
+        metavar="A,B",
+        help="Write folders by these columns.  [default: topic, with --table]",
+    )
+    force: bool = flag("--force", section="Output", former=("--overwrite",), help="Replace what is in the folder.")
+    master: str | None = option(
+        "--master", section="Advanced", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]"
+    )
+    conf: tuple[str, ...] = option(
+        "--conf",
+        section="Advanced",
+        rare=True,
+        multiple=True,
+        metavar="K=V",
+        help="Set an option of Spark; repeatable.",
+    )
     worker_python: str | None = option(
         "--worker-python",
+        section="Advanced",
+        rare=True,
         metavar="PATH",
         shell_complete=complete_file,
         help="Set the Python of the workers.  [default: the one that runs kwire]",
     )
     split_size: str | None = option(
-        "--split-size", metavar="SIZE", help="Read this much of a file in one task, such as 64MiB."
+        "--split-size",
+        section="Advanced",
+        rare=True,
+        metavar="SIZE",
+        help="Read this much of a file in one task, such as 64MiB.",
     )
-    fail_fast: bool = flag("--fail-fast", help="Stop with exit code 2 at the first fault of a file.")
+    fail_fast: bool = flag(
+        "--fail-fast", section="Advanced", rare=True, help="Stop with exit code 2 at the first fault of a file."
+    )
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -217,16 +266,16 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         if [self.table is not None and not self.report, bool(self.sql), bool(self.report)].count(True) != 1:
             raise click.UsageError("say what to show with --table, --sql or --report")
         check(self)
-        if self.columns and (self.report or not self.table):
-            raise click.UsageError("--columns goes with --table")
+        if self.fields and (self.report or not self.table):
+            raise click.UsageError("--fields goes with --table")
         if not self.out:
-            refuse(self, ("out_format", "partition_by", "overwrite"), "goes with --out")
+            refuse(self, ("out_format", "partition_by", "force"), "goes with --out")
         if not self.follow:
             refuse(self, ("every",), "goes with --follow")
         elif self.report or not (self.table and self.out):
             raise click.UsageError("--follow goes with --table and --out")
         else:
-            refuse(self, ("overwrite", "limit"), "does not go with --follow")
+            refuse(self, ("force", "limit"), "does not go with --follow")
             if self.tls_keylog:
                 raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
         if self.report:
@@ -246,8 +295,8 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
 
     @property
     def chosen_columns(self) -> list[str] | None:
-        """The columns of --columns."""
-        return [name.strip() for name in self.columns.split(",")] if self.columns else None
+        """The columns of --fields."""
+        return [name.strip() for name in self.fields.split(",")] if self.fields else None
 
     @property
     def cuts_tables(self) -> bool:
@@ -255,13 +304,13 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         return self.report in {"advise", "overhead"}
 
 
-@click.command(name="scan", cls=Command)
+@click.command(name="scan", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Query files, folders and globs of any size: log segments, packet captures, brokers' request logs.
+    """Query log segments, packet captures and brokers' request logs of any size.
 
-    Ask with one of --table, --sql and --report. The query runs on all cores of this machine, or on a cluster
-    (--master). What cannot be read becomes a row of the table `faults`, not an error.
+    Ask with one of --table, --sql and --report. The query runs on all cores, or on a cluster (--master). What
+    cannot be read is a row of the table `faults`, not an error.
     """
     refuse_place(environment, options)
     settings = dict(_setting(text) for text in options.conf)
@@ -338,7 +387,7 @@ def _write(environment: Environment, rows: DataFrame | Rows, options: Options) -
         options.out or "",
         options.out_format or "parquet",
         _folders(rows, options),
-        overwrite=options.overwrite,
+        overwrite=options.force,
         raw_csv=environment.raw_csv,
     )
 

@@ -74,9 +74,7 @@ class ListOptions(Listing, OverlaidDefinitions):
     """Options of `kwire spec list`."""
 
     text: str | None = argument(required=False, shell_complete=complete_message)
-    kind: str | None = option(
-        "--type", section="Choose", type=click.Choice(TYPES), help="List only messages of this type."
-    )
+    kind: str | None = option("--type", type=click.Choice(TYPES), help="List only messages of this type.")
 
 
 @command.command(name="list", short_help="List messages with their versions.")

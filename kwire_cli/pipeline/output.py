@@ -82,7 +82,7 @@ def write_in_tasks(rows: Rows, folder: Path, by: Sequence[str], *, overwrite: bo
     """
     if not overwrite and os.path.lexists(folder) and not _left_over(folder):
         raise InputError(
-            "it is there already (PATH_ALREADY_EXISTS): --overwrite puts the files in place of what is in it",
+            "it is there already (PATH_ALREADY_EXISTS): --force puts the files in place of what is in it",
             file=str(folder),
         )
     writer = writer_in(rows.numbers.sparkSession, folder, by, rows.schema)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from acting import ACTS
-from command_line import ROOT, hold_page, kwire, shell
+from command_line import ROOT, hold_page, kwire, seen, shell, shop
 from hostile_capture import hostile_capture
 
 GOLDEN = Path(__file__).parent / "golden" / "scan.txt"
@@ -58,17 +58,24 @@ def test_the_page_shows_what_the_command_prints(updating):
         assert now == shown
 
 
-@pytest.mark.parametrize("page", ["commands", "cookbook"])
-def test_pages_show_what_scan_prints(page, updating):
+@pytest.mark.parametrize(("page", "run"), [("commands", seen), ("cookbook", shell)])
+def test_pages_show_what_scan_prints(page, run, updating, tmp_path, monkeypatch):
+    monkeypatch.chdir(shop(tmp_path) if run is seen else ROOT)
+
     def output(command):
-        return "".join(line for line in shell(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
+        return "".join(line for line in run(command).splitlines(keepends=True) if not line.startswith("[stderr]"))
 
     hold_page(ROOT / "docs" / f"{page}.md", updating, run=output, only="kwire scan ")
 
 
 def test_every_option_is_on_the_page():
     page = (ROOT / "docs" / "pipeline.md").read_text("utf-8").split("\n## kwire scan")[1]
-    options = set(re.findall(r"--[a-z-]+", kwire("scan", "--help").out)) - {"--help", "--color"}
+    options = set(re.findall(r"--[a-z-]+", kwire("scan", "--help-all").out)) - {
+        "--help",
+        "--help-all",
+        "--color",
+        "--no-pager",
+    }
     assert [option for option in sorted(options) if option not in page] == []
 
 
@@ -132,7 +139,7 @@ def test_files_hold_all_rows(fmt, tmp_path):
     again = kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt)
     assert again.code == 2
     assert "ALREADY_EXISTS" in again.err
-    assert kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt, "--overwrite").code == 0
+    assert kwire("scan", SEGMENTS, *query, "--out", out, "--out-format", fmt, "--force").code == 0
 
 
 @pytest.mark.parametrize("fmt", ["json", "csv"])
@@ -287,14 +294,14 @@ def test_the_payload_of_packets_is_asked_for_by_name_and_with_secrets():
     path = "samples/captures/kafka-python-4.4.0.pcapng"
     usual = kwire("scan", "--table", "packets", "--limit", 1, "--format", "jsonl", path)
     assert "payload" not in usual.out
-    refused = kwire("scan", "--table", "packets", "--columns", "packet,payload", path)
+    refused = kwire("scan", "--table", "packets", "--fields", "packet,payload", path)
     assert refused.code == 2
     assert "--show-secrets" in refused.err
     shown = kwire(
         "scan",
         "--table",
         "packets",
-        "--columns",
+        "--fields",
         "packet,payload",
         "--show-secrets",
         "--limit",

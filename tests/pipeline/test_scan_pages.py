@@ -24,7 +24,7 @@ def test_a_report_and_a_table_are_pages():
     assert [row[:2] for row in of_api["rows"]] == [
         [row["api"], [row["requests"], str(row["requests"])]] for row in rows
     ]
-    asked = ("--table", "batches", "--columns", "topic,size", "samples/segments/orders-zstd-0")
+    asked = ("--table", "batches", "--fields", "topic,size", "samples/segments/orders-zstd-0")
     [table] = page("scan", *asked).data["page"]["blocks"]
     lines = [json.loads(line) for line in kwire("scan", *asked, "--format", "jsonl").out.splitlines()]
     assert table["columns"] == ["topic", "size"]

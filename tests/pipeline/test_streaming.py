@@ -50,7 +50,7 @@ class Following:
     """`kwire scan --follow` of frames, in processes that all die at once."""
 
     def __init__(self, folder, out):
-        self.checkpoint, columns = out / "_checkpoint", ("--columns", ",".join((*COLUMNS, "time")))
+        self.checkpoint, columns = out / "_checkpoint", ("--fields", ",".join((*COLUMNS, "time")))
         command = [
             "scan",
             folder,
@@ -273,7 +273,7 @@ def test_silent_connections_end(spark, tmp_path):
     [
         (["--table", "frames"], "--follow goes with --table and --out"),
         (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out"),
-        (["--table", "frames", "--out", "x", "--overwrite"], "--overwrite does not go with --follow"),
+        (["--table", "frames", "--out", "x", "--force"], "--force does not go with --follow"),
     ],
 )
 def test_options_that_do_not_go_together(options, said):

@@ -193,7 +193,7 @@ def test_what_can_not_be_read_is_a_row_and_never_fails_a_job(tables, tmp_path):
 def test_scan_stops_at_the_first_fault_where_it_is_to(tmp_path):
     (tmp_path / "cut.pcapng").write_bytes(PYTHON.read_bytes()[:-5])
     for command in (
-        ("--table", "frames", "--columns", "api", "--format", "jsonl"),
+        ("--table", "frames", "--fields", "api", "--format", "jsonl"),
         ("--table", "packets", "--out", tmp_path / "out"),
     ):
         done = kwire("scan", tmp_path, *command, "--fail-fast")

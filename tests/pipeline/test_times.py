@@ -45,12 +45,12 @@ def written(folder, column):
 
 def test_every_table_by_every_way(zone, tmp_path):  # noqa: ARG001 - it is the session's
     for table, column in TIMES.items():
-        done = kwire("scan", *INPUTS, "--table", table, "--columns", column, "--format", "jsonl")
+        done = kwire("scan", *INPUTS, "--table", table, "--fields", column, "--format", "jsonl")
         assert done.code == 0, done.err
         expected = Counter(json.loads(line)[column] for line in done.out.splitlines())
         assert len(expected) > 1
         ways = {
-            "table": ("--table", table, "--columns", f"{column},file"),
+            "table": ("--table", table, "--fields", f"{column},file"),
             "sql": ("--sql", f"select {column}, {column} as again from {table}"),
             "csv": ("--sql", f"select {column} from {table}", "--out-format", "csv"),
         }
@@ -82,7 +82,7 @@ def test_filters_by_time_mean_the_same_moment(zone):  # noqa: ARG001 - as above
     every = [
         json.loads(line)
         for line in kwire(
-            "scan", INPUTS[2], "--table", "packets", "--columns", "time", "--format", "jsonl"
+            "scan", INPUTS[2], "--table", "packets", "--fields", "time", "--format", "jsonl"
         ).out.splitlines()
     ]
     middle = sorted(row["time"] for row in every)[len(every) // 2]
