@@ -21,11 +21,13 @@ from kwire_cli.view.batch_table import (
     batch_row,
     gap_cells,
     gap_row,
-    heading,
     record_cells,
     record_row,
+    table_columns,
 )
 from kwire_cli.view.json import dumps
+from kwire_cli.view.lines import anomaly_lines
+from kwire_cli.view.listing import HELD, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.reading import Reading
     from kwire_cli.view.html.page import Page
+    from kwire_cli.view.listing import Layout
 
     Entries = Iterable[dict[str, Any]]
 
@@ -50,7 +53,7 @@ class BatchSettings:
 
     `deep` shows their records. `several` says that there may be more than one file, so that each has to be named.
     `topics` are the topics of the wanted partitions, none for all. `limit` is the number of batches, or of records with
-    `deep`, that are shown at most.
+    `deep`, that are shown at most. `wide` says that a table has all columns, whatever the terminal's width.
     """
 
     view: type[View]
@@ -65,6 +68,7 @@ class BatchSettings:
     limit: int | None = None
     order: Order | None = None
     """The order of batches, or of records with `deep`; None for that of the files."""
+    wide: bool = False
 
     @property
     def shows_all(self) -> bool:
@@ -206,32 +210,54 @@ class TableView(View):
     """A line of a table for each batch; with `deep` for each record."""
 
     HEADS_FILES = True
-    has_heading = False
+
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        self._columns = table_columns(deep=self.deep)
+        self._room = None if settings.wide else environment.width
+        self._layout: Layout | None = None
+        self._held: list[tuple[str, ...]] = []
 
     def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file. Its table has a heading of its own if the file is named above it."""
-        super().begin(file, source)
         if self.settings.several:
-            self.has_heading = False
+            self.end()
+        super().begin(file, source)
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         item, batch = shown.item, shown.batch
-        lines = [] if self.has_heading else [heading(deep=self.deep)]
-        self.has_heading = True
         if not self.deep:
-            lines.append(batch_row(item))
+            self._held.append(batch_row(item))
         elif isinstance(item, Gap):
-            lines.append(gap_row(item))
+            self._held.append(gap_row(item, deep=True))
         if self.deep and batch:
-            lines += [record_row(batch, record, self.hide) for _, record in shown.records or ()]
-        self.environment.write_lines(lines)
+            self._held += [record_row(batch, record, self.hide) for _, record in shown.records or ()]
+        if self._layout or self._room is None or len(self._held) >= HELD:
+            self._write(whole=False)
+
+    def _write(self, *, whole: bool) -> None:
+        """Write the rows that wait for the layout; they are all rows if `whole`."""
+        lines = []
+        if self._layout is None:
+            rows = [] if self._room is None else self._held
+            self._layout = layout(self._columns, rows, self._room, whole=whole)
+            lines.append(self._layout.heading())
+        lines += map(self._layout.row, self._held)
+        self._held = []
+        self.environment.write_lines(lines, folded=False)
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show entries of a file as a table of their own."""
-        self.environment.write_lines([logs.heading(contents)])
-        self.environment.write_lines(logs.file_table_lines(contents, entries))
-        self.has_heading = False
+        self.end()
+        self.environment.write_lines(logs.table_lines(contents, entries, self._room), folded=False)
+        self.environment.write_lines(anomaly_lines(contents.anomalies))
+
+    def end(self) -> None:
+        """Write the rows that wait. Further rows are a table of their own."""
+        if self._held:
+            self._write(whole=self._layout is None)
+        self._layout = None
 
 
 class ForPrograms(View):

@@ -228,6 +228,7 @@ class BatchRun:
             if not self.view.takes(chosen.item):
                 break
             self.view.show(chosen)
+        self.view.end()
         self._note_nothing()
 
     def _note_nothing(self) -> None:
@@ -259,6 +260,7 @@ def among_messages(
     several: bool,
     limit: int | None,
     order: Order | None,
+    wide: bool,
 ) -> BatchRun:
     """Return what shows record batches and log files among messages, as `kwire dump` does.
 
@@ -274,5 +276,6 @@ def among_messages(
         several=several,
         limit=limit,
         order=order,
+        wide=wide,
     )
     return BatchRun(environment, settings, page)

@@ -191,6 +191,7 @@ def command(environment: Environment, options: Options) -> int:
         full=options.full,
         fields=options.columns,
         labelled=inputs.labelled,
+        wide=options.wide,
     )
     with page or nullcontext():
         run = _Run(environment, options, settings, views, page, interrupt)
@@ -300,6 +301,7 @@ class _Run:
             several=several,
             limit=options.rows,
             order=options.order,
+            wide=options.wide,
         )
 
     def _show_capture(self, opened: Opened) -> None:

@@ -184,7 +184,6 @@ def command(environment: Environment, options: Options) -> int:
     run.end()
     if run.files and not (run.found or run.no_batches) and settings.selection.everything:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
-    run.view.end()
     if run.no_batches and not run.found:
         reason = "there is no record batch in this; kwire decode reads requests, responses and captures"
         raise InputError(f"{reason}{missing_names(options.paths)}")
@@ -216,6 +215,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         topics=options.topics,
         limit=options.rows,
         order=options.order,
+        wide=options.wide,
     )
 
 

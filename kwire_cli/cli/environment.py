@@ -188,10 +188,15 @@ class Environment:
         except OSError as error:
             raise UnwritableError(error.strerror or str(error)) from None
 
-    def write_lines(self, lines: Iterable[Line]) -> None:
-        """Styled lines, in colour where that is wanted. They are for eyes, wherever they go: nothing in them acts on a
-        terminal.
+    def write_lines(self, lines: Iterable[Line], *, folded: bool = True) -> None:
+        """Write styled lines for eyes, in colour where that is wanted: nothing in them acts on a terminal.
+
+        Lines that are longer than the terminal are folded, unless the caller has laid them out.
         """
+        if folded and (width := self.width):
+            from kwire_cli.view import widths  # only for terminals
+
+            lines = widths.folded(lines, width)
         if self.in_colour:
             paint = _painter()
             for line in lines:

@@ -29,7 +29,7 @@ class MessageSettings:
     """Settings for showing messages.
 
     `records` is the form of records in JSON. `fields` are the columns of a table; none for the usual ones. `labelled`
-    says that lines of captures name their file.
+    says that lines of captures name their file, `wide` that a table has all columns, whatever the terminal's width.
     """
 
     catalog: Catalog
@@ -40,6 +40,7 @@ class MessageSettings:
     pairs: bool = False
     fields: tuple[str, ...] = ()
     labelled: bool = False
+    wide: bool = False
 
 
 class View:
@@ -261,44 +262,53 @@ class Columns(View):
 
 
 class Table(Columns):
-    """A table. Its columns are as wide as usual; those of --fields as the first rows of a whole capture need."""
+    """A table whose columns fit the terminal; elsewhere, and with --wide, it has all of them."""
 
     HEADS = True
 
-    def begin_capture(self, *, whole: bool) -> None:
-        """Begin a capture. The first rows of --fields wait for the others if all of the capture is there."""
-        self._held: list[list[str]] | None = None
-        self._widths: list[int] = []
-        self._plain: Callable[[Captured], str] | None = None
-        if whole and self.settings.fields:
-            self._held = []
-        else:
-            self._head([])
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view import frame_table, listing
 
-    def _head(self, first: list[list[str]]) -> None:
-        tables, columns = self._tables, self.columns
-        self._held, self._widths = None, tables.widths_of(columns, first)
-        self._plain = None if self.environment.in_colour else tables.plain_rows(columns, self._widths)
-        rows = (tables.fitted(row, columns, self._widths) for row in first)
-        self.environment.write_lines([tables.heading(columns, self._widths), *rows])
+        self._frames, self._listing = frame_table, listing
+        self._columns = frame_table.columns_of(settings.fields)
+        self._room = None if settings.wide else environment.width
+        self._held: list[list[str]] | None = None
+        self._plain: Callable[[Captured], str] | None = None
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture. The first rows wait for the others if they say how wide columns are."""
+        self._held = []
+        if not whole or not (self.settings.fields or self._room):
+            self._head(whole=False)
+
+    def _head(self, *, whole: bool) -> None:
+        """Write the heading and the rows that wait, which are all rows if `whole`."""
+        rows, self._held = self._held or [], None
+        self._layout = self._listing.layout(
+            self._columns, rows, self._room, whole=whole and bool(rows) and not self.settings.fields
+        )
+        unbounded = self._room is None and not self.environment.in_colour
+        self._plain = self._frames.plain_rows(self._layout) if unbounded else None
+        self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
 
     def line(self, line: Captured) -> None:
         """Show a line of a capture."""
         if self._plain:
             self.environment.write(self._plain(line))
             return
-        cells = self._tables.cells(self._row(line, self.redaction), self.columns)
+        cells = self._frames.cells(self._row(line, self.redaction), self._columns)
         if self._held is None:
-            self.environment.write_lines([self._tables.fitted(cells, self.columns, self._widths)])
+            self.environment.write_lines([self._layout.row(cells)], folded=False)
             return
         self._held.append(cells)
-        if len(self._held) == self._tables.HELD:
-            self._head(self._held)
+        if len(self._held) == self._listing.HELD:
+            self._head(whole=False)
 
     def end_capture(self) -> None:
         """Show the rows that wait."""
         if self._held is not None:
-            self._head(self._held)
+            self._head(whole=True)
 
 
 class Csv(Columns):

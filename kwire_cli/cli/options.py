@@ -564,6 +564,7 @@ class Report(Csv, Output, Top):
         metavar="NAME",
         help="Write only this table (csv, parquet), or sort it.  [default: the first]",
     )
+    wide: bool = flag("--wide", help="Show all columns of tables, whatever the width of the terminal.")
 
     def format_for(
         self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"

@@ -18,8 +18,10 @@ from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
+from kwire_cli.view.frame_table import cells, columns_of
 from kwire_cli.view.html.frames import line_row
-from kwire_cli.view.tables import TABLE, heading, row
+from kwire_cli.view.listing import layout
+from kwire_cli.view.tables import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,8 +235,6 @@ LARGE = 16 << 10
 
 MOST_TOPICS = 20
 """Topics that are shown of such a frame."""
-_NARROW = ("frame", "kind", "api", "apiVersion", "size", "latency", "error", "topics")
-_MIDDLE = ("frame", "time", "kind", "api", "apiVersion", "clientId", "size", "latency", "error", "topics")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Captures:
         for share, line in self._lines(self._index.names):
             self._index.add(line)
             if line.seen.size >= LARGE:  # which takes long to read again for its row
-                self._known[line.number - 1] = {name: COLUMNS[name](line) for name in TABLE}
+                self._known[line.number - 1] = {name: COLUMNS[name](line) for name in (*TABLE, "stream")}
             if pace.is_due():
                 yield share
         self._read = True
@@ -314,26 +314,21 @@ class Captures:
                 numbers = []
         yield 1.0, numbers
 
-    def _columns(self, width: int) -> tuple[str, ...]:
-        return _NARROW if width < 120 else _MIDDLE if width < 180 else TABLE
-
     def heading(self, width: int) -> Line:
         """The names of the columns."""
-        return heading(self._columns(width))
+        return layout(columns_of(()), room=width).heading()
 
     def row(self, number: int, width: int) -> Line:
         """A line as in the table of `kwire decode`."""
-        return self._row(number, self._columns(width))
-
-    def _row(self, number: int, columns: tuple[str, ...]) -> Line:
         line, values = self._index.line(number), self._known.get(number)
-        return row(LineRow(line) if values is None else _KnownRow(line, None, values, self._index.names), columns)
+        known = LineRow(line) if values is None else _KnownRow(line, None, values, self._index.names)
+        return layout(columns_of(()), room=width).row(cells(known, columns_of(())))
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""
-        cells = line_row(self._index.line(number))
-        version = f" version {cells['version']}" if "version" in cells else ""
-        return f"frame {number + 1}: {cells['title']}{version}, {cells['src']} to {cells['dst']}"
+        row = line_row(self._index.line(number))
+        version = f" version {row['version']}" if "version" in row else ""
+        return f"frame {number + 1}: {row['title']}{version}, {row['src']} to {row['dst']}"
 
     def is_odd(self, number: int) -> bool:
         """Return whether the entry has an anomaly."""

@@ -12,8 +12,9 @@ from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
 from kwire_cli.source.kafka.columns import BatchRow, FrameRow
 from kwire_cli.tui.look import Look, Pace, frame_costs
-from kwire_cli.view.batch_table import batch_row, heading
+from kwire_cli.view.batch_table import batch_row, table_columns
 from kwire_cli.view.bounded_outline import of_frame, of_item
+from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.outline import batch_title
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.tree import frame_title
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
 
 # Frames from a text or from bytes in a list.
 
-_WIDTHS = {"frame": 6, "kind": 8, "api": 28, "ver": 3, "size": 9}
+_COLUMNS = (
+    Column("frame", width=6, right=True, style="dim"),
+    Column("kind"),
+    Column("call", "api", width=32, least=12, cut="call", style="name"),
+    Column("size", "size B", width=9, right=True, style="number"),
+    Column("anomalies", least=12, cut="end", style="warning"),
+)
 
 
 class Frames:
@@ -74,25 +81,19 @@ class Frames:
             number += 1
             yield number / len(self._frames), numbers
 
-    def heading(self, width: int) -> Line:  # noqa: ARG002 - as that of other listings
+    def heading(self, width: int) -> Line:
         """The names of the columns."""
-        return [(f"{'  '.join(_cell(name, name) for name in _WIDTHS)}  anomalies", "dim")]
+        return layout(_COLUMNS, room=width).heading()
 
-    def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
+    def row(self, number: int, width: int) -> Line:
         """A frame in one line."""
         frame = self._shown(number)
-        cells = (number + 1, frame.kind, frame.api or text_of(frame.api_key), text_of(frame.api_version), frame.size)
-        styles = ("dim", "", "name", "", "number")
-        line: Line = []
-        for name, cell, style in zip(_WIDTHS, cells, styles, strict=True):
-            line += [(_cell(name, str(cell)), style), ("  ", "")]
-        codes = ",".join(dict.fromkeys(anomaly.code for anomaly in frame.anomalies))
-        return [
-            *line,
-            (codes, "warning"),
-            ("  guessed" if frame.guess else "", "dim"),
-            (f"  # {text_of(frame.label)}" if frame.label else "", "dim"),
-        ]
+        version = "" if frame.api_version is None else f" v{frame.api_version}"
+        codes = ", ".join(dict.fromkeys(anomaly.code for anomaly in frame.anomalies))
+        call = f"{frame.api or text_of(frame.api_key)}{version}"
+        label = f"# {text_of(frame.label)}" if frame.label else ""
+        remarks = "  ".join([text for text in (codes, "guessed" if frame.guess else "", label) if text])
+        return layout(_COLUMNS, room=width).row((str(number + 1), frame.kind, call, str(frame.size), remarks))
 
     def title(self, number: int) -> str:
         """Return the title of a frame."""
@@ -124,11 +125,6 @@ class Frames:
 
     def close(self) -> None:
         """There is nothing to let go of."""
-
-
-def _cell(name: str, text: str) -> str:
-    width = _WIDTHS[name]
-    return f"{text:>{width}}" if name in {"frame", "ver", "size"} else f"{text[:width]:<{width}}"
 
 
 # Batches of a segment or record set in a list: the file is mapped, and of a batch only its place is kept.
@@ -214,13 +210,13 @@ class Segments:
                 some = []
         yield 1.0, some
 
-    def heading(self, width: int) -> Line:  # noqa: ARG002 - as that of other listings
+    def heading(self, width: int) -> Line:
         """The names of the columns."""
-        return heading(deep=False)
+        return layout(table_columns(deep=False), room=width).heading()
 
-    def row(self, number: int, width: int) -> Line:  # noqa: ARG002 - as above
+    def row(self, number: int, width: int) -> Line:
         """A batch as in the table of `kwire dump`."""
-        return batch_row(self._item(number))
+        return layout(table_columns(deep=False), room=width).row(batch_row(self._item(number)))
 
     def title(self, number: int) -> str:
         """Return the title of a batch or gap, with its position."""

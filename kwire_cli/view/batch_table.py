@@ -6,10 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
+from kwire_cli.errors import counted
 from kwire_cli.records.batch import TRUNCATED, Batch, base64_text, head_json, headers_of, record_json
 from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
-from kwire_cli.view.lines import Line, moment
+from kwire_cli.view.lines import moment
+from kwire_cli.view.listing import Column
 from kwire_cli.view.tables import text_of
+from kwire_cli.view.widths import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,20 +23,30 @@ if TYPE_CHECKING:
     Numbered = Sequence[tuple[int, Record]]
 
 
-BATCH_COLUMNS = {
-    "position": 10,
-    "size": 8,
-    "baseOffset": 10,
-    "lastOffset": 10,
-    "count": 6,
-    "magic": 5,
-    "compression": 11,
-    "maxTimestamp": 24,
-    "producerId": 10,
-    "flags": 0,
-}
-RECORD_COLUMNS = {"offset": 10, "timestamp": 24, "keySize": 7, "valueSize": 9, "key": 20, "value": 30, "headers": 0}
-_LEFT = frozenset({"compression", "maxTimestamp", "flags", "timestamp", "key", "value", "headers"})
+_ANOMALY = Column("anomaly", width=7, least=12, cut="end", style="warning", late=True)
+_BATCH_COLUMNS = (
+    Column("position", width=10, right=True),
+    Column("size", "size B", keep=3, width=8, right=True),
+    Column("baseOffset", width=10, right=True),
+    Column("lastOffset", keep=4, width=10, right=True),
+    Column("count", keep=1, width=6, right=True),
+    Column("magic", keep=6, width=5, right=True),
+    Column("compression", "codec", keep=2, width=6),
+    Column("maxTimestamp", width=24, least=19, cut="short"),
+    Column("producerId", keep=5, width=10, right=True),
+    Column("flags", width=5, least=12, cut="end"),
+    _ANOMALY,
+)
+_RECORD_COLUMNS = (
+    Column("offset", width=10, right=True),
+    Column("timestamp", width=24, least=19, cut="short"),
+    Column("keySize", "key B", keep=2, width=7, right=True),
+    Column("valueSize", "value B", keep=1, width=9, right=True),
+    Column("key", width=20, least=8, cut="end"),
+    Column("value", width=30, least=14, cut="end"),
+    Column("headers", keep=3, width=7, least=10, cut="end"),
+    _ANOMALY,
+)
 _TABLE_TEXT = 60
 CSV_BATCH = (*("deleteHorizon" if key == "deleteHorizonMs" else key for key in BATCH_KEYS), "gap")
 CSV_RECORD = ("position", *RECORD_KEYS, "decoded", "gap")
@@ -65,44 +78,34 @@ def text_in(data: bytes) -> str | None:
     return text if text.isprintable() or all(char.isprintable() or char in "\n\r\t" for char in text) else None
 
 
-def heading(*, deep: bool) -> Line:
-    """The table's first line."""
-    columns = RECORD_COLUMNS if deep else BATCH_COLUMNS
-    return [("  ".join(_fit(name, name, width) for name, width in columns.items()).rstrip(), "dim")]
+def table_columns(*, deep: bool) -> tuple[Column, ...]:
+    """Return the columns of a table of batches, or of records."""
+    return _RECORD_COLUMNS if deep else _BATCH_COLUMNS
 
 
-def _fit(text: str, name: str, width: int) -> str:
-    return f"{text:<{width}}" if name in _LEFT else f"{text:>{width}}"
-
-
-def batch_row(item: Batch | Gap) -> Line:
-    """A batch or gap as a line of the table."""
+def batch_row(item: Batch | Gap) -> tuple[str, ...]:
+    """Return a batch or gap as a row of the table."""
     if not isinstance(item, Batch) and not (item.batch and item.batch.has_head):
-        return gap_row(item)
+        return gap_row(item, deep=False)
     batch = item if isinstance(item, Batch) else item.batch
     assert batch is not None  # noqa: S101 - for the type checker
-    row = head_json(batch)
+    anomaly = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
+    row = head_json(batch) | {"flags": flags_of(batch), "anomaly": anomaly}
     row["maxTimestamp"] = time_text(row["maxTimestamp"])
-    odd = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
-    row["flags"] = flags_of(batch)
-    cells = "  ".join(_fit(text_of(row[name]), name, width) for name, width in BATCH_COLUMNS.items())
-    return [(cells, ""), (f"{' ' if row['flags'] else ''}{odd}", "warning")]
+    return tuple(text_of(row[column.name]) for column in _BATCH_COLUMNS)
 
 
-def gap_row(gap: Gap) -> Line:
-    """A gap as a line of a table: where it is, and its size."""
-    row: dict[str, Any] = {"position": gap.position, "size": gap.size}
-    line: Line = [
-        (
-            "  ".join(_fit(text_of(row.get(name)), name, width) for name, width in list(BATCH_COLUMNS.items())[:2]),
-            "number",
-        )
-    ]
-    return [*line, (f"  gap: {gap.code}", "warning")]
+def gap_row(gap: Gap, *, deep: bool) -> tuple[str, ...]:
+    """Return a gap as a row of a table: its position and size."""
+    if deep:
+        row = {"anomaly": f"gap at {gap.position}: {gap.code}, {counted(gap.size, 'byte')}"}
+    else:
+        row = {"position": str(gap.position), "size": str(gap.size), "anomaly": f"gap: {gap.code}"}
+    return tuple(row.get(column.name, "") for column in table_columns(deep=deep))
 
 
-def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
-    """A record as a line of the table."""
+def record_row(batch: Batch, record: Record, hide: Hide | None) -> tuple[str, ...]:
+    """Return a record as a row of the table."""
     document = record_json(batch, record, 0, [], hide)
     key, value = _secret(document["key"]) or _cell(record.key), _secret(document["value"]) or _cell(record.value)
     if decoded := document.get("decoded"):
@@ -113,11 +116,7 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> Line:
         [f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)]
     )
     row = {**document, "timestamp": time_text(record.timestamp), "key": key, "value": value, "headers": headers}
-    cells = []
-    for name, width in RECORD_COLUMNS.items():
-        text = text_of(row[name])
-        cells.append(_fit(text if len(text) <= _TABLE_TEXT else f"{text[:_TABLE_TEXT]}…", name, width))
-    return [("  ".join(cells), "")]
+    return tuple(cut(text_of(row.get(column.name)), _TABLE_TEXT, "end") for column in _RECORD_COLUMNS)
 
 
 def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:

@@ -125,7 +125,7 @@ def anomaly_lines(anomalies: Iterable[Anomaly]) -> Iterator[Line]:
         yield [
             ("! ", "warning"),
             (anomaly.code, "warning"),
-            (f" {where}at byte {anomaly.offset}: {anomaly.detail}", "dim"),
+            (escaped(f" {where}at byte {anomaly.offset}: {anomaly.detail}"), "dim"),
         ]
 
 

@@ -13,6 +13,7 @@ from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.lines import Line, anomaly_lines, moment
+from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
@@ -53,8 +54,19 @@ COLUMNS = {
     **dict.fromkeys(sorted(OFFSET_CHECKPOINTS), ("at", "topic", "partition", "offset")),
 }
 """Columns of an entry, by kind; entries of other kinds have a name and a value."""
-_WIDTHS = {"at": 8, "topic": 40, "name": 24, "timestamp": 24, "value": 0}
-_LEFT = frozenset({"topic", "name", "value", "timestamp"})
+_LAYOUT = {
+    "at": Column("at", width=8, right=True),
+    "topic": Column("topic", width=40, least=12),
+    "name": Column("name", width=24, least=12),
+    "timestamp": Column("timestamp", width=24, least=19, cut="short"),
+    "value": Column("value", width=5, least=12, cut="end"),
+    "offsetDelta": Column("offsetDelta", keep=3, width=10, right=True),
+    "coordinatorEpoch": Column("coordinatorEpoch", keep=2, width=10, right=True),
+    "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=1, width=10, right=True),
+    "version": Column("version", keep=1, width=10, right=True),
+}
+"""The columns of tables of entries; those that are not here are numbers that stay."""
+_GAP = Column("gap", width=3, style="warning", least=12, late=True)
 
 
 def columns(contents: Contents[Any]) -> tuple[str, ...]:
@@ -83,30 +95,21 @@ def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterato
     yield from anomaly_lines(contents.anomalies)
 
 
-def heading(contents: Contents[Any]) -> Line:
-    """The table's first line."""
-    return [("  ".join([_fit(name, name) for name in columns(contents)]).rstrip(), "dim")]
-
-
-def file_table_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterator[Line]:
-    """Each entry, padding or gap as a line of the table, then what is odd."""
+def table_lines(contents: Contents[Any], rows: Iterable[FileRow], room: int | None) -> Iterator[Line]:
+    """Return each entry, padding or gap as a row of a table, below a heading. `room` is the terminal's width."""
     names = columns(contents)
-    for row in rows:
-        if "gap" in row:
-            yield [
-                (_fit(str(row["position"]), "at"), "number"),
-                (f"  gap: {row['gap']}, {counted(row['size'], 'byte')}", "warning"),
-            ]
-        else:
-            yield [
-                (
-                    "  ".join(
-                        [_fit(_time(row[name]) if name == "timestamp" else _text(row[name]), name) for name in names]
-                    ).rstrip(),
-                    "",
-                )
-            ]
-    yield from anomaly_lines(contents.anomalies)
+    listed = (*(_LAYOUT.get(name) or Column(name, width=10, right=True) for name in names), _GAP)
+    cells = [_cells(names, row) for row in rows]
+    form = layout(listed, cells, room, whole=bool(cells))
+    yield form.heading()
+    yield from map(form.row, cells)
+
+
+def _cells(names: tuple[str, ...], row: FileRow) -> tuple[str, ...]:
+    if "gap" in row:
+        gap = f"{row['gap']}, {counted(row['size'], 'byte')}"
+        return (str(row["position"]), *("" for _ in names[1:]), gap)
+    return (*(_time(row[name]) if name == "timestamp" else _text(row[name]) for name in names), "")
 
 
 def csv_columns(contents: Contents[Any]) -> tuple[str, ...]:
@@ -186,8 +189,3 @@ def _text(value: Any) -> str:
 
 def _time(milliseconds: int) -> str:
     return moment(milliseconds) or str(milliseconds)
-
-
-def _fit(text: str, name: str) -> str:
-    width = _WIDTHS.get(name, max(len(name), 10))
-    return f"{text:<{width}}" if name in _LEFT else f"{text:>{width}}"

@@ -128,7 +128,8 @@ def test_damage_is_shown_and_never_an_error(file, data):
     rows = list(contents.lines())
     for lines in (
         view.file_tree_lines(contents, rows),
-        view.file_table_lines(contents, rows),
+        view.table_lines(contents, rows, None),
+        view.table_lines(contents, rows, 60),
         view.hex_lines(contents, raw, rows=4),
     ):
         assert all(plain(line).isprintable() for line in lines)

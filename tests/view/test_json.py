@@ -11,8 +11,10 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.view.batch_json import field_text
+from kwire_cli.view.frame_table import UNBOUNDED, cells, columns_of, plain_rows
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
-from kwire_cli.view.tables import TABLE, plain_rows, row
+from kwire_cli.view.lines import plain
+from kwire_cli.view.listing import layout
 
 CATALOG = kwire.catalog()
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,13 +24,27 @@ CAPTURES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_lines_are_printed_the_same_quickly(path):
-    columns = (*TABLE, "inFlight", "throttle", "software", "broker", "anomaly", "packet", "apiKey")
-    usual, any_row, items = plain_rows(TABLE), plain_rows(columns), field_text(RecordsAs(CATALOG))
+    fields = (
+        "kind",
+        "api",
+        "version",
+        "time",
+        "topics",
+        "inFlight",
+        "throttle",
+        "software",
+        "anomaly",
+        "packet",
+        "apiKey",
+    )
+    columns = columns_of(fields)
+    any_layout, items = layout(columns), field_text(RecordsAs(CATALOG))
+    usual, any_row = plain_rows(UNBOUNDED), plain_rows(any_layout)
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
-        cells = LineRow(line)
-        assert usual(line) == "".join(text for text, _ in row(cells, TABLE)).rstrip()
-        assert any_row(line) == "".join(text for text, _ in row(cells, columns)).rstrip()
+        row = LineRow(line)
+        assert usual(line) == plain(UNBOUNDED.row(cells(row, columns_of(())))).rstrip()
+        assert any_row(line) == plain(any_layout.row(cells(row, columns))).rstrip()
         document = line.to_json()
         assert (
             json.loads(many_dumps(document))
@@ -88,5 +104,5 @@ def test_lines_hold_whatever_their_messages_say(wire):
 
 
 def test_fields_of_a_table_are_columns_or_paths():
-    assert plain_rows(("frame", "version")) is not None
-    assert plain_rows(("frame", "topics.name")) is None
+    assert plain_rows(layout(columns_of(["frame", "version"]))) is not None
+    assert plain_rows(layout(columns_of(["frame", "topics.name"]))) is None
