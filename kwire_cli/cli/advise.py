@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -165,6 +165,15 @@ def command(environment: Environment, options: Options) -> None:
             "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
             "standard input"
         )
+    with environment.answering():
+        advice = _advice(environment, options)
+        if options.write_overlay:
+            write(environment, Path(options.write_overlay), advice)
+        emit(environment, advice.answer(options.top, options.histograms), options)
+
+
+def _advice(environment: Environment, options: Options) -> Advice:
+    """Return the advice on all inputs. Raises InputError if there is no message that is certain."""
     catalog, names = options.catalog, named(options.catalog, options.messages, options.apis)
     with closing(Messages(environment, options)) as messages:
         seeing = messages.counted(Seeing(catalog, names))
@@ -179,10 +188,7 @@ def command(environment: Environment, options: Options) -> None:
         def price(plans: Plans) -> Prices:
             return messages.counted(Pricing(catalog, names, plans)).prices
 
-        advice = drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
-    if options.write_overlay:
-        write(environment, Path(options.write_overlay), advice)
-    emit(environment, advice.answer(options.top, options.histograms), options)
+        return drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
 
 
 def write(environment: Environment, file: Path, advice: Advice) -> None:
@@ -213,6 +219,7 @@ class Messages:
     def __init__(self, environment: Environment, options: Options) -> None:
         self.options, self.catalog = options, options.catalog
         self.first = True
+        self._most: int | None = None
         self._environment, self._terminal = environment, Terminal(environment)
         self._piped: list[Any] = []
         self._names: dict[str, str] = {}
@@ -242,8 +249,12 @@ class Messages:
 
     def counted(self, counter: AnyCounter) -> AnyCounter:
         """Return a counter to which all messages were added. Raises InputError if an input cannot be read."""
-        for message in self._all():
+        read = 0
+        for message in islice(self._all(), self._most):
             counter.add(message)
+            read += 1
+        if self.first and self._terminal.stopped:
+            self._most = read
         self.first = False
         return counter
 
@@ -288,3 +299,8 @@ class Again(Terminal):
 
     def note(self, text: str) -> None:
         """Leave the remark out."""
+
+    @property
+    def stopped(self) -> bool:
+        """Return False: as much is read as before."""
+        return False

@@ -70,7 +70,8 @@ def command(environment: Environment, options: Options) -> Exit:
     for release in (options.upgrade_to, options.upgrade_from):
         if release:
             accepted_by(release)  # before anything is read
-    return emit(environment, _clients(environment, options).answer(), options)
+    with environment.answering():
+        return emit(environment, _clients(environment, options).answer(), options)
 
 
 def _clients(environment: Environment, options: Options) -> Clients:

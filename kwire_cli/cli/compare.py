@@ -16,6 +16,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Report, argument, given, option, takes
 
 if TYPE_CHECKING:
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
 
 BESIDE_PAPER = {"paper", "times", "fmt", "table", "output", "raw_csv", "specs", "kafka", "colour"}
@@ -67,18 +68,21 @@ def command(environment: Environment, options: Options) -> int:
     compared record by record. Without input, values are generated or read from --values. By default the body is
     compared with its other versions, inflexible and flexible, with all fields tagged, and with packed integers.
     """
+    with environment.answering():
+        return emit(environment, _answer(environment, options), options)
+
+
+def _answer(environment: Environment, options: Options) -> Answer:
     if options.paper:
         _refuse_beside_paper(options)
-        answer = paper(options.paper, options.catalog, times=options.times).answer()
-    elif options.times is not None:
+        return paper(options.paper, options.catalog, times=options.times).answer()
+    if options.times is not None:
         raise click.UsageError("--times needs --paper")
-    elif options.as_records or (not options.message and wants_records(options, options.source)):
+    if options.as_records or (not options.message and wants_records(options, options.source)):
         for text in given(options, *OF_MESSAGES) + _counts(options):
             raise click.UsageError(f"{text} is for values of messages, and this compares records")
-        answer = records_compared(environment, options, options.source)
-    else:
-        answer = messages_compared(environment, options, options.source)
-    return emit(environment, answer, options)
+        return records_compared(environment, options, options.source)
+    return messages_compared(environment, options, options.source)
 
 
 def _refuse_beside_paper(options: Options) -> None:

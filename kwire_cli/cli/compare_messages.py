@@ -275,6 +275,8 @@ def _of_generated(
     comparisons, values = list[Comparison](), None
     for number, (_, message_counts) in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
+        if comparisons and caller.stopped:
+            break
         prices = Comparing(choice)
         values = generate(spec, version, message_counts)
         prices.add_values(spec, version, values)

@@ -198,6 +198,8 @@ class Found(NamedTuple):
 def _generated(wanted: Wanted, caller: Caller) -> Iterator[Found]:
     for batch in generated(wanted):
         caller.progress("generated records", batch.head.last_offset, wanted.records, "records")
+        if caller.stopped:
+            return
         yield Found("", batch)
 
 
@@ -245,6 +247,8 @@ def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
 def _items(opened: Opened, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
     for item in items(source_of(view, form=form)):
         opened.caller.progress(label, item.position, len(view))
+        if opened.caller.stopped:
+            return
         if not isinstance(item, Gap):
             yield Found(partition, item)
         elif item.code != PADDING:

@@ -12,7 +12,6 @@ from kwire_cli.answer import together
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completion import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.follow import Interrupt
 from kwire_cli.cli.inputs import (
     BATCHES,
     CAPTURES,
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batches import BatchRun
     from kwire_cli.cli.capture_inputs import Choice
+    from kwire_cli.cli.interrupt import Interrupt
     from kwire_cli.cli.message_views import View
     from kwire_cli.message.frames import Hints
     from kwire_cli.source.kafka.captured import Captured
@@ -179,7 +179,7 @@ def command(environment: Environment, options: Options) -> int:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, views)
     page = _new_page(environment, options) if views[fmt].ON_PAGE else None
-    interrupt = Interrupt()
+    interrupt = environment.interrupt
     follow = Follow(stop=lambda: interrupt.came) if options.follow else None
     how = reading_of(options, follow=follow)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
@@ -402,12 +402,12 @@ def _show_stats(environment: Environment, options: Options) -> Exit:
     from kwire_cli.cli.captures import ChosenLines
     from kwire_cli.cli.emit import emit
 
-    interrupt = Interrupt()
+    interrupt = environment.interrupt
     follow = Follow(stop=lambda: interrupt.came) if options.follow else None
     of_lines, of_logs = Stats(), Stats()
     decodable = anomalies = False
     empty: bool | None = None
-    with ExitStack() as watched:
+    with environment.answering(), ExitStack() as watched:
         for opened in open_inputs(options.source, reading_of(options, follow=follow), Terminal(environment)):
             refuse_unfit(options, opened, _STATS_FITS)
             if opened.kind is Kind.REQUEST_LOG:

@@ -29,6 +29,7 @@ from kwire_cli.cli.options import (
     takes,
 )
 from kwire_cli.cli.pages import new_page
+from kwire_cli.cli.progress import size_of_inputs
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
@@ -258,10 +259,16 @@ def _verify(environment: Environment, options: Options) -> int:
 
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
-    verification = Verification(paths, deep=options.deep)
-    for part in parts_to_verify(paths):
-        verification.add(part)
-    emit(environment, verification.answer(), options)
+    verification, caller = Verification(paths, deep=options.deep), Terminal(environment)
+    caller.begin(paths)
+    with environment.answering():
+        for part in parts_to_verify(paths):
+            verification.add(part)
+            size = size_of_inputs((str(part.place),))
+            caller.progress(str(part.place), size, size)
+            if caller.stopped:
+                break
+        emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 
 

@@ -14,9 +14,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 import click
 
+from kwire_cli.cli.interrupt import Interrupt
 from kwire_cli.cli.outputs import ResultFile, Screen
 from kwire_cli.cli.progress import Progress
-from kwire_cli.errors import without_queries
+from kwire_cli.errors import KwireError, without_queries
 from kwire_cli.view.lines import STYLES, escaped, json_escaped, without_control
 
 if TYPE_CHECKING:
@@ -87,6 +88,33 @@ class Environment:
     def _has_room(self) -> bool:
         """Return whether standard error is a terminal on which there are no results."""
         return self.stderr.isatty() and (not self.to_terminal or bool(self.screen and not self.screen.is_taken))
+
+    @cached_property
+    def interrupt(self) -> Interrupt:
+        """Whether Ctrl-C was pressed, within `answering`."""
+        return Interrupt()
+
+    @contextlib.contextmanager
+    def answering(self) -> Iterator[None]:
+        """Within this, Ctrl-C ends the reading of inputs, so that the answer up to there is written.
+
+        Raises KeyboardInterrupt in the end, which says how much was read. A second Ctrl-C ends the command at once.
+        """
+        is_answered = False
+        try:
+            with self.interrupt.watched():
+                yield
+                is_answered = True
+        except KeyboardInterrupt:
+            if not is_answered:
+                raise
+            self.finish()
+            read = f" after {self.progress.text}; this is what was read so far" if self.progress.passed else ""
+            raise KeyboardInterrupt(f"interrupted{read}") from None
+        except KwireError:
+            if self.interrupt:  # there is no answer yet
+                raise KeyboardInterrupt from None
+            raise
 
     @property
     def screen(self) -> Screen | None:

@@ -1,52 +1,16 @@
-"""Support for `kwire decode --follow`: a growing capture, and an orderly end on Ctrl-C."""
+"""Support for `kwire decode --follow`: a growing capture."""
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.interrupt import Interrupt
     from kwire_cli.source.growing import Following
     from kwire_cli.source.kafka.captured import Captured
-
-
-class Interrupt:
-    """Flag that tells whether Ctrl-C was pressed.
-
-    The first Ctrl-C only sets the flag, so that what is there can still be shown. The second ends the process as
-    always.
-    """
-
-    def __init__(self) -> None:
-        self.came = False
-
-    def __bool__(self) -> bool:
-        return self.came
-
-    @contextlib.contextmanager
-    def watched(self) -> Iterator[None]:
-        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it
-        stays so.
-        """
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.default_int_handler:
-            yield
-            return
-        signal.signal(signal.SIGINT, self._keep)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-        if self.came:
-            raise KeyboardInterrupt
-
-    def _keep(self, *_: object) -> None:
-        self.came = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def following(

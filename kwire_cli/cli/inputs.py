@@ -71,7 +71,15 @@ class Terminal(Caller):
 
     def done(self) -> None:
         """Remove what was shown."""
-        self._environment.progress.done()
+        if self._environment.interrupt:  # it is not the end
+            self._environment.progress.hide()
+        else:
+            self._environment.progress.done()
+
+    @property
+    def stopped(self) -> bool:
+        """Return whether Ctrl-C was pressed in a command that answers with what was read so far."""
+        return bool(self._environment.interrupt)
 
 
 def reading_of(

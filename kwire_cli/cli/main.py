@@ -105,8 +105,8 @@ def _run(arguments: list[str] | None, environment: Environment) -> int:
         environment.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        environment.note("interrupted")
+    except (click.Abort, KeyboardInterrupt) as error:
+        environment.note(str(error.__cause__ or error) or "interrupted")
         return Exit.INTERRUPTED
     except click.ClickException as error:
         environment.note(_usage_text(error))

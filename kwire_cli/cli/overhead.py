@@ -154,9 +154,10 @@ def command(environment: Environment, options: Options) -> Exit:
     standard input. The tables account for every byte of the input.
     """
     limits = limits_of(options.kafka_limits)
-    overhead = Counting(environment, options).count()
     shown = limits if options.limits_shown else None
-    emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
+    with environment.answering():
+        overhead = Counting(environment, options).count()
+        emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
     choosing = options.filter or options.frames or options.stream
     return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
 
@@ -308,10 +309,14 @@ class Counting:
             form = options.record_format or "auto"
             for at in overhead.tallies.records(view, topic, file.partition, form):
                 opened.caller.progress(file.label, at, len(view))
+                if opened.caller.stopped and not overhead.written:
+                    break
             if overhead.written:
                 for _ in overhead.written.records(view, topic, file.partition, form):
                     pass
                 self._messages_in_records(overhead, opened, file)
+            if opened.caller.stopped:
+                break
         opened.caller.done()
         if self._overhead is None:
             raise InputError("there is no partition of this topic", file=opened.label)

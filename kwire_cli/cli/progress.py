@@ -38,7 +38,8 @@ class Progress:
 
     def expect(self, inputs: Sequence[str]) -> None:
         """Take the files and folders that are read from now on; their sizes are looked up when the bar is shown."""
-        self._inputs, self._total, self._before, self._label, self._at = inputs, None, 0, "", 0
+        self._inputs, self._total = inputs, None
+        self._label, self._before, self._at, self._size = "", 0, 0, 0
 
     @property
     def passed(self) -> int:
@@ -49,8 +50,13 @@ class Progress:
     def total(self) -> int:
         """Return the bytes of all inputs; 0 if an input has no size that is known beforehand."""
         if self._total is None:
-            self._total = _total(self._inputs)
+            self._total = size_of_inputs(self._inputs)
         return self._total if self._total >= self.passed else 0
+
+    @property
+    def text(self) -> str:
+        """Return how many bytes of all inputs were read, as text."""
+        return of_bytes(self.passed, self.total)
 
     def tell(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
         """Take that `at` of `size` bytes of an input were read. `size` is 0 if it is unknown.
@@ -120,7 +126,7 @@ def _digits(size: int, unit: int) -> str:
     return str(size) if unit == 1 else f"{size / unit:.1f}"
 
 
-def _total(inputs: Sequence[str]) -> int:
+def size_of_inputs(inputs: Sequence[str]) -> int:
     """Return the bytes of all inputs; 0 if an input is no file or folder of this machine."""
     total = 0
     for name in inputs:

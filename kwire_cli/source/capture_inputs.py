@@ -86,6 +86,8 @@ class CaptureInput(Opened):
                 yield from islice(lines, EACH)
                 if isinstance(capture, Capture):
                     self.caller.progress(self.label, capture.passed, size)
+                if self.caller.stopped:
+                    return
         finally:
             self.caller.done()
         self.note_faults()

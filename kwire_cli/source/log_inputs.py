@@ -86,6 +86,8 @@ class LogFile:
         for number, item in enumerate(read_items(source)):
             if not number % EACH:
                 caller.progress(self.label, item.position, len(source.data))
+                if caller.stopped:
+                    return
             yield item
 
 

@@ -194,6 +194,8 @@ class Inputs:
         if self._points:
             self._points.begin()
         for recognised in self._recognised():
+            if self._caller.stopped:
+                return
             source = None
             if recognised.kind is Kind.CAPTURE and self._points:
                 source = self._points.take(recognised)

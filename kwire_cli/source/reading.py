@@ -116,6 +116,11 @@ class Caller:
     def progress(self, label: str, at: int, size: int, unit: str = BYTES) -> None:
         """Take how many of the bytes of an input were read; the size is 0 if it is unknown."""
 
+    @property
+    def stopped(self) -> bool:
+        """Return whether no more is to be read: what was read so far is enough."""
+        return False
+
     def done(self) -> None:
         """Take that an input was read to its end."""
 

@@ -32,8 +32,10 @@ class RequestLogInput(Opened):
         fault: LineFault | None = None
         try:
             for number, entry in enumerate(log, 1):
-                if size and not number % EACH:
+                if not number % EACH:
                     self.caller.progress(self.label, log.passed, size)
+                    if self.caller.stopped:
+                        break
                 if isinstance(entry, LineFault):
                     fault = fault or entry
                 yield entry
