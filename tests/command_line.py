@@ -14,6 +14,25 @@ from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
+EVERYWHERE = frozenset(
+    {
+        "--help",
+        "--help-all",
+        "--specs",
+        "--kafka",
+        "--color",
+        "-f",
+        "--raw-csv",
+        "--full",
+        "--no-pager",
+        "--output",
+        "-o",
+        "--sort",
+        "--top",
+        "--wide",
+    }
+)
+"""Options that many commands have, which docs/commands.md describes once."""
 SHOP = {
     "incident.pcap": "incidents/rebalancing.pcap",
     "before.pcapng": "captures/sarama-0.8.2.0-3.9.2.pcapng",

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 import pytest
-from command_line import ROOT, hold_page, kwire
+from command_line import EVERYWHERE, ROOT, hold_page, kwire
 
 import kwire_cli
 from kwire_cli.analysis.costs.ledger import MEANING, Kind, class_of
@@ -55,15 +55,7 @@ def test_the_page_says_what_is(updating, monkeypatch):
 
 def test_the_page_has_every_option_and_dimension():
     text = PAGE.read_text("utf-8")
-    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help-all").out)) - {
-        "--help",
-        "--help-all",
-        "--no-pager",
-        "--specs",
-        "--kafka",
-        "--color",
-        "--raw-csv",
-    }
+    options = set(re.findall(r"--[a-z-]+", kwire("overhead", "--help-all").out)) - EVERYWHERE
     assert {option for option in options if option not in text} == set()
     assert all(f"`{name}`" in text for name in DIMENSIONS)
 

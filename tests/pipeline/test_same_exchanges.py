@@ -69,10 +69,24 @@ def test_other_brokers_are_added(both):
     assert found == expected
 
 
-def test_statistics_are_two_answers(both):
-    found = kwire("decode", "--stats", "--format", "json", *both)
-    apart = [kwire("decode", "--stats", "--format", "json", path).out for path in both]
-    assert found.out == apart[1] + apart[0]
+def tables_and_lines(*paths):
+    document = json.loads(kwire("decode", "--stats", "--format", "json", *paths).out)
+    facts = document["tables"].get("facts", [document["facts"]])
+    rows = {
+        name: [{key: value for key, value in row.items() if key != "of"} for row in document["tables"][name]]
+        for name in ("api", "client", "topic", "broker")
+    }
+    return rows, [row["lines"] for row in facts]
+
+
+def test_statistics_keep_captures_and_request_logs_apart(both):
+    (rows, lines), (first, one), (second, other) = (
+        tables_and_lines(*both),
+        tables_and_lines(both[1]),
+        tables_and_lines(both[0]),
+    )
+    assert rows == {name: first[name] + second[name] for name in rows}
+    assert lines == one + other
 
 
 @pytest.mark.spark
