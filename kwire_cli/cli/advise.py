@@ -26,7 +26,7 @@ from kwire_cli.analysis.costs.advice_values import (
 )
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_api, complete_file, complete_message
+from kwire_cli.cli.completers import complete_api, complete_file, complete_message
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import (

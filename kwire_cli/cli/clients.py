@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.analysis.clients import Clients
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file, complete_release
+from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Definitions, Report, argument, option, takes

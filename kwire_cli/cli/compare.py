@@ -11,7 +11,7 @@ from kwire_cli.analysis.papers.claims import PAPERS, paper
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_messages import MessageForms, messages_compared
 from kwire_cli.cli.compare_records import RecordForms, records_compared, wants_records
-from kwire_cli.cli.completion import complete_file, complete_message, complete_version
+from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Report, argument, given, option, takes
 

@@ -25,7 +25,7 @@ from kwire_cli.analysis.costs.form_comparison import (
 from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.cli.capture_inputs import Choice as ChosenLines
-from kwire_cli.cli.completion import complete_file, complete_overlay
+from kwire_cli.cli.completers import complete_file, complete_overlay
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import combinations, counts, numbers
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose, flag, option

@@ -22,7 +22,7 @@ from kwire_cli.analysis.costs.record_forms import (
     RecordForms as Forms,
 )
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import BATCHES, FITS, FRAMES, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Verbose, flag, given, option
 from kwire_cli.errors import EncodeError, InputError, counted

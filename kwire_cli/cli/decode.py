@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.answer import together
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import (
     BATCHES,

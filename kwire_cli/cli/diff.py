@@ -13,7 +13,7 @@ from kwire_cli.analysis.comparison.definitions import Difference, definitions_an
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file, complete_message, complete_version
+from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit

@@ -10,7 +10,7 @@ import click
 from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
-from kwire_cli.cli.completion import complete_message, complete_version
+from kwire_cli.cli.completers import complete_message, complete_version
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, flag, option
 from kwire_cli.errors import InputError

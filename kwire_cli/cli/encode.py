@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_version
+from kwire_cli.cli.completers import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, argument, either, flag, given, option, refuse, takes

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_error
+from kwire_cli.cli.completers import complete_error
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Definitions, Report, argument, takes
 from kwire_cli.errors import InputError, close_to, did_you_mean

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import (
     Capture,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_anomaly, complete_api, complete_error, complete_file
+from kwire_cli.cli.completers import complete_anomaly, complete_api, complete_error, complete_file
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.errors import matching_codes
 from kwire_cli.cli.explain_inputs import batch_at

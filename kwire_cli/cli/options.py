@@ -26,7 +26,7 @@ import click
 
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.command import Setting
-from kwire_cli.cli.completion import complete_api, complete_file, complete_message, complete_overlay, complete_version
+from kwire_cli.cli.completers import complete_api, complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.sorting import Order, order_of
 from kwire_cli.records.formats import CHOICES

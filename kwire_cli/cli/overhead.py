@@ -12,7 +12,7 @@ from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies, number_of
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_dimensions, complete_file
+from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, reading_of, refuse_unfit

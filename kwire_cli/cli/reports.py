@@ -24,7 +24,7 @@ from kwire_cli.answer import together
 from kwire_cli.cli.advise import APART, Advising, write
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
-from kwire_cli.cli.completion import complete_release
+from kwire_cli.cli.completers import complete_release
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import Printing, Top, flag, given, option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of

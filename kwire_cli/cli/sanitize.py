@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
 from kwire_cli.errors import InputError, counted

@@ -16,7 +16,7 @@ import click
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file, complete_table
+from kwire_cli.cli.completers import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.numbers import size_of

@@ -9,7 +9,7 @@ import click
 
 from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.cli.command import Group
-from kwire_cli.cli.completion import complete_message, complete_version
+from kwire_cli.cli.completers import complete_message, complete_version
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Output, OverlaidDefinitions, Report, argument, option, takes
 from kwire_cli.errors import InputError, KwireError

@@ -18,7 +18,7 @@ from rich.text import Text
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completion import complete_file
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, reading_of
