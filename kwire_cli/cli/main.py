@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import re
 import sys
+from itertools import takewhile
 from typing import Any
 
 import click
@@ -37,12 +39,33 @@ COMMANDS = {
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
 
 
+DEFAULT = "decode"
+"""The command for a file or bytes where a command is expected."""
+LEAST_TEXT = 8
+_BYTES = re.compile(
+    r"""(?: (?:0x|\\x)? [0-9a-fA-F]{2} [\s:,]* )+    # hex
+      | [A-Za-z0-9+/_-]{16,} ={0,2}                    # base64
+      | (?: b['"] | \[ | \{ | <Buffer | new\ byte ) .+  # as programs print bytes
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""Text that may be bytes. A misspelt command is none: it has lower-case letters alone."""
 LONGEST_NAME = 200
 """Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 OBJECTS = 20_000
 """New objects after which Python looks for circles among them. Hardly anything here stands in one: looking more often
 finds nothing.
 """
+
+
+def _are_input(words: list[str]) -> bool:
+    """Return whether the words of a command line begin with an input: a file, `-`, or bytes as text."""
+    from kwire_cli.stores import exists  # most command lines begin with a command
+
+    if words[0] == "-" or exists(words[0]):
+        return True
+    text = " ".join(takewhile(lambda word: not word.startswith("-"), words))
+    return len(text) >= LEAST_TEXT and bool(_BYTES.fullmatch(text)) and not (text.isalpha() and text.islower())
 
 
 class Commands(click.Group):
@@ -64,11 +87,17 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command under its whole name, which its usage shows."""
+        """The command under its whole name, which its usage shows. A file or bytes in its place are for decode."""
+        if args[0] == help_.name:
+            return help_.name, help_, args[1:]
         if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+            if _are_input(args):
+                return DEFAULT, self.get_command(ctx, DEFAULT), args
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
             if close:
                 raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(close)}", ctx)
+            if "." in args[0] or "/" in args[0]:
+                raise click.UsageError(f"there is no command and no file {args[0]!r}", ctx)
         _, command, rest = super().resolve_command(ctx, args)
         return command.name if command else None, command, rest
 
@@ -82,8 +111,27 @@ class Commands(click.Group):
 @click.version_option(VERSION, prog_name="kwire")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Inspect the Apache Kafka wire protocol: every message, every version, every byte."""
+    """Inspect the Apache Kafka wire protocol: every message, every version, every byte.
+
+    `kwire FILE` is `kwire decode FILE`; `kwire help COMMAND` is `kwire COMMAND --help`.
+    """
     ctx.ensure_object(Environment)
+
+
+@click.command(name="help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show the help of a command, such as `kwire help decode`."""
+    context = ctx.find_root()
+    for word in words:
+        if not isinstance(context.command, click.Group):
+            raise click.UsageError(f"{context.info_name} has no command {word!r}", context)
+        name, command, _ = context.command.resolve_command(context, [word])
+        if command is None:
+            break
+        context = command.make_context(name, [], context, resilient_parsing=True)
+    click.echo(context.get_help())
 
 
 def run(arguments: list[str] | None = None, environment: Environment | None = None) -> int:

@@ -521,13 +521,13 @@ class Top(Printing):
     sort: str | None = option(
         "--sort",
         metavar="COLUMN",
-        help="Sort rows, the largest numbers first; COLUMN:asc or COLUMN:desc says the order.",
+        help="Sort rows, largest numbers first; COLUMN:asc: smallest first.",
     )
     top: int | None = option(
         "--top",
         type=click.IntRange(min=0),
         metavar="N",
-        help=f"Show at most this many rows of a table.  [default: up to {MOST_ROWS} for a person, all for a program]",
+        help=f"Show only the first N rows.  [default: all; of reports {MOST_ROWS} for a person]",
     )
 
     @property
