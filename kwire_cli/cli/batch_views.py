@@ -116,11 +116,6 @@ class View:
         """The keys before those of a line: the file, if there may be several files."""
         return {"file": self.file} if self.settings.several else {}
 
-    @property
-    def rows(self) -> int | None:
-        """The rows of bytes of one field in the hex view, None for all."""
-        return None if self.settings.full else HEX_ROWS
-
     def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file, which is read from `source` if it holds batches."""
         self.file = file.label
@@ -193,16 +188,21 @@ class Hex(View):
 
     HEADS_FILES = True
 
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view.hex import HexForm, batch_hex_lines  # start-up counts
+
+        self._form = HexForm(None if settings.full else HEX_ROWS, environment.width)
+        self._lines = batch_hex_lines
+
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        from kwire_cli.view.hex import batch_hex_lines  # start-up counts
-
         catalog = self.settings.redaction.catalog
-        self.environment.write_lines(batch_hex_lines(catalog, shown.item, self.hide, deep=self.deep, rows=self.rows))
+        self.environment.write_lines(self._lines(catalog, shown.item, self.hide, deep=self.deep, form=self._form))
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show the whole file."""
-        self.environment.write_lines(logs.hex_lines(contents, data, rows=self.rows))
+        self.environment.write_lines(logs.hex_lines(contents, data, form=self._form))
         return 0
 
 

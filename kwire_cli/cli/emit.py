@@ -86,10 +86,10 @@ _NOT_FOR_EYES = {
 }
 
 
-def _table(environment: Environment, answer: Answer, _: Report) -> None:
+def _table(environment: Environment, answer: Answer, options: Report) -> None:
     from kwire_cli.view.terminal import answer_text  # rich's tables take long to load
 
-    if text := answer_text(answer, environment.width, colour=environment.in_colour):
+    if text := answer_text(answer, None if options.wide else environment.width, colour=environment.in_colour):
         environment.write_painted(text)
 
 

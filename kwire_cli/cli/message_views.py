@@ -149,10 +149,10 @@ class Hex(Tree):
     """The bytes, field by field."""
 
     def _functions(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-        from kwire_cli.view.hex import capture_hex_lines, frame_lines, message_lines
+        from kwire_cli.view.hex import HexForm, capture_hex_lines, frame_lines, message_lines
 
-        rows = None if self.settings.full else HEX_ROWS
-        return partial(frame_lines, rows=rows), partial(message_lines, rows=rows), partial(capture_hex_lines, rows=rows)
+        form = HexForm(None if self.settings.full else HEX_ROWS, self.environment.width)
+        return partial(frame_lines, form=form), partial(message_lines, form=form), partial(capture_hex_lines, form=form)
 
 
 class Json(View):

@@ -444,7 +444,7 @@ def _print_csv(environment: Environment, frame: DataFrame, options: Options) -> 
 def _print_table(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:
     most = ROWS if options.limit is None else options.limit
     rows = [(*cells_of(text),) for _, text in _texts(frame, "table", most + 1)]
-    columns = [Column(name, _kind(rows, at), name) for at, name in enumerate(frame.columns)]
+    columns = [Column(name, _kind(name, rows, at), name, keep=_keep(name, at)) for at, name in enumerate(frame.columns)]
     answer = Answer(f"kwire scan {options.table or ''}".rstrip(), [Table("rows", columns, rows[:most])])
     WRITERS[form](environment, answer, options)
     if len(rows) > most and options.limit is None:
@@ -454,8 +454,21 @@ def _print_table(environment: Environment, frame: DataFrame, options: Options, *
     return min(len(rows), most)
 
 
-def _kind(rows: list[tuple[Any, ...]], at: int) -> Kind:
-    return "number" if any(isinstance(row[at], int | float) for row in rows) else "text"
+_FIRST = (
+    *("time", "api", "api_version", "kind", "latency", "errors", "client_id", "size", "topics", "src", "dst"),
+    *("position", "base_offset", "last_offset", "count", "codec", "offset", "key", "value", "timestamp", "path"),
+)
+"""Columns of rows that stay on a narrow terminal before the others, the first of them longest."""
+
+
+def _keep(name: str, at: int) -> int:
+    return _FIRST.index(name) if name in _FIRST else len(_FIRST) + at
+
+
+def _kind(name: str, rows: list[tuple[Any, ...]], at: int) -> Kind:
+    if not any(isinstance(row[at], int | float) for row in rows):
+        return "text"
+    return "duration" if name == "latency" else "number"
 
 
 def _print_parquet(environment: Environment, frame: DataFrame, options: Options) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.values import Form
@@ -9,10 +10,11 @@ from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.batch import Batch
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.view import tree as tree_view
-from kwire_cli.view.lines import Line, anomaly_lines, plain, printable
+from kwire_cli.view.lines import Line, anomaly_lines, plain, printable, without_control
 from kwire_cli.view.outline import batch_of, body_part, frame_rows, item_row
 from kwire_cli.view.rows import NOUNS, Buffer, Extent, Field, Title, leaves, value_segments
 from kwire_cli.view.tree import frame_title, message_title
+from kwire_cli.view.widths import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,9 +31,23 @@ if TYPE_CHECKING:
 # The annotated hex view: offset, bytes, ASCII, and what they are. Bytes and meaning of a field have the same
 # colour.
 
-WIDTH = 16
-"""Bytes in a row, which take 47 cells in hex."""
 COLOURS = 6
+_NARROWER = ((112, 16), (76, 8))
+"""From which width of the terminal on a row has so many bytes; below, it has four."""
+
+
+@dataclass(frozen=True, slots=True)
+class HexForm:
+    """The layout of bytes: at most so many `rows` of a field, on a terminal with `room` cells; None is no limit."""
+
+    rows: int | None = None
+    room: int | None = None
+
+    @property
+    def width(self) -> int:
+        """The bytes of a row."""
+        room = self.room
+        return 16 if room is None else next((width for least, width in _NARROWER if room >= least), 4)
 
 
 def frame_lines(
@@ -39,7 +55,7 @@ def frame_lines(
     frame: Frame,
     hidden: dict[str, frozenset[int]],
     *,
-    rows: int | None,
+    form: HexForm,
     reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
     """A frame byte by byte; bytes that belong to no part of it are shown as a gap. With `reading` records are shown by
@@ -49,50 +65,50 @@ def frame_lines(
     yield frame_title(frame, labelled=frame.logged)
     for row in frame_rows(Extent(catalog, reading), frame, hidden):
         if row.kind == "gap":
-            yield from _gap(row, "gap: not part of any field", rows)
+            yield from _gap(row, "gap: not part of any field", form)
         else:
-            yield from _fields(row.below(), "header." if row.name == "header" else "", rows)
+            yield from _fields(row.below(), "header." if row.name == "header" else "", form)
     yield from anomaly_lines(frame.anomalies)
 
 
 def message_lines(
-    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, rows: int | None, reading: RecordsAs | None = None
+    catalog: Catalog, decoded: Decoded, hidden: frozenset[int], *, form: HexForm, reading: RecordsAs | None = None
 ) -> Iterator[Line]:
     """A body byte by byte; `reading` as in `frame_lines`."""
     yield message_title(decoded)
-    yield from _fields(body_part(Extent(catalog, reading), "body", decoded, hidden).rows(), "", rows)
+    yield from _fields(body_part(Extent(catalog, reading), "body", decoded, hidden).rows(), "", form)
     yield from anomaly_lines(decoded.anomalies)
 
 
-def _gap(row: Row, text: str, rows: int | None) -> Iterator[Line]:
+def _gap(row: Row, text: str, form: HexForm) -> Iterator[Line]:
     start, _, end = row.place
-    yield from byte_rows(row.buffer.data, start, end, [(text, "warning")], "warning", rows, masked_from=row.secret)
+    yield from byte_rows(row.buffer.data, start, end, [(text, "warning")], "warning", form, masked_from=row.secret)
 
 
-def _fields(outline: Iterable[Row], prefix: str, rows: int | None) -> Iterator[Line]:
+def _fields(outline: Iterable[Row], prefix: str, form: HexForm) -> Iterator[Line]:
     """The fields of a part; paths begin with `prefix`."""
     colour = 0
     for row in leaves(outline):
         start, value, end = row.place
         if isinstance(row, Title):
             if row.kind == "gap":
-                yield from _gap(row, "gap: not decoded" if end > start else "the bytes end here", rows)
+                yield from _gap(row, "gap: not decoded" if end > start else "the bytes end here", form)
             else:
-                yield from _packed(row, rows)
+                yield from _packed(row, form)
         elif row.records or row.item.whole:
             style = f"leaf{colour % COLOURS}"
             colour += 1
             note: Line = [(prefix + row.path, style), *_note(row)]
             end = value if row.records else end
-            yield from byte_rows(row.part.buffer.data, start, end, note, style, rows, masked_from=row.secret)
+            yield from byte_rows(row.part.buffer.data, start, end, note, style, form, masked_from=row.secret)
             if row.records:
-                yield from _record_set(row, rows)
+                yield from _record_set(row, form)
 
 
-def _record_set(row: Field, rows: int | None) -> Iterator[Line]:
+def _record_set(row: Field, form: HexForm) -> Iterator[Line]:
     """The batches in a field of records, and the gaps between."""
     for item in row.below():
-        yield from _item(item, rows)
+        yield from _item(item, form)
         if batch := batch_of(item.subject):
             yield from anomaly_lines(batch.anomalies)
 
@@ -113,42 +129,50 @@ def _note(row: Field) -> Line:
 
 
 def byte_rows(
-    data: bytes, start: int, end: int, note: Line, style: str, rows: int | None, *, masked_from: int | None
+    data: bytes, start: int, end: int, note: Line, style: str, form: HexForm, *, masked_from: int | None
 ) -> Iterator[Line]:
-    """The bytes [start, end) in rows, the note on the first; bytes from `masked_from` on are not shown."""
-    for number, at in enumerate(range(start, max(end, start + 1), WIDTH)):
-        if rows is not None and number == rows and end - at > WIDTH:
-            yield [(" " * 10, "dim"), (f"… {end - at} more bytes", "dim")]
-            return
-        raw = bytes(data[at : min(at + WIDTH, end)])
+    """Yield the bytes [start, end) in rows, with the note beside the first ones; bytes from `masked_from` on are not
+    shown.
+    """
+    width = form.width
+    blank = 10 + 3 * width - 1 + 2 + width + 2
+    notes = [note] if form.room is None else [*fold(without_control(note), max(form.room - blank, 1), "  ")]
+    notes.reverse()
+    for number, at in enumerate(range(start, max(end, start + 1), width)):
+        if form.rows is not None and number == form.rows and end - at > width:
+            yield [(" " * 10, "dim"), (f"{f'… {end - at} more bytes':<{blank - 10}}", "dim"), *(notes and notes.pop())]
+            break
+        raw = bytes(data[at : min(at + width, end)])
         cells, text = raw.hex(" "), printable(raw)
         if masked_from is not None and masked_from < at + len(raw):
             visible = max(masked_from - at, 0)
             masked = len(raw) - visible
             cells = " ".join([f"{byte:02x}" for byte in raw[:visible]] + ["**"] * masked)
             text = text[:visible] + "*" * masked
-        line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<47}", style), (f"  {text:<16}", style)]
-        if number == 0:
-            line += (("  ", "dim"), *note)
+        line: Line = [(f"{at:08x}  ", "dim"), (f"{cells:<{3 * width - 1}}", style), (f"  {text:<{width}}", style)]
+        if notes:
+            line += (("  ", "dim"), *notes.pop())
         yield line
+    while notes:
+        yield [(" " * blank, "dim"), *notes.pop()]
 
 
 # Batches byte by byte: their header, their records; those that are compressed a second time as what they become.
 
 
 def batch_hex_lines(
-    catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: bool, rows: int | None
+    catalog: Catalog, item: Batch | Gap, hide: Hide | None, *, deep: bool, form: HexForm
 ) -> Iterator[Line]:
     """A batch or gap; with `deep` compressed records are shown as what they become too, with offsets of their own."""
     batch = batch_of(item)
     extent = Extent(catalog, RecordsAs(catalog, hide=hide), deep=deep)
     buffer = Buffer("", batch.source.data if batch else b"", item.position, item.end)
-    yield from _item(item_row(extent, item, buffer, None), rows, gaps=False)
+    yield from _item(item_row(extent, item, buffer, None), form, gaps=False)
     if batch:
         yield from anomaly_lines(batch.anomalies if deep else batch.notes)
 
 
-def _item(row: Row, rows: int | None, *, gaps: bool = True) -> Iterator[Line]:
+def _item(row: Row, form: HexForm, *, gaps: bool = True) -> Iterator[Line]:
     """A batch or gap without its anomalies; the bytes of a gap are shown with `gaps`."""
     item: Batch | Gap = row.subject
     size = f", {item.size} bytes"
@@ -158,19 +182,19 @@ def _item(row: Row, rows: int | None, *, gaps: bool = True) -> Iterator[Line]:
     else:
         yield [(f"at {item.position}: ", "dim"), (f"gap: {item.code}", "warning"), (size, "dim")]
     if batch_of(item):
-        yield from _fields(row.below(), "", rows)
+        yield from _fields(row.below(), "", form)
     elif gaps:
-        yield from _gap(row, "gap: not part of any field", rows)
+        yield from _gap(row, "gap: not part of any field", form)
 
 
-def _packed(row: Title, rows: int | None) -> Iterator[Line]:
+def _packed(row: Title, form: HexForm) -> Iterator[Line]:
     """Show the records, or messages, that the codec of a batch packed."""
     yield [("decompressed: ", "dim"), (f"{row.buffer.stop} bytes", "number")]
     if row.subject:
-        yield from _fields(row.below(), "", rows)
+        yield from _fields(row.below(), "", form)
         return
     for item in row.below():
-        yield from _item(item, rows)
+        yield from _item(item, form)
 
 
 # Lines of a capture for eyes: as trees, as annotated hex, and requests with their responses below them.
@@ -191,12 +215,12 @@ def capture_tree_lines(
 
 
 def capture_hex_lines(
-    catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, rows: int | None, hide: Hide | None = None
+    catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, form: HexForm, hide: Hide | None = None
 ) -> Iterator[Line]:
     """A line of a capture byte by byte; offsets count from the start of the frame."""
     yield _where(line)
     if line.frame:
-        yield from _titled(line, frame_lines(catalog, line.frame, hidden, rows=rows, reading=line.reading(hide)))
+        yield from _titled(line, frame_lines(catalog, line.frame, hidden, form=form, reading=line.reading(hide)))
     else:
         yield _other(line)
 

@@ -119,16 +119,17 @@ def layout(
     some = [not rows or any(row[at] for row in rows) for at in range(len(columns))]
     places = [at for at, column in enumerate(columns) if some[at] or not _goes(column, room, whole=whole)]
     wanted = {at: _wanted(columns[at], [row[at] for row in rows], room, whole=whole) for at in places}
+    late = [at for at, column in enumerate(columns) if column.late and at not in places and not whole and room]
     if room is not None:
+        left = room - sum(columns[at].least + GAP for at in late)
         needs = [min(columns[at].least or wanted[at], wanted[at]) + columns[at].gap for at in places]
-        stay = kept([columns[at].keep for at in places], needs, room + GAP)
+        stay = kept([columns[at].keep for at in places], needs, left + GAP)
         places = [places[number] for number in stay]
         gaps = sum(columns[at].gap for at in places[:-1])
         least = [min(columns[at].least or wanted[at], wanted[at]) for at in places]
-        widths = shrunk([wanted[at] for at in places], least, room - gaps)
+        widths = shrunk([wanted[at] for at in places], least, left - gaps)
     else:
         widths = [wanted[at] for at in places]
-    late = [at for at, column in enumerate(columns) if column.late and at not in places and not whole and room]
     return Layout(tuple(columns[at] for at in places), tuple(places), tuple(widths), room, tuple(late))
 
 

@@ -6,6 +6,7 @@ These are indexes, producer snapshots, checkpoints and small texts.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.logs.model import Contents
+    from kwire_cli.view.hex import HexForm
 
     FileRow = dict[str, Any]
 
@@ -131,9 +133,11 @@ def _csv_cell(name: str, value: Any) -> Any:
     return value if name != "value" or isinstance(value, str) else _text(value)
 
 
-def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iterator[Line]:
-    """The file byte by byte: what each entry says beside its bytes; of padding and gaps no more than `rows` rows."""
+def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterator[Line]:
+    """The file byte by byte: what each entry says beside its bytes; of padding and gaps as many rows as `form` says."""
     from kwire_cli.view.hex import COLOURS, byte_rows  # noqa: PLC0415 - few runs show bytes
+
+    whole = replace(form, rows=None)
 
     yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]
     entries = contents.entries
@@ -152,7 +156,7 @@ def hex_lines(contents: Contents[Any], data: bytes, *, rows: int | None) -> Iter
             style = f"leaf{(number + i) % COLOURS}" if piece.kind == ENTRIES else "warning" if piece.code else "dim"
             note = _joined(notes.get(start) or [[(piece.code or piece.kind, style)]])
             yield from byte_rows(
-                data, start, stop, note, style, None if piece.kind == ENTRIES else rows, masked_from=None
+                data, start, stop, note, style, whole if piece.kind == ENTRIES else form, masked_from=None
             )
     yield from anomaly_lines(contents.anomalies)
 

@@ -12,7 +12,9 @@ from rich.text import Text
 from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.view.lines import STYLES
+from kwire_cli.view.listing import kept, shrunk
 from kwire_cli.view.tables import bar, text_of
+from kwire_cli.view.widths import cell_width, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,20 +142,23 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         if not column.wide and any(not is_blank(row[at], column) for row in everything)
     ]
     texts = {at: _texts([row[at] for row in everything], column) for at, column in columns}
-    columns = _fitting(columns, texts, width)
+    fitted = _fitted(columns, texts, width)
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
-    for index, (at, column) in enumerate(columns):
-        folds = index == len(columns) - 1 or (column.kind == "text" and max(map(len, texts[at])) > _FOLDED)
+    for index, (at, column, room) in enumerate(fitted):
+        folds = _folds(column, texts[at], last=index == len(fitted) - 1)
+        if room is not None and not folds:
+            texts[at] = [cut(text, room, "list" if column.kind == "list" else "middle") for text in texts[at]]
         grid.add_column(
             _heading(column, [row[at] for row in everything]),
             justify="right" if column.kind in NUMBERS or _are_ints([row[at] for row in rows], column) else "left",
             style=_LEVEL[column.level] or _STYLE.get(column.kind) or (STYLES["name"] if index == 0 else ""),
             no_wrap=not folds or width is None,
             overflow="fold" if folds else "ellipsis",
+            max_width=room,
         )
     for number in range(len(everything)):
         is_total = table.total is not None and number == len(everything) - 1
-        grid.add_row(*[Text(texts[at][number]) for at, _ in columns], style="bold" if is_total else None)
+        grid.add_row(*[Text(texts[at][number]) for at, _, _ in fitted], style="bold" if is_total else None)
     if table.title:
         yield Text(table.title, STYLES["title"])
     yield grid
@@ -163,27 +168,31 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         yield Text(text_of(table.note), STYLES["dim"])
 
 
-def _fitting(
-    columns: list[tuple[int, Column]], texts: dict[int, list[str]], width: int | None
-) -> list[tuple[int, Column]]:
-    """Return the columns that fit: those with the largest `keep` go first, the last of them before the others.
+def _folds(column: Column, texts: Sequence[str], *, last: bool) -> bool:
+    """Return whether the texts of a column go on in further lines where there is no room for them."""
+    return column.kind != "list" and (last or (column.kind == "text" and max(map(len, texts)) > _FOLDED))
 
-    Texts and the last column fold, so that they need no more room than `_FOLDED`.
+
+def _fitted(
+    columns: Sequence[tuple[int, Column]], texts: dict[int, list[str]], width: int | None
+) -> list[tuple[int, Column, int | None]]:
+    """Return the columns that fit, each with its place and width, as `listing` chooses them.
+
+    Lists, texts and the last column need no more room than `_FOLDED`.
     """
-
-    def needed() -> int:
-        return sum(map(room, columns)) + _GAP * len(columns)
-
-    def room(pair: tuple[int, Column]) -> int:
-        at, column = pair
-        longest = max([len(column.heading) + 3, *map(len, texts[at])])
-        folds = column.kind == "text" or pair == columns[-1]
-        return min(longest, max(_FOLDED, len(column.heading))) if folds else longest
-
-    columns = [*columns]
-    while width is not None and needed() > width and any(column.keep for _, column in columns):
-        columns.remove(max(reversed(columns), key=lambda pair: pair[1].keep))
-    return columns
+    if width is None:
+        return [(at, column, None) for at, column in columns]
+    wanted, needs = [], []
+    for at, column in columns:
+        unit = len(" ms") if column.kind == "duration" else 0
+        longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
+        folds = column.kind in {"text", "list"} or at == columns[-1][0]
+        wanted.append(longest)
+        needs.append(min(longest, max(_FOLDED, len(column.heading))) if folds else longest)
+    stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
+    room = width - _GAP * (len(stay) - 1)
+    widths = shrunk([wanted[place] for place in stay], [needs[place] for place in stay], room)
+    return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
 
 
 def _are_ints(values: Sequence[Any], column: Column) -> bool:

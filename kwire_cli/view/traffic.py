@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TABLES = 4
 
 
-HEAD, BESIDE, LEAST = 5, 3, 2
+HEAD, BESIDE, LEAST = 5, 3, 5
 """Rows of the screen above the tables, rows of a table beside its entries, and the fewest entries of each."""
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))

@@ -16,6 +16,7 @@ from kwire_cli.analysis.verify import verify_path
 from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file
 from kwire_cli.source.logs.files import walk
 from kwire_cli.view import logs as view
+from kwire_cli.view.hex import HexForm
 from kwire_cli.view.lines import plain
 
 LOGS = ROOT / "samples" / "logs"
@@ -130,7 +131,8 @@ def test_damage_is_shown_and_never_an_error(file, data):
         view.file_tree_lines(contents, rows),
         view.table_lines(contents, rows, None),
         view.table_lines(contents, rows, 60),
-        view.hex_lines(contents, raw, rows=4),
+        view.hex_lines(contents, raw, form=HexForm(4)),
+        view.hex_lines(contents, raw, form=HexForm(4, 60)),
     ):
         assert all(plain(line).isprintable() for line in lines)
     assert all(len(view.csv_cells(contents, row)) == len(view.csv_columns(contents)) for row in rows)

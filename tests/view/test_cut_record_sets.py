@@ -97,10 +97,11 @@ class Views:
             plain(line) for line in tree_view.frame_lines(CATALOG, self.frame, hidden, full=True, reading=reading)
         ]
         self.hex = [
-            plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, hidden, rows=None, reading=reading)
+            plain(line)
+            for line in hex_view.frame_lines(CATALOG, self.frame, hidden, form=hex_view.HexForm(), reading=reading)
         ]
         raw = Redaction(CATALOG, raw_records=True).frame(self.frame)
-        self.raw_hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, raw, rows=None)]
+        self.raw_hex = [plain(line) for line in hex_view.frame_lines(CATALOG, self.frame, raw, form=hex_view.HexForm())]
         self.outline = of_frame(CATALOG, self.frame, hidden, reading, full=True)
         self.events = [*explain_frame(self.frame, hidden, Look(True, reading))]
         self.steps = [event for event in self.events if isinstance(event, Step)]

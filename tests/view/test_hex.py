@@ -13,7 +13,7 @@ from kwire_cli.message.decoded import decode
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
 from kwire_cli.message.secrets import hidden_in_frame, hidden_spans
-from kwire_cli.view.hex import frame_lines, message_lines
+from kwire_cli.view.hex import HexForm, frame_lines, message_lines
 from kwire_cli.view.lines import STYLES, plain, printable
 
 CATALOG = kwire_cli.catalog()
@@ -49,7 +49,7 @@ def test_every_byte_of_a_body_is_shown_once_in_order(data):
     version = data.draw(st.sampled_from([*CATALOG.entry(name).valid_versions.each()]))
     raw = data.draw(st.binary(max_size=200))
     decoded = decode(CATALOG, raw, name, version)
-    check(message_lines(CATALOG, decoded, frozenset(), rows=None), raw)
+    check(message_lines(CATALOG, decoded, frozenset(), form=HexForm()), raw)
 
 
 @given(
@@ -60,7 +60,7 @@ def test_every_byte_of_a_body_is_shown_once_in_order(data):
 def test_every_byte_of_frames_is_shown_once_in_order(raw, kind, framed):
     at = 0
     for frame in read_all(CATALOG, raw, Hints(kind=kind), framed=framed):
-        check(frame_lines(CATALOG, frame, {}, rows=None), raw[: frame.stop], start=at)
+        check(frame_lines(CATALOG, frame, {}, form=HexForm()), raw[: frame.stop], start=at)
         at = frame.stop
     assert at == len(raw)
 
@@ -68,9 +68,9 @@ def test_every_byte_of_frames_is_shown_once_in_order(raw, kind, framed):
 @pytest.mark.parametrize("row", sample(), ids=str)
 def test_golden_bodies_are_shown_whole(row):
     decoded = decode(row.catalog, row.body, row.message, row.version)
-    check(message_lines(row.catalog, decoded, frozenset(), rows=None), row.body)
+    check(message_lines(row.catalog, decoded, frozenset(), form=HexForm()), row.body)
     hidden = hidden_spans(row.catalog, decoded)
-    shown = [*rows(message_lines(row.catalog, decoded, hidden, rows=None))]
+    shown = [*rows(message_lines(row.catalog, decoded, hidden, form=HexForm()))]
     # Secrets take as much room as they would without being hidden.
     assert sum(len(cells) for _, cells, _ in shown) == len(row.body)
     assert [cell == "**" for _, cells, _ in shown for cell in cells] == hidden_bytes(decoded, hidden)
@@ -89,7 +89,7 @@ def hidden_bytes(decoded, hidden):
 def test_long_fields_are_cut_and_the_rest_is_counted():
     body = kwire_cli.encode({"key": "x" * 100}, message="FindCoordinatorRequest", version=0)
     decoded = kwire_cli.decode(body, message="FindCoordinatorRequest", version=0)
-    shown = [plain(line) for line in message_lines(CATALOG, decoded, frozenset(), rows=4)]
+    shown = [plain(line) for line in message_lines(CATALOG, decoded, frozenset(), form=HexForm(4))]
     assert len(shown) == 6
     assert shown[-1].strip() == "… 38 more bytes"
 
@@ -101,7 +101,7 @@ def test_both_columns_and_the_path_of_a_field_have_one_colour_and_neighbours_hav
         version=4,
     )
     decoded = kwire_cli.decode(body, message="HeartbeatRequest", version=4)
-    _, *shown = message_lines(CATALOG, decoded, frozenset(), rows=None)
+    _, *shown = message_lines(CATALOG, decoded, frozenset(), form=HexForm())
     colours = []
     for (_, _), (_, cells), (_, text), (_, _), (_, path), *_ in shown:
         assert cells == text == path
@@ -122,6 +122,8 @@ def sasl_frame():
 def test_a_secret_keeps_its_length_prefix_and_hides_both_columns():
     hidden = hidden_in_frame(CATALOG, sasl_frame())
     [line] = [
-        text for line in frame_lines(CATALOG, sasl_frame(), hidden, rows=None) if "authBytes" in (text := plain(line))
+        text
+        for line in frame_lines(CATALOG, sasl_frame(), hidden, form=HexForm())
+        if "authBytes" in (text := plain(line))
     ]
     assert line.split() == ["0000000f", "03", "**", "**", ".**", "authBytes", "=", "<redacted", "2", "bytes>"]

@@ -1,0 +1,139 @@
+"""No line is longer than the terminal, at five widths: in process with a pseudo-terminal as output, and some by real
+processes.
+"""
+
+import fcntl
+import io
+import os
+import pty
+import struct
+import termios
+import threading
+
+import pytest
+from command_line import ROOT
+from pseudo_terminal import on_terminal
+from rich.cells import cell_len
+
+from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import run
+
+WIDTHS = (60, 80, 100, 120, 200)
+CAPTURES = sorted(
+    str(path.relative_to(ROOT)) for path in (ROOT / "samples").glob("*/*.pcap*") if path.stat().st_size < 100_000
+)
+SARAMA = "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
+PYTHON = "samples/captures/kafka-python-4.4.0.pcapng"
+SEGMENT = "samples/segments/txn-out-0/00000000000000000000.log"
+COMMANDS = [
+    *(("decode", "--format", "table", path) for path in CAPTURES),
+    ("decode", "--format", "table", "--fields", "time,client,topics,clientSoftwareName,error", SARAMA),
+    ("decode", "--format", "tree", SARAMA),
+    ("decode", "--format", "tree", "--full", SARAMA),
+    ("decode", "--format", "hex", PYTHON),
+    ("decode", "--format", "hex", "samples/frames/fetch-v18-response.hex"),
+    ("decode", "--stats", SARAMA),
+    ("dump", "--format", "table", SEGMENT),
+    ("dump", "--format", "table", "--deep", SEGMENT),
+    ("dump", "--format", "tree", "--deep", "samples/segments/__cluster_metadata-0"),
+    ("dump", "--format", "hex", "samples/segments/v0-kp-snappy-0"),
+    ("dump", "--all", "--format", "table", "samples/logs/txn-out-1"),
+    ("dump", "--verify", "samples/segments/bitflip-0"),
+    ("overhead", PYTHON),
+    ("clients", SARAMA),
+    ("advise", PYTHON),
+    ("compare", SARAMA),
+    ("diff", "samples/definitions/before", "samples/definitions/after"),
+    ("explain", "samples/frames/metadata-v0-request.hex"),
+    ("spec", "list"),
+    ("spec", "show", "MetadataResponse"),
+    ("errors",),
+    ("lint", "tests/cli/definitions"),
+    ("breaking", "samples/definitions/before", "samples/definitions/after"),
+    ("doctor",),
+]
+
+
+def screen(arguments, columns):
+    """What a command writes to a terminal that is so wide."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    attributes = termios.tcgetattr(theirs)
+    attributes[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    out = bytearray()
+
+    def read():
+        while True:
+            try:
+                data = os.read(ours, 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            out.extend(data)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    errors = io.BytesIO()
+    variables = {"TERM": "xterm", "NO_COLOR": "1", "KWIRE_PAGER": "", "COLUMNS": str(columns)}
+    with os.fdopen(theirs, "wb") as terminal:
+        code = run(list(arguments), Environment(io.BytesIO(), terminal, errors, variables))
+        terminal.flush()
+    reader.join()
+    os.close(ours)
+    assert code in {0, 1}, errors.getvalue().decode()
+    return out.decode().splitlines()
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_line_is_longer_than_the_terminal(command, columns, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    lines = screen(command, columns)
+    assert [line for line in lines if cell_len(line) > columns] == []
+    assert lines or command[1] == "--verify"
+
+
+def headings(*arguments, columns):
+    return screen(arguments, columns)[0].split()
+
+
+def test_frames_have_the_columns_that_matter_at_each_width(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    table = ("decode", "--format", "table", SARAMA)
+    assert headings(*table, columns=60) == ["frame", "time", "api", "latency", "ms", "error"]
+    at_80 = ["frame", "time", "api", "client", "size", "B", "latency", "ms", "error"]
+    assert headings(*table, columns=80) == at_80
+    assert {"topics", "src", "dst"} <= {*headings(*table, columns=120)}
+    assert {"corr", "stream"} <= {*headings(*table, columns=160)}
+    wide = headings(*table, "--wide", columns=60)
+    assert wide == headings(*table, columns=200)
+    assert any(line.endswith("UNKNOWN_TOP…") for line in screen(table, 80))
+    assert any("j010-lz4, +21" in line for line in screen(table, 160))
+
+
+def test_columns_without_a_value_go(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    table = ("decode", "--format", "table", "--frames", "1-4", SARAMA)
+    assert "error" not in headings(*table, columns=200)
+    assert "error" in headings(*table, "--wide", columns=200)
+
+
+def test_an_error_behind_the_first_rows_stands_at_the_end_of_its_line(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("kwire_cli.view.listing.HELD", 4)
+    lines = screen(("decode", "--format", "table", SARAMA), 120)
+    assert "error" not in lines[0]
+    [error] = [line for line in lines if "UNKNOWN" in line]
+    assert cell_len(error) <= 120
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_the_size_of_a_real_terminal_counts(columns, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    ended = on_terminal("decode", "--format", "table", SARAMA, rows=60, columns=columns, variables={"KWIRE_PAGER": ""})
+    lines = ended.out.splitlines()
+    assert ended.code == 0
+    assert max(map(cell_len, lines)) <= columns
+    assert ("client" in lines[0]) == (columns == 80)
