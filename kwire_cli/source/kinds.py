@@ -18,7 +18,15 @@ from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
 from kwire_cli.source.files import GZIP, ZSTD, _first, spooled, unpacked_start
 from kwire_cli.source.text.model import Chunk
-from kwire_cli.source.text.reading import Input, begins_as_text, check_size, read_content, read_input, recognised_binary
+from kwire_cli.source.text.reading import (
+    CAPTURE,
+    Input,
+    begins_as_text,
+    check_size,
+    read_content,
+    read_input,
+    recognised_binary,
+)
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import mapped, path_of
 from kwire_cli.structs.records import v0
@@ -74,7 +82,7 @@ class Kind(enum.StrEnum):
 
 
 _WHAT = {
-    Kind.CAPTURE: ("a packet capture", "kwire decode reads it"),
+    Kind.CAPTURE: (CAPTURE, "kwire decode reads it"),
     Kind.REQUEST_LOG: (
         "a broker's request log, which holds no bytes of messages",
         "kwire decode --stats counts what is in it",
@@ -84,7 +92,7 @@ _WHAT = {
     Kind.FRAMES: ("requests and responses", "kwire decode shows them"),
     Kind.BODY: ("a body alone", "kwire decode --message NAME --message-version N shows it"),
     Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),
-    Kind.JSON: ("JSON", "kwire encode turns it into bytes"),
+    Kind.JSON: ("JSON without bytes in it", "kwire encode makes bytes of the JSON that kwire decode prints"),
     Kind.FOLDER: ("a folder", "give the files in it; kwire dump reads partitions and log directories"),
 }
 
@@ -393,6 +401,16 @@ def _of_bytes(
         if kind is None:
             raise
         return Recognised(kind, f"it begins as {kind.what}", name, held=memoryview(data))
+    return _of_text(text, says, name, catalog, path)
+
+
+def _of_text(
+    text: Input, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None
+) -> Recognised:
+    """Tell what the bytes are that were read from a text."""
+    if says is not Kind.BODY and (capture := _written_capture(text)) is not None:
+        why = f"the bytes that are written in it begin as {Kind.CAPTURE.what}"
+        return Recognised(Kind.CAPTURE, why, name, stream=io.BytesIO(capture))
     if says is not None:
         return Recognised(says, AS_SAID, name, text=text)
     reasons = [why_batches(chunk.data, catalog) for chunk in text.chunks]
@@ -408,6 +426,14 @@ def _of_bytes(
     ):
         return recognised
     return Recognised(Kind.FRAMES, "nothing else fits", name, text=text)
+
+
+def _written_capture(text: Input) -> bytes | None:
+    """Return the bytes of a packet capture that is written as hex or in another form of text; None for other bytes."""
+    first = text.chunks[0].data
+    if text.form == "raw" or not (recognised_binary(first[:MAGIC]) or "").startswith(CAPTURE):
+        return None
+    return b"".join(chunk.data for chunk in text.chunks)
 
 
 def _of_pieces(text: Input, reasons: Sequence[str | None], name: str | None) -> Recognised:

@@ -62,7 +62,7 @@ def test_two_folders_need_no_common_name(copies):
     ("a", "b", "said"),
     [
         (SEGMENTS / "txn-out-0", ROOT / "README.md", "give two folders, or two segments"),
-        (ROOT / "pyproject.toml", ROOT / "pyproject.toml", "no form fits"),
+        (ROOT / "pyproject.toml", ROOT / "pyproject.toml", "no bytes were recognised"),
         (ROOT / "docs", ROOT / "docs", "no segment in this folder"),
         (ROOT / "nowhere", ROOT / "docs", "does not exist"),
     ],

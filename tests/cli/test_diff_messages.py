@@ -167,7 +167,7 @@ def test_nothing_moves_the_cursor_of_a_terminal():
         (("--frames", "1,2", CAPTURE, CAPTURE), "--frames takes two numbers"),
         (("--frames", "0,1", CAPTURE), "there is no frame 0"),
         ((*BODY, CAPTURE, CAPTURE), "--message is for bare bodies"),
-        ((*BODY, ONE, "zz"), "no form fits"),
+        ((*BODY, ONE, "zz"), "no bytes were recognised"),
         (("-m", "NoRequest", "--message-version", "1", ONE, ONE), "NoRequest"),
     ],
 )

@@ -39,7 +39,7 @@ CAPTURE = "samples/captures/ipv6.pcap"
         ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
-        (("decode", "sample"), "--input names the form, and there is no file of this name\n"),
+        (("decode", "sample"), "or a capture, and there is no file of this name\n"),
         (("advise", "nofile"), ", and there is no file of this name\n"),
         (("overhead", "nofile", "other"), ", and there are no files of these names\n"),
         (("diff", "a", "b"), ", and there is no file of this name\n"),
@@ -52,7 +52,7 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("decode", "--frames", "0", CAPTURE), "kwire: --frames counts from 1\n"),
         (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
-        (("decode", "00 1g"), "--input names the form\n"),
+        (("decode", "00 1g"), "text that is no bytes may stand behind # or //\n"),
         (("diff", "FetchRequest", "12"), "give two versions of the message: kwire diff FetchRequest 12 VERSION\n"),
     ],
 )

@@ -200,12 +200,12 @@ def test_other_kinds(tmp_path):
     assert recognise(definition).kind is Kind.DEFINITION
     assert recognise(SAMPLES / "json" / "heartbeat-v4.json").kind is Kind.JSON
     assert recognise(tmp_path).kind is Kind.FOLDER
-    with pytest.raises(kwire_cli.InputError, match="no form fits"):
+    with pytest.raises(kwire_cli.InputError, match="no bytes were recognised"):
         recognise(b"no bytes of Kafka, but a sentence about it")
     for command in ("decode", "explain", "dump"):
         assert "this is a message definition; kwire lint checks it" in kwire(command, definition).err
         assert (
-            "this is JSON; kwire encode turns it into bytes"
+            "this is JSON without bytes in it; kwire encode makes bytes of the JSON that kwire decode prints"
             in kwire(command, SAMPLES / "json" / "heartbeat-v4.json").err
         )
 
@@ -235,6 +235,20 @@ def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
             kwire_cli.read_frames(str(file))
     assert len(shown) == 1
     assert '"position":0' in shown.pop()
+
+
+def test_a_capture_that_is_written_as_text_is_a_capture(tmp_path):
+    for name in ("ipv6.pcap", "not-kafka.pcapng"):
+        data = (SAMPLES / "captures" / name).read_bytes()
+        said = kwire("decode", SAMPLES / "captures" / name).out
+        for text in (data.hex(), base64.b64encode(data).decode(), repr(data)):
+            file = tmp_path / "capture.txt"
+            file.write_text(text)
+            assert kwire("decode", file).out == said
+            assert kwire("decode", "-", stdin=text.encode()).out == said
+            assert recognise(file).kind is Kind.CAPTURE
+            assert "this is a packet capture; kwire decode reads it" in kwire("dump", file).err
+    assert kwire("decode", (SAMPLES / "captures" / "ipv6.pcap").read_bytes().hex()).code == 0
 
 
 def test_decode_says_that_it_shows_batches_as_dump_does():

@@ -115,7 +115,7 @@ def test_two_runs_of_a_line_are_two_frames():
 
 @pytest.mark.parametrize("line", NO_FRAMES)
 def test_what_proves_nothing_is_no_frame(line):
-    with pytest.raises(InputError, match=r"no line|no form fits|names a buffer"):
+    with pytest.raises(InputError, match=r"no line|no bytes were recognised|names a buffer"):
         read_input(f"INFO begin\n{line}\n".encode(), "log")
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 
+from kwire_cli.errors import counted
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment, is_frame
 
-# Plain hex: digits in any grouping, with colons, commas, hyphens, 0x or \x before them, and comments.
+# Plain hex: digits in any grouping, with colons, commas, semicolons, hyphens, 0x or \x before them, and comments;
+# `X'..'` of SQL, and `\x..` of PostgreSQL.
 
-_SEPARATORS = str.maketrans(",:-\t\f\v", "      ")
+_SEPARATORS = str.maketrans(",;:-\t\f\v", "       ")
 
 
 _EXPECTED = "expected a hex digit"
@@ -42,7 +44,9 @@ def _lines(text: str) -> list[Chunk]:
     if whole is not None:
         return [whole]
     chunks: list[Chunk] = []
-    prefix = re.compile(r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))")
+    prefix = re.compile(
+        r"\b0[xX](?=[0-9a-fA-F])|\\x(?=[0-9a-fA-F]{2}(?![0-9a-fA-F]))|^[ \t]*\\x(?=[0-9a-fA-F]{8,}+[ \t]*$)"
+    )
     position, label = 0, None
     for number, line in enumerate(text.split("\n"), 1):
         if is_comment(line):
@@ -64,8 +68,14 @@ def _lines(text: str) -> list[Chunk]:
     return chunks
 
 
+_SQL = re.compile(r"\s*+(?:[xX]'|[eE]?'\\{1,2}x)(?P<digits>[^'\\]*+)'\s*+(?:::bytea\s*+)?;?\s*+")
+"""`X'00'` of SQL, and `'\\x00'::bytea` and `E'\\\\x00'` of PostgreSQL."""
+
+
 def _without_quotes(text: str) -> str:
     """The text with the quotes around all of it made spaces, so that no position moves."""
+    if sql := _SQL.fullmatch(text):
+        return f"{' ' * sql.start('digits')}{sql['digits']}{' ' * (len(text) - sql.end('digits'))}"
     bare = text.strip()
     if len(bare) < 2 or bare[0] not in "\"'`" or bare[-1] != bare[0] or "\\" in bare:
         return text
@@ -75,7 +85,7 @@ def _without_quotes(text: str) -> str:
 
 def _slow(code: str, position: int) -> bytes:
     """A line token by token: 0x0 is a byte, and the first character that does not fit is named."""
-    token = re.compile(r"[ \t\f\v,:\-]*+(?:(0[xX]|\\x)(?=[0-9a-fA-F]))?([0-9a-fA-F]*+)")
+    token = re.compile(r"[ \t\f\v,;:\-]*+(?:(0[xX]|\\x)(?=[0-9a-fA-F]))?([0-9a-fA-F]*+)")
     out = bytearray()
     at = 0
     while at < len(code):
@@ -92,7 +102,7 @@ def _slow(code: str, position: int) -> bytes:
             digits = f"0{digits}"
         if len(digits) % 2:
             following = code[match.end() : match.end() + 1]
-            if following and following not in " \t\f\v,:-\\":
+            if following and following not in " \t\f\v,;:-\\":
                 raise MismatchError(position + match.end(), _EXPECTED)
             raise MismatchError(position + match.end() - 1, _missing(len(digits)))
         out += bytes.fromhex(digits)
@@ -101,7 +111,7 @@ def _slow(code: str, position: int) -> bytes:
 
 
 def _missing(digits: int) -> str:
-    return f"{digits} digit{'s' * (digits > 1)}: one is missing at the end"
+    return f"{counted(digits, 'digit')} (odd)"
 
 
 def _unfold(text: str) -> Chunk | None:

@@ -6,7 +6,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, Token, Tokens, first_visible, is_frame, unescape
+from kwire_cli.source.text.model import (
+    ZERO_BEFORE_DIGIT,
+    Chunk,
+    MismatchError,
+    Reading,
+    Token,
+    Tokens,
+    cut_note,
+    first_visible,
+    is_frame,
+    unescape,
+)
 
 # The byte literals in a piece of source: what the languages share is read here, what differs is a `Language`.
 
@@ -39,6 +50,7 @@ class Language:
     - `casts`: whether elements may carry a cast, be character constants, or begin with 0 and be octal.
     - `spaces`: whether spaces separate elements, where no comma stands.
     - `buffer`: reads the bytes of `<Buffer 00 2b>`.
+    - `suffix`: the end that a number may have, as in `0x2bu8`.
     """
 
     name: str
@@ -53,6 +65,7 @@ class Language:
     casts: bool = False
     spaces: bool = False
     buffer: Literal = _nothing
+    suffix: str = ""
 
 
 def read_literals(text: str, language: Language) -> tuple[Chunk, ...]:
@@ -176,7 +189,7 @@ def _element(tokens: Tokens, language: Language) -> int:
             return data[0]
     if token.text == ".":
         raise MismatchError(token.start, "the list was cut when it was printed: print all of it")
-    value = number(token.text, octal=language.casts) if token.kind == "number" else None
+    value = number(token.text.removesuffix(language.suffix), octal=language.casts) if token.kind == "number" else None
     if value is None or not language.least <= value <= 255:
         raise MismatchError(token.start, f"expected a number from {language.least} to 255")
     return value & 255
@@ -304,26 +317,26 @@ GO = Language(
 # Node: `<Buffer 00 2b>`, `Buffer.from([...])`, `Buffer.from("...", "hex")`, `Uint8Array(2) [ 0, 43 ]`.
 
 
+_PRINTED = re.compile(r"<(?:Slow)?Buffer((?: [0-9a-fA-F]{2})*+)(?: \.\.\. ([0-9]++ more bytes?))?")
+
+
 def read_node(text: str) -> Reading:
-    """Bytes of each Buffer or Uint8Array, printed or in source; MismatchError for one that was cut when it was
-    printed.
-    """
+    """Bytes of each Buffer or Uint8Array, printed or in source; a note for each Buffer that was cut when printed."""
     if "Buffer" not in text and "Uint8Array" not in text:
         raise MismatchError(first_visible(text), f"expected {NODE.expected}")
-    return Reading(read_literals(text, NODE), "Node Buffers or Uint8Arrays")
+    notes = tuple(
+        cut_note(text.count("\n", 0, match.start()) + 1, len(match[1]) // 3, match[2])
+        for match in _PRINTED.finditer(text)
+        if match[2]
+    )
+    return Reading(read_literals(text, NODE), "Node Buffers or Uint8Arrays", notes)
 
 
 def _printed(token: Token, _tokens: Tokens) -> bytes:
-    match = re.match(r"<(?:Slow)?Buffer((?: [0-9a-fA-F]{2})*+)", token.text)
+    match = _PRINTED.match(token.text)
     end = match.end() if match else 0
     rest = token.text[end:]
     if match is None or rest != ">":
-        if re.fullmatch(r" \.\.\. [0-9]++ more bytes?>", rest):
-            raise MismatchError(
-                token.start + end + 1,
-                f"Node printed only the first bytes:{rest[4:-1]} are missing; print buffer.toString('hex')",
-                sure=True,
-            )
         good = re.match(r" ?[0-9a-fA-F]?", rest)
         raise MismatchError(token.start + end + (good.end() if good else 0), "expected a byte of two hex digits, or >")
     return bytes.fromhex(match[1])
@@ -403,6 +416,50 @@ PYTHON = Language(
     joins="+",
     lines=True,
 )
+
+
+# Rust: `b"\0\x2b"` as the crate `bytes` prints it, `[0x00u8, 0x2b]`.
+
+
+def read_rust(text: str) -> Reading:
+    r"""Bytes of each literal and list. \0 is a whole escape, so a digit after it is a byte of its own."""
+    notes = (
+        ("\\0 before a digit is read as in Rust, as a zero and the digit; --input python reads an octal escape",)
+        if ZERO_BEFORE_DIGIT.search(text)
+        else ()
+    )
+    return Reading(read_literals(text, RUST), "Rust byte strings or arrays of u8", notes)
+
+
+def _rust_string(token: Token, _tokens: Tokens) -> bytes:
+    if not token.text.startswith('b"'):
+        raise MismatchError(token.start, 'expected a byte string, as in b"\\x00"')
+    body, start = string_body(token)
+    # The zero as \x00, which no digit after it changes; the text keeps its places but for those after a slip.
+    return unescape(re.sub(r"(\\[^0])|\\0", lambda match: match[1] or r"\x00", body), start, encoding="ascii")
+
+
+RUST = Language(
+    "Rust",
+    "a byte string or an array of u8",
+    {"[": "]"},
+    string=_rust_string,
+    marks="[](){}=;,:&!<>",
+    suffix="u8",
+)
+
+
+# Erlang and Elixir: `<<0,0,0,43>>`.
+
+
+def read_erlang(text: str) -> Reading:
+    """Bytes of each binary that is written in numbers."""
+    if "<<" not in text:
+        raise MismatchError(first_visible(text), f"expected {ERLANG.expected}")
+    return Reading(read_literals(text.replace("<<", " [").replace(">>", "] "), ERLANG), "Erlang binaries")
+
+
+ERLANG = Language("Erlang", "a binary, as in <<0,0,0,43>>", {"[": "]"}, marks="[]{}()=,;:|>-.")
 
 
 # JSON: `[0, 0, 0, 43]` and `{"type": "Buffer", "data": [0, 0, 0, 43]}`, also several, or inside other arrays

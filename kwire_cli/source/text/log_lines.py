@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.text.literals import number
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, unescape
+from kwire_cli.source.text.model import NO_FRAME, Chunk, MismatchError, Reading, cut_note, unescape
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def read_log_lines(text: str) -> Reading:
         position += sum(map(len, lines[at:stop])) + stop - at
         at = stop
     if not chunks:
-        raise MismatchError(0, notes[0] if notes else "no line holds bytes that prove to be a frame")
+        raise MismatchError(0, notes[0] if notes else NO_FRAME)
     passed_over = f"; {left} other runs prove nothing, and are left" if left else ""
     return Reading(tuple(chunks), f"runs of bytes in {len(lines)} lines{passed_over}", tuple(notes))
 
@@ -161,11 +161,7 @@ def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[
     passed = sum(len(run.data or b"") >= LEAST and run.kind != "base64" for run in runs if run not in taken)
     for run in taken:
         if "more" in run.left:
-            _note(
-                notes,
-                f"line {place}: Node printed only the first {len(run.data or b'')} bytes; {run.left.strip(' .')} "
-                f"are missing",
-            )
+            _note(notes, cut_note(place, len(run.data or b""), run.left.strip(" .")))
     if not taken and (buffer := _WITHOUT_BYTES.search(line)):
         _note(
             notes,

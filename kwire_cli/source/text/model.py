@@ -27,11 +27,17 @@ class Reading(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+NO_FRAME = "no line holds bytes that prove to be a frame"
+"""The reason why a text is no log with bytes in it."""
+WHOLE_TEXT = -1
+"""Offset of a MismatchError that is about a text as a whole."""
+
+
 class MismatchError(Exception):
     """A text is not in the form tried; it never leaves this room.
 
-    `offset` is the first character of the text that does not fit. `sure` says that what stands before it can only be
-    this form, so that looser forms must not be tried.
+    `offset` is the first character of the text that does not fit, or WHOLE_TEXT. `sure` says that what stands
+    before it can only be this form, so that looser forms must not be tried.
     """
 
     def __init__(self, offset: int, reason: str, *, sure: bool = False) -> None:
@@ -40,6 +46,15 @@ class MismatchError(Exception):
 
 
 Reader = Callable[[str], Reading]
+
+ZERO_BEFORE_DIGIT = re.compile(r"""\b[bB]"(?:[^"\\]|\\[^0]|\\0(?![0-7]))*+(\\0[0-7])""")
+"""The escape in b"\\02" that Rust reads as two bytes, and Python as one."""
+
+
+def cut_note(line: int, size: int, left: str) -> str:
+    """Return the note on a Buffer of `size` bytes that Node cut when it printed it; `left` is "50 more bytes"."""
+    are = "is" if left.startswith("1 ") else "are"
+    return f"line {line}: Node printed only the first {size} bytes; {left} {are} missing; print buffer.toString('hex')"
 
 
 def is_comment(line: str) -> bool:

@@ -12,7 +12,15 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, without_frame
+from kwire_cli.source.text.model import (
+    WHOLE_TEXT,
+    ZERO_BEFORE_DIGIT,
+    Chunk,
+    MismatchError,
+    Reading,
+    is_frame,
+    without_frame,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +102,10 @@ READERS: dict[str, tuple[str, str]] = {
     "python": ("literals", "read_python"),
     "node": ("literals", "read_node"),
     "json": ("literals", "read_json"),
+    "rust": ("literals", "read_rust"),
+    "erlang": ("literals", "read_erlang"),
+    "gdb": ("debuggers", "read_gdb"),
+    "intellij": ("debuggers", "read_intellij"),
     "base64": ("digits", "read_base64"),
     "log": ("log_lines", "read_log_lines"),
 }
@@ -104,8 +116,11 @@ PAYLOADS = {"wireshark": "payloads_if_any", "tcpdump": "payloads"}
 # The order in which auto tries them. Rows with offsets come before plain hex, which would take offsets for bytes;
 # base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits
 # all of a text.
-ROW_FORMS = ("tcpdump", "xxd", "hexdump", "od", "wireshark")
-OTHER_FORMS = ("hex", "json", "node", "python", "c", "java", "go", "base64", "log")
+ROW_FORMS = ("gdb", "tcpdump", "xxd", "hexdump", "od", "wireshark")
+OTHER_FORMS = (
+    *("hex", "intellij", "json", "node", "python", "rust", "c", "java", "go", "erlang"),
+    *("base64", "log"),
+)
 
 
 def reader(form: str) -> Reader:
@@ -121,75 +136,6 @@ def reader(form: str) -> Reader:
         return reading
 
     return read_payloads
-
-
-# Texts that no form fits: the forms that they come nearest to, by what is in them and by how far each was
-# read.
-
-SEEN = 1 << 16
-"""Characters of a text that are looked at."""
-
-
-_ALPHABETS = {
-    "hex": re.compile(r"[0-9a-fA-F:,\-]|0x|\\x"),
-    "base64": re.compile(r"[A-Za-z0-9+/=_-]"),
-}
-_ROWS = {
-    "tcpdump": re.compile(r"[ \t]*0x[0-9a-fA-F]{4,16}:"),
-    "xxd": re.compile(r"[ \t]*[0-9a-fA-F]{1,16}:[ \t]"),
-    "hexdump": re.compile(r"[0-9a-fA-F]{7,8}(?:  |$)"),
-    "od": re.compile(r"[0-9a-fA-F]{6,7} +[0-9a-fA-F]"),
-    "wireshark": re.compile(r"[0-9a-fA-F]{4,6}  [ ]?[0-9a-fA-F]{2}"),
-}
-_MARKS = {
-    "json": re.compile(r"\s*[\[{]"),
-    "node": re.compile(r"[\s\S]*?(?:Buffer|Uint8Array)"),
-    "python": re.compile(r"""[\s\S]*?(?:\b[bB]['"]|fromhex|bytearray|unhexlify|b64decode)"""),
-    "c": re.compile(r"""[\s\S]*?(?:\{\s*0x|"\\x|\bchar\b)"""),
-    "java": re.compile(r"[\s\S]*?(?:\[\s*-?\d+,|\bbyte\b|parseHex)"),
-    "go": re.compile(r"[\s\S]*?\[\d+ \d"),
-}
-_OTHERS = re.compile(r"\S")
-
-
-def nearest(text: str, failures: list[tuple[str, MismatchError]]) -> list[tuple[str, MismatchError]]:
-    """The two forms that a text comes nearest to, the nearest first, each with its error."""
-    start = text[:SEEN]
-    size = max(len(start), 1)
-
-    def score(failure: tuple[str, MismatchError]) -> float:
-        form, error = failure
-        return _share(form, start) + min(error.offset, size) / size / 2
-
-    return sorted((failure for failure in failures if failure[0] != "log"), key=score, reverse=True)[:2]
-
-
-def described(form: str, error: MismatchError, text: str, *, place: bool) -> str:
-    """A form, and what stands in the text that does not fit it; with `place` also where."""
-    at = error.offset
-    there = text[at : at + 1]
-    end = "the end" if not there.strip() and not text[at:].strip() else "a line's end" if there == "\n" else repr(there)
-    line = text.count("\n", 0, at) + 1
-    where = f" at line {line}, column {at - text.rfind(chr(10), 0, at)}" if place else ""
-    if error.reason.startswith("expected "):
-        return f"{form}, but {end}{where} is where {_article(error.reason.removeprefix('expected '))} should be"
-    return f"{form}, but {error.reason}{where and f' ({where.strip()})'}"
-
-
-def _article(what: str) -> str:
-    """The words behind `expected`, up to their explanation."""
-    return what.partition("; ")[0]
-
-
-def _share(form: str, text: str) -> float:
-    """Return how much of a text is in the characters, rows or marks of a form, from 0 to 1."""
-    if form in _ALPHABETS:
-        visible = len(_OTHERS.findall(text))
-        return sum(map(len, _ALPHABETS[form].findall(text))) / max(visible, 1)
-    if form in _ROWS:
-        lines = [line for line in text.split("\n") if line.strip()]
-        return sum(bool(_ROWS[form].match(line)) for line in lines) / max(len(lines), 1)
-    return float(bool(_MARKS[form].match(text))) if form in _MARKS else 0.0
 
 
 # Bytes from what a user gives: text in any of the forms that tools print bytes in, or raw bytes.
@@ -284,7 +230,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limi
     try:
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
-        line, column = _position(text, error.offset)
+        line, column = _position(text, error.offset) if error.offset != WHOLE_TEXT else (None, None)
         hint = f"; {_hint(text)}" if form != "auto" else ""
         raise InputError(f"{error.reason}{hint}", file=file, line=line, column=column) from None
 
@@ -341,6 +287,8 @@ def _guess(text: str) -> Input:
                 _refuse_words(text)
             if form == "c":
                 _refuse_long_escapes(text)
+            if form == "python":
+                _refuse_rust(text)
             guess = _read(text, form, _why(form))
         except MismatchError as error:
             failures.append((form, error))
@@ -352,18 +300,16 @@ def _guess(text: str) -> Input:
         else:
             if form == "hexdump":
                 _refuse_other_radix(text, guess)
+            if form == "node" and guess.notes:
+                with suppress(MismatchError):
+                    return _read(text, "log", _why("log"))
             return guess
     if failures[-1][1].sure:
         form, best = max(failures, key=lambda failure: failure[1].offset)
         raise MismatchError(best.offset, f"this is {form}: {best.reason}")
-    first, second = nearest(text, failures)
-    near = f"{described(*first, text, place=False)}; or {described(*second, text, place=True)}"
-    raise MismatchError(first[1].offset, f"no form fits; nearest is {near}; --input names the form{_json_hint(text)}")
+    from kwire_cli.source.text.misfits import misfit  # noqa: PLC0415 - for an error message only
 
-
-def _json_hint(text: str) -> str:
-    """Return a hint to use kwire encode if the text is JSON that kwire printed, else an empty text."""
-    return "; kwire encode makes bytes of JSON" if text.lstrip()[:1] == "{" and '"apiKey"' in text else ""
+    raise misfit(text, failures)
 
 
 def _why(form: str) -> str:
@@ -405,6 +351,19 @@ def _refuse_long_escapes(text: str) -> None:
         )
 
 
+def _refuse_rust(text: str) -> None:
+    r"""Raise MismatchError for b"\0\02" unless it is a whole frame in Python, where \02 is one octal escape.
+
+    In Rust a digit behind \0 is a byte of its own. Rust writes such literals, and Python writes \x00\x02.
+    """
+    if (match := ZERO_BEFORE_DIGIT.search(text)) is None:
+        return
+    with suppress(MismatchError):
+        if all(is_frame(chunk.data) for chunk in reader("python")(text).chunks):
+            return
+    raise MismatchError(match.start(1), "in Python the digit is part of an octal escape; --input python reads it so")
+
+
 def _refuse_words(text: str) -> None:
     """MismatchError for text that is base64 only by chance: a lower-case word, or hex digits with a slip among them."""
     # Comments are no digits; blanks in their place leave all others where they are.
@@ -419,9 +378,10 @@ def _refuse_words(text: str) -> None:
         for index, character in enumerate(text)
         if character not in "0123456789abcdefABCDEF" and not character.isspace()
     ]
-    if 0 < len(strange) <= 2 and len(digits) >= 16 and "=" not in digits:
+    if len(strange) <= 2 and len(digits) >= 16 and "=" not in digits:
         raise MismatchError(
-            strange[0], "expected a hex digit, as nearly all of this are; --input base64 reads it as that"
+            strange[0] if strange else len(text.rstrip()) - 1,
+            "expected a hex digit, as nearly all of this are; --input base64 reads it as that",
         )
 
 

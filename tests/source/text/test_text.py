@@ -36,6 +36,26 @@ def data(text, form="auto"):
         ("hex", "\ufeff" + HEX),
         ("hex", HEX.encode("utf-16")),
         ("hex", FRAME.hex(" ").replace(" ", "\u00a0")),
+        ("hex", FRAME.hex(";")),
+        ("hex", f"X'{HEX}'"),
+        ("hex", f"x'{HEX}';"),
+        ("hex", f"\\x{HEX}"),
+        ("hex", f"'\\x{HEX}'::bytea"),
+        ("hex", f"E'\\\\x{HEX}'"),
+        ("rust", "[" + ", ".join(f"0x{byte:02x}u8" for byte in FRAME) + "]"),
+        ("rust", "let frame: &[u8] = &[" + ", ".join(f"{byte}u8" for byte in FRAME) + "];"),
+        ("python", 'b"\\0\\0\\0+\\0\\x12\\0\\x03\\0\\0\\0\\0\\0\\x07admin-1\\0\\x12apache-kafka-java\\x063.3.1\\0"'),
+        ("erlang", f"<<{','.join(map(str, FRAME))}>>"),
+        ("erlang", f"Frame = <<{', '.join(map(str, FRAME))}>>."),
+        (
+            "gdb",
+            "".join(
+                f"0x7ffe{at:04x} <frame+{at}>:\t" + "\t".join(f"0x{byte:02x}" for byte in FRAME[at : at + 8]) + "\n"
+                for at in range(0, len(FRAME), 8)
+            ),
+        ),
+        ("intellij", "frame = {byte[47]@1234}\n" + "".join(f" {at} = {byte}\n" for at, byte in enumerate(FRAME))),
+        ("intellij", "".join(f" [{at}] = {byte - 256 * (byte > 127)}\n" for at, byte in enumerate(FRAME))),
         ("json", str(list(FRAME))),
         ("json", '{"type": "Buffer", "data": ' + str(list(FRAME)) + "}"),
         ("json", '{"value": {"type": "Buffer", "data": ' + str(list(FRAME)) + "}, }"),
@@ -187,15 +207,40 @@ def test_lines_that_are_frames_are_chunks():
             "00 00 0g 2b",
             1,
             8,
-            "nearest is hex, but 'g' is where a hex digit should be; or base64, but ' ' at line 1, column 3",
+            "looks like hex, but it has 'g' in \"0g\" where a hex digit should be; text that is no bytes may",
         ),
-        ("auto", "00 00\n00 2", 2, 4, "nearest is hex, but 1 digit: one is missing at the end"),
+        (
+            "auto",
+            "00 00\n00 2",
+            2,
+            4,
+            'looks like hex, but line 2 has 1 digit (odd): "2"; if the text was cut there, leave out the last digit',
+        ),
+        (
+            "auto",
+            "00000024\n0012 0004\n0000002b0\n00000000",
+            3,
+            9,
+            'looks like hex, but line 3 has 9 digits (odd): "0000002b0"',
+        ),
+        ("auto", "0000002b 0012zz03 00000000", 1, 14, "looks like hex, but it has 'z' in \"0012zz03\" where"),
+        ("auto", FRAME.hex() + "0", 1, 2 * len(FRAME) + 1, 'it has 95 digits (odd): "…'),
+        (
+            "auto",
+            "Dear all,\nthe broker does not answer.",
+            None,
+            None,
+            "no bytes were recognised in this text; give hex",
+        ),
+        ("auto", "0x7ffe10:\t0x00\t0x0\n", 1, 16, "gdb: expected bytes as in 0x2b; print them by x/100xb"),
+        ("auto", " 0 = 0\n 1 = 43\n 3 = 1\n", 3, 2, "intellij: expected element 2: copy all of them"),
+        ("auto", "<<0,0,256>>", 1, 7, "looks like erlang, but it has '2' in"),
         ("auto", "0x00, 0x2b, zz", 1, 13, "hex digit"),
         ("auto", "0000002b001200030z000000", 1, 18, "hex digit"),
         ("auto", "", None, None, "empty"),
-        ("auto", " \n ", 1, 1, "no form fits"),
-        ("auto", "hello there", 1, 6, "no form fits"),
-        ("auto", "metadata", 1, 1, "no form fits"),
+        ("auto", " \n ", None, None, "no bytes were recognised"),
+        ("auto", "hello there", None, None, "no bytes were recognised"),
+        ("auto", "metadata", None, None, "no bytes were recognised"),
         (
             "auto",
             "00000000: 0000 002b  ...+\n00000010: 00  .",
@@ -304,3 +349,16 @@ def test_bytes_have_no_limit():
     assert read_content(io.BytesIO(data), limit=10) == data
     assert read_content(io.BytesIO(HEX.encode()), "raw", limit=10) == HEX.encode()
     assert read_input(data, limit=10).chunks[0].data == data
+
+
+def test_a_zero_before_a_digit_is_read_as_rust_unless_python_makes_a_frame_of_it():
+    found = read_input(rb'b"\0\0\0\x06\0\x12\0\02"')
+    assert (found.form, found.chunks[0].data) == ("rust", b"\0\0\0\6\0\x12\0" + b"\0" + b"2")
+    assert found.notes == (
+        r"\0 before a digit is read as in Rust, as a zero and the digit; --input python reads an octal escape",
+    )
+    framed = rb'b"\0\0\0\4\0\0\0\02"'
+    assert read_input(framed).form == "python"
+    assert data(framed) == [b"\0\0\0\4\0\0\0\2"]
+    assert data(framed, "rust") == [b"\0\0\0\4\0\0\0\0" + b"2"]
+    assert data(rb'b"\\0\0\0"') == [b"\\0\0\0"]
