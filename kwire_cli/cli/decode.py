@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -67,7 +67,7 @@ _LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batch
 _FITS = FITS | {
     **dict.fromkeys(("fields", "pairs", "follow"), CAPTURES),
     "filter": _LISTED,
-    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds, _LISTED.what)),
+    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, _LISTED.what)),
     "lossless": Fit(CAPTURES.kinds | MESSAGES.kinds, "messages"),
 }
 
@@ -223,6 +223,7 @@ class _Run:
         self.decodable = self.anomalies = False
         self.empty: bool | None = None
         self.batches: BatchRun | None = None
+        self.logs: list[Opened] = []
         # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
         self.fits = {name: fit for name, fit in _FITS.items() if not (page and name in {"limit", "top"})}
         self.ordering: Ordering[Captured] | None = None
@@ -256,9 +257,7 @@ class _Run:
             if opened.kind in BATCHES.kinds:
                 self._show_batches(opened, several=inputs.several)
             elif opened.kind is Kind.REQUEST_LOG:
-                raise InputError(
-                    "is a broker's request log, which holds no bytes: use --stats, or kwire clients", file=opened.label
-                )
+                self._keep_log(opened)
             else:
                 if page:
                     page.turn_to("frames")
@@ -270,9 +269,28 @@ class _Run:
                     self._show_messages(opened)
         if self.ordering:
             self._show_ordered(self.ordering.rows())
+        if self.logs:
+            self._show_logs()
         if self.batches:
             self.batches.end()
             self._found_nothing(self.batches.is_empty)
+
+    def _keep_log(self, opened: Opened) -> None:
+        if self.page:
+            what = "is a broker's request log, which holds no bytes of messages: use --stats for a page"
+            raise InputError(what, file=opened.label)
+        self.logs.append(opened)
+        self.decodable = True
+        self._found_nothing(empty=False)
+
+    def _show_logs(self) -> None:
+        """Show the requests of request logs as a table."""
+        from kwire_cli.analysis.logged import logged_requests  # only for request logs, as start-up counts
+        from kwire_cli.cli.emit import emit
+
+        options, several = self.options, len(self.logs) > 1
+        logs = ((opened.label if several else None, opened.subjects()) for opened in self.logs)
+        emit(self.environment, logged_requests(logs), replace(options, top=options.rows))
 
     def _found_nothing(self, empty: bool) -> None:  # noqa: FBT001 - of one input
         self.empty = empty and self.empty is not False

@@ -142,3 +142,48 @@ def test_hostile_names_move_no_cursor(tmp_path):
     shown = kwire("clients", "--format", "table", log).out
     assert not {"\x1b", "\r", "\u202e"} & {*shown}
     assert shown.count("\n") == 2
+
+
+REQUESTS = ROOT / "samples/request-logs/kafka-request.log"
+
+
+def decoded_rows(*words):
+    done = kwire("decode", *words, "--format", "jsonl")
+    assert done.code == 0, done.err
+    return [json.loads(text) for text in done.out.splitlines()]
+
+
+def test_decode_shows_each_logged_request():
+    found = decoded_rows(REQUESTS)
+    assert len(found) == sum(
+        row["requests"]
+        for row in json.loads(kwire("decode", "--stats", REQUESTS, "--format", "json").out)["tables"]["api"]
+    )
+    assert found[4]["api"] == "Metadata"
+    assert found[4]["topics"] == ["orders"]
+    assert found[4]["error"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
+    assert found[4]["latencySeconds"] == pytest.approx(0.08691, abs=1e-4)
+    assert found[0]["file"] is None
+
+
+def test_logged_requests_are_sorted_and_cut():
+    latencies = sorted((row["latencySeconds"] for row in decoded_rows(REQUESTS)), reverse=True)
+    for words in (("--top", "3"), ("--limit", "3")):
+        found = decoded_rows(REQUESTS, "--sort", "latency", *words)
+        assert [row["latencySeconds"] for row in found] == latencies[:3]
+    assert [row["line"] for row in decoded_rows(REQUESTS, "--limit", "2")] == [1, 2]
+
+
+def test_several_logs_are_one_table_that_names_them(tmp_path):
+    other = tmp_path / "other.log"
+    other.write_bytes(line())
+    found = decoded_rows(REQUESTS, other)
+    assert {row["file"] for row in found} == {str(REQUESTS), str(other)}
+
+
+def test_logged_requests_are_a_table_on_a_terminal_and_no_tree():
+    out = kwire("decode", REQUESTS, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "100"}).out
+    assert out.splitlines()[0].split()[:2] == ["time", "client"]
+    assert max(map(len, out.splitlines())) <= 100
+    assert "not tree" in kwire("decode", REQUESTS, "--format", "tree").err
+    assert "use --stats for a page" in kwire("decode", REQUESTS, "--format", "html").err

@@ -101,7 +101,7 @@ COMMANDS = {
         forms("table", "csv", "json"),
     ),
     "statistics": (["decode", "--stats"], ["capture*"], forms("table", "json")),
-    "decode a log": (["decode"], ["log*"], forms("tree", "table", "json", "jsonl", "csv")),
+    "decode a log": (["decode"], ["log*"], forms("table", "json", "jsonl", "csv")),
     "dump": (["dump"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
     "dump records": (
         ["dump", "--deep", "--full", "--pretty"],
