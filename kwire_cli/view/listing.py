@@ -92,11 +92,12 @@ class Layout:
     def _fitted(self, cells: Sequence[str]) -> Line:
         line: Line = []
         at, last = 0, len(self.columns) - 1
+        takes_rest = not any(cells[place] for place in self.late if place < len(cells))
         for number, (column, place, width) in enumerate(zip(self.columns, self.places, self.widths, strict=True)):
             text, used = cells[place], width
             if self.room is not None:
                 text = escaped(text)
-                most = max(self.room - at, 0) if number == last and not column.right else width
+                most = max(self.room - at, 0) if number == last and takes_rest and not column.right else width
                 text = cut(text, most, column.cut) if column.least else text
                 used = width + len(text) - cell_width(text)
             if number == last and not column.right:

@@ -48,7 +48,7 @@ COMMANDS = [
     ("spec", "list"),
     ("spec", "show", "MetadataResponse"),
     ("errors",),
-    ("lint", "tests/cli/definitions"),
+    ("lint", "tests/cli/broken.json"),
     ("breaking", "samples/definitions/before", "samples/definitions/after"),
     ("doctor",),
 ]
@@ -137,3 +137,12 @@ def test_the_size_of_a_real_terminal_counts(columns, monkeypatch):
     assert ended.code == 0
     assert max(map(cell_len, lines)) <= columns
     assert ("client" in lines[0]) == (columns == 80)
+
+
+def test_the_meaning_of_bytes_stands_beside_them(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    lines = screen(("decode", "--format", "hex", "samples/frames/fetch-v18-response.hex"), 100)
+    assert "0000000d  00 00                    ..        errorCode = 0 NONE" in lines
+    lines = screen(("decode", "--format", "hex", "samples/frames/fetch-v18-response.hex"), 60)
+    at = lines.index("00000018  50 7b 4c 83  P{L.    Wg6nBlB7TIOaMoA5IIT1cA")
+    assert lines[at - 1] == "00000014  5a 0e a7 06  Z...  responses[0].topicId ="

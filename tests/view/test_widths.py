@@ -1,0 +1,56 @@
+from hypothesis import given, strategies as st
+
+from kwire_cli.view.lines import plain
+from kwire_cli.view.listing import Column, kept, layout, shrunk
+from kwire_cli.view.traffic import rows_for
+from kwire_cli.view.widths import cell_width, cut, folded
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+def test_names_lose_their_middle_and_lists_their_end():
+    assert cut("orders-of-the-second-app", 12) == "orders…d-app"
+    assert cut("orders, payments, a, b, c", 20, "list") == "orders, payments, +3"
+    assert cut("a-topic-with-a-long-name, b", 14, "list") == "a-top…name, +1"
+    assert cut("ConsumerGroupHeartbeat v1", 14, "call") == "ConsumerGr… v1"
+    assert cut("UNKNOWN_TOPIC_OR_PARTITION", 14, "end") == "UNKNOWN_TOPIC…"
+    assert cut("13:00:00.141234", 12, "short") == "13:00:00.141"
+    assert cut("as it is", 8) == "as it is"
+
+
+@given(TEXTS, st.integers(1, 40), st.sampled_from(["middle", "end", "list", "call"]))
+def test_a_cut_text_is_never_wider(text, width, how):
+    assert cell_width(cut(text, width, how)) <= width
+
+
+def test_wide_characters_take_two_cells():
+    assert cell_width("世界 v1") == 7
+    assert cut("世界世界世界", 7) == "世…界" or cell_width(cut("世界世界世界", 7)) <= 7
+
+
+@given(TEXTS, st.integers(26, 60))
+def test_folded_lines_fit_and_lose_nothing_but_spaces(text, width):
+    lines = [plain(line) for line in folded([[("│  ├─ ", "dim"), (text, "")]], width)]
+    assert all(cell_width(line) <= width for line in lines)
+    whole = plain(next(folded([[("│  ├─ ", "dim"), (text, "")]], 10_000)))
+    assert "".join("".join(line.removeprefix("│  │      ") for line in lines).split()) == "".join(whole.split())
+
+
+def test_columns_go_by_their_rank_and_the_widest_gives_first():
+    assert kept([0, 2, 1, 2], [10, 10, 10, 10], 30) == [0, 1, 2]
+    assert kept([0, 0], [10, 10], 5) == [0, 1]
+    assert shrunk([30, 10, 8], [5, 5, 8], 30) == [12, 10, 8]
+    assert sum(shrunk([30, 10], [30, 10], 20)) == 20
+
+
+def test_a_value_behind_the_first_rows_has_room_at_the_end_of_its_line():
+    columns = (Column("name", least=8), Column("error", least=8, cut="end", late=True))
+    table = layout(columns, [("a" * 60, "")], 40)
+    assert plain(table.heading()) == "name"
+    row = plain(table.row(("b" * 60, "TOO_LONG_TO_FIT")))
+    assert cell_width(row) <= 40
+    assert row.endswith("TOO_LON…")
+
+
+def test_a_small_screen_has_five_rows_of_a_table():
+    assert rows_for(24) == 5
