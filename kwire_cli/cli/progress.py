@@ -96,10 +96,10 @@ class Progress:
         [(label, _)] = without_control([(name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…", "")])
         if not self._bar.tasks:
             self._bar.add_task("", amount="")
-            self._bar.start()
         amount = self._amount(passed, total, now - self._begun)
         task = self._bar.tasks[0].id
         self._bar.update(task, completed=passed, total=total or None, description=label, amount=amount)
+        self._bar.start()
         self._bar.refresh()
 
     def _amount(self, passed: int, total: int, seconds: float) -> str:
