@@ -1,12 +1,11 @@
-"""The site: README as its front and the pages of docs/, in sections that a newcomer can follow. `make docs` builds it;
-a warning is an error.
+"""The site: docs/index.md as its front and the pages of docs/, in sections that a newcomer can follow. `make docs`
+builds it; a warning is an error.
 """
 
-import shutil
 from pathlib import Path
 
 SECTIONS = {
-    "Start here": ["cookbook", "commands", "input", "doctor", "limits", "completion"],
+    "Start here": ["/README", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
     "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients"],
     "On disk": ["dump", "log-directories", "state", "payloads", "pipeline"],
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
@@ -18,6 +17,7 @@ SECTIONS = {
     "How kwire is made": [
         "architecture",
         "speed",
+        "peers",
         "conformance",
         "fuzzing",
         "dependencies",
@@ -31,7 +31,7 @@ SECTIONS = {
 project = "kwire"
 author = "the authors of kwire"
 extensions = ["myst_parser"]
-root_doc = "README"
+root_doc = "docs/index"
 include_patterns = [
     "README.md",
     "CONTRIBUTING.md",
@@ -66,9 +66,10 @@ def _sections(_app, page, source):
 
 
 def _front(app, error):
-    """Copy the front to where a server looks for it."""
+    """Lead from where a server looks for a front to the front."""
     if error is None and app.builder.name == "html":
-        shutil.copyfile(Path(app.outdir) / "README.html", Path(app.outdir) / "index.html")
+        to = f'<!doctype html><meta http-equiv="refresh" content="0; url={root_doc}.html"><title>{project}</title>'
+        (Path(app.outdir) / "index.html").write_text(to, "utf-8")
 
 
 def setup(app):

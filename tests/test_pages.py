@@ -19,6 +19,8 @@ SOURCES = {
     "docker run ": "samples/incidents/any.pcap",
 }
 """Commands that need a cluster, and what they printed."""
+SEEN = ["decode-captures", "dump", "input", "payloads", "secrets", "specs", "tasks"]
+"""Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 
 
@@ -53,6 +55,24 @@ def test_each_incident_has_a_row_with_its_size_and_a_recipe():
             assert re.search(
                 rf"^\| incidents/{re.escape(path.name)} \|.*\| {path.stat().st_size} \|$", rows, re.MULTILINE
             )
+
+
+@pytest.mark.parametrize("page", SEEN)
+def test_commands_show_on_a_terminal_what_the_page_says(page, updating, monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
+    hold_page(DOCS / f"{page}.md", updating, run=seen)
+
+
+def test_each_of_twenty_tasks_has_one_command():
+    sections = (DOCS / "tasks.md").read_text("utf-8").split("\n## ")[1:]
+    commands = [len(BLOCK.findall(section)) for section in sections]
+    assert commands[:20] == [1] * 20
+    assert all("*Not yet:*" in section for section in sections[20:])
+
+
+def test_the_index_leads_to_every_page():
+    links = re.findall(r"\]\((\w[\w-]*)\.md\)", (DOCS / "index.md").read_text("utf-8"))
+    assert {*links, "index"} == {page.stem for page in DOCS.glob("*.md")}
 
 
 @pytest.mark.parametrize("page", ["library", "model"])

@@ -1,44 +1,76 @@
-"""Every command in the README, run as a user would, prints what the README says."""
+"""The README: short, its commands print what it says, and its picture is what kwire draws."""
 
-import os
+import io
 import re
-import shutil
 import tomllib
 
 import pytest
-from command_line import BLOCK, ROOT, printed_anew, process
+from command_line import ROOT, hold_page, kwire, seen, shop
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
 
 README = ROOT / "README.md"
+PICTURE = ROOT / "docs" / "images" / "decode.svg"
+DRAWN = (
+    ["decode", "incident.pcap", "--frames", "62-72"],
+    ["decode", "incident.pcap", "--frames", "63", "--format", "tree"],
+)
+FONTS = re.compile(r"@font-face \{\{.*?\}\}\s*", re.DOTALL)
+BLOCKS = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.slow
-def test_readme_shows_what_the_commands_print(updating):
-    text = README.read_text(encoding="utf-8")
-    blocks = [block for block in BLOCK.finditer(text) if block["command"].startswith("kwire ")]
-    assert len(blocks) >= 5
-    if not shutil.which("java") and "JAVA_HOME" not in os.environ:
-        blocks = [block for block in blocks if not block["command"].startswith("kwire scan")]
+def picture():
+    """Return what a terminal of 100 columns shows of two commands, in colours, as SVG without fonts from elsewhere."""
+    console = Console(record=True, file=io.StringIO(), width=100, color_system="truecolor", force_terminal=True)
+    variables = {"COLUMNS": "100", "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    for words in DRAWN:
+        console.print(Text.assemble(("$ ", "dim"), (" ".join(["kwire", *words]), "bold")))
+        console.print(Text.from_ansi(kwire(*words, terminal=True, variables=variables).out))
+    form = FONTS.sub("", CONSOLE_SVG_FORMAT)
+    svg = console.export_svg(title="kwire", theme=MONOKAI, code_format=form, unique_id="kwire")
+    return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
+
+
+def test_commands_print_what_the_readme_says(updating, monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
+    hold_page(README, updating, run=seen)
+
+
+def test_the_picture_is_what_kwire_draws(updating, monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
     if updating:
-        README.write_text(printed_anew(text, process), encoding="utf-8")
-        return
-    for block in blocks:
-        assert process(block["command"]) == block["output"], block["command"]
+        PICTURE.write_text(picture(), "utf-8")
+    assert picture() == PICTURE.read_text("utf-8")
+    assert PICTURE.relative_to(ROOT).as_posix() in README.read_text("utf-8")
+
+
+def test_the_picture_asks_nothing_of_the_network():
+    links = set(re.findall(r"https?://[^\s\"\')]+", PICTURE.read_text("utf-8")))
+    assert links <= {"http://www.w3.org/2000/svg", "https://www.textualize.io"}  # a name, and a comment
+
+
+def test_the_readme_is_short():
+    text = README.read_text("utf-8")
+    assert len(text.splitlines()) <= 200
+    prose = [line for line in BLOCKS.sub("", text).splitlines() if not line.startswith("|")]
+    assert [line for line in prose if len(line) > 120] == []
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
-def test_readme_names_the_two_commands(target):
-    assert f"make {target}" in README.read_text(encoding="utf-8")
+def test_the_readme_names_the_two_commands(target):
+    assert f"make {target}" in README.read_text("utf-8")
 
 
-def test_readme_python_example_runs(monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    [example] = re.findall(r"```python\n(.*?)```\n", README.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(example, str(README), "exec"), {})  # the README's own code
-    assert capsys.readouterr().out.startswith("CreateTopics 7 ")
-
-
-def test_readme_names_every_extra():
-    text = README.read_text(encoding="utf-8")
+def test_the_readme_names_every_extra():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert sorted(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) == sorted(extras)
-    assert {*extras} >= {*re.search(r"pip install '\.\[(.*?)\]'", text)[1].split(",")}
+    (line,) = re.findall(r"^Extras: .*(?:\n.+)*", README.read_text("utf-8"), re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`\s\(", line)) == sorted(extras)
+
+
+def test_facts_about_peers_have_a_source():
+    section = README.read_text("utf-8").partition("\n## Beside other tools\n")[2].partition("\n## ")[0]
+    facts = re.findall(r"^\| (\w.*?) \|", section, re.MULTILINE)
+    sources = re.findall(r"^## (.*)$", (ROOT / "docs" / "peers.md").read_text("utf-8"), re.MULTILINE)
+    assert facts == sources

@@ -32,10 +32,12 @@ def built(source, out):
 def test_the_site_has_every_page_and_no_warning(tmp_path):
     done = built(ROOT, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    front = (tmp_path / "index.html").read_text("utf-8")
+    assert "url=docs/index.html" in (tmp_path / "index.html").read_text("utf-8")
+    front = (tmp_path / "docs" / "index.html").read_text("utf-8")
     for page in sorted((ROOT / "docs").glob("*.md")):
         assert (tmp_path / "docs" / f"{page.stem}.html").exists()
-        assert f'href="docs/{page.stem}.html"' in front
+        assert f'href="{page.stem}.html"' in front or page.stem == "index"
+    assert 'href="../README.html"' in front
 
 
 def test_links_that_lead_nowhere_are_errors(tmp_path):
@@ -44,14 +46,14 @@ def test_links_that_lead_nowhere_are_errors(tmp_path):
     shutil.copy(ROOT / "docs" / "conf.py", source / "docs")
     (source / "docs" / "filter.md").write_text("# Filters\n\n## Fields\n", "utf-8")
     (source / "docs" / "stray.md").write_text("# In no section\n", "utf-8")
-    (source / "README.md").write_text(
-        "# Front\n\n[a](docs/filter.md#fields) [b](docs/filter.md#values) [c](docs/absent.md) [d](#there)\n", "utf-8"
+    (source / "docs" / "index.md").write_text(
+        "# Front\n\n[a](filter.md#fields) [b](filter.md#values) [c](absent.md) [d](#there)\n", "utf-8"
     )
     done = built(source, tmp_path / "site")
     assert done.returncode == 1
     warnings = done.stderr
     assert "'values'" in warnings
-    assert "'docs/absent.md'" in warnings
+    assert "'absent.md'" in warnings
     assert "'there'" in warnings
     assert "stray.md" in warnings
     assert "'fields'" not in warnings
