@@ -201,9 +201,12 @@ class Group(click.Group):
         self.examples = tuple(Example(*example) for example in examples)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then the options and the commands."""
+        """Write the examples, then the commands and the options."""
         _write_examples(self.examples, formatter)
-        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+        with formatter.section("Options"):
+            records = [parameter.get_help_record(ctx) for parameter in self.get_params(ctx)]
+            formatter.write_dl([record for record in records if record])
 
 
 def _long(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from kwire_cli.cli.command import Group
 from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, UnwritableError
 from kwire_cli.errors import KwireError, close_to, did_you_mean
 from kwire_cli.spec.kafka import VERSION
@@ -37,7 +38,20 @@ COMMANDS = {
     "watch": "Watch live traffic: rates, latencies and errors.",
 }
 """Each command's module in this package has its name; the text is here so that --help imports none of them."""
-
+SECTIONS = {
+    "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
+    "Ask about traffic and logs": ("overhead", "clients", "advise", "scan"),
+    "Compare and change": ("diff", "compare", "encode", "sanitize"),
+    "Definitions": ("spec", "errors", "lint", "breaking"),
+    "This installation": ("doctor",),
+}
+"""Headings of the commands in help, the most common ones first."""
+EXAMPLES = (
+    ("kwire incident.pcap", "what a capture, a log or pasted bytes hold"),
+    ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
+    ("kwire dump --verify orders-0", "whether a log is intact"),
+    ("kwire diff FetchRequest 12 13", "what changed between two versions"),
+)
 
 DEFAULT = "decode"
 """The command for a file or bytes where a command is expected."""
@@ -68,7 +82,7 @@ def _are_input(words: list[str]) -> bool:
     return len(text) >= LEAST_TEXT and bool(_BYTES.fullmatch(text)) and not (text.isalpha() and text.islower())
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Subcommands that are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -102,12 +116,16 @@ class Commands(click.Group):
         return command.name if command else None, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in --help."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+        """Write the commands by section."""
+        longest = max(map(len, COMMANDS))
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(f"{name:<{longest}}", COMMANDS[name]) for name in names])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Commands, examples=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(VERSION, prog_name="kwire")
 @click.pass_context
 def cli(ctx: click.Context) -> None:

@@ -10,7 +10,7 @@ from command_line import ROOT, kwire, shell, shop
 
 from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.main import COMMANDS, SECTIONS as COMMAND_SECTIONS, cli
 from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.options import Printing, flag, option, takes
 
@@ -51,6 +51,14 @@ def run(*arguments):
     environment.note = notes.append
     result = CliRunner().invoke(command, arguments, obj=environment)
     return got, notes, result.output
+
+
+def test_each_command_stands_in_one_section():
+    assert sorted(name for names in COMMAND_SECTIONS.values() for name in names) == sorted(COMMANDS)
+    context = click.Context(cli, info_name="kwire", terminal_width=WIDTH, max_content_width=WIDTH)
+    lines = cli.get_help(context).splitlines()
+    assert [line.rstrip(":") for line in lines if line.rstrip(":") in COMMAND_SECTIONS] == [*COMMAND_SECTIONS]
+    assert len(lines) <= MOST_LINES
 
 
 def test_options_stand_in_sections_and_rare_ones_under_help_all():
