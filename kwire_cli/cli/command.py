@@ -81,14 +81,24 @@ class Setting(click.Option):
         super().__init__(*arguments, **settings)
         self.section, self.rare, self.former = section, rare, former
 
+    @property
+    def _many_choices(self) -> bool:
+        return (
+            self.metavar is None
+            and isinstance(self.type, click.Choice)
+            and len("|".join(map(str, self.type.choices))) > MOST_CHOICES
+        )
+
     def make_metavar(self, ctx: click.Context) -> str:
         """Return what stands for the value: the choices, unless they are many."""
-        if self.metavar is None and isinstance(self.type, click.Choice):
-            word = super().make_metavar(ctx)
-            if len(word) > MOST_CHOICES and not ctx.meta.get(SHOW_ALL):
-                return _long(self.opts).lstrip("-").upper()
-            return word
-        return super().make_metavar(ctx)
+        return _long(self.opts).lstrip("-").upper() if self._many_choices else super().make_metavar(ctx)
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the text of the option. Many choices stand behind the text under --help-all."""
+        record = super().get_help_record(ctx)
+        if record and self._many_choices and isinstance(self.type, click.Choice) and ctx.meta.get(SHOW_ALL):
+            return record[0], f"{record[1]}  Values: {', '.join(map(str, self.type.choices))}."
+        return record
 
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Return what stands in brackets behind the text; a range of numbers says nothing to a person."""

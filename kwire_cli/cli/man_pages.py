@@ -27,8 +27,6 @@ EXIT_CODES = (
     ("2", "The arguments are wrong, or the input cannot be read."),
     ("130", "Interrupted."),
 )
-BREAK = "\\:"
-"""A place where roff may break a line, behind each of many values."""
 ENVIRONMENT = (
     ("NO_COLOR, FORCE_COLOR", "Never colours, or always, where --color does not say."),
     (
@@ -102,7 +100,7 @@ def _terms(title: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield f".SH {title}"
     for name, meaning in rows:
         yield ".TP"
-        yield f"\\fB{_text(name).replace('|', '|' + BREAK)}\\fR"
+        yield f"\\fB{_text(name)}\\fR"
         yield _text(meaning)
 
 
