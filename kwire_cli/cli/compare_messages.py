@@ -25,7 +25,7 @@ from kwire_cli.analysis.costs.form_comparison import (
 from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.cli.capture_inputs import Choice as ChosenLines
-from kwire_cli.cli.completers import complete_file, complete_overlay
+from kwire_cli.cli.completers import complete_file, complete_message, complete_overlay, complete_version
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import combinations, counts, numbers
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose, flag, option
@@ -56,53 +56,23 @@ _FITS = FITS | {"limit": CAPTURES}
 class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     """Options for the compared messages and their forms."""
 
-    values: str | None = option(
-        "--values",
-        metavar="FILE|JSON",
-        shell_complete=complete_file,
-        help="Read the message's values from JSON, as decode prints a body (- is standard input).",
-    )
-    brokers: tuple[int, ...] | None = option(
-        "--brokers", metavar="N|A..B", callback=numbers, help="Generate values with this many brokers."
-    )
-    topics: tuple[int, ...] | None = option(
-        "--topics", metavar="N|A..B", callback=numbers, help="Generate values with this many topics."
-    )
-    partitions: tuple[int, ...] | None = option(
-        "--partitions",
-        metavar="N|A..B",
-        callback=numbers,
-        help="Generate values with this many partitions per topic; 1..1000 gives a line each.",
-    )
-    replicas: tuple[int, ...] | None = option(
-        "--replicas", metavar="N|A..B", callback=numbers, help="Generate values with this many replicas per partition."
-    )
-    counts: Mapping[str, tuple[int, ...]] = option(
-        "--count",
-        metavar="PATH=N",
-        callback=counts,
-        multiple=True,
-        help="Generate this many elements of an array, or bytes of a text.",
-    )
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
-    flexible: bool = flag(
-        "--flexible", help="Compare the version inflexible and flexible: what KIP-482 saves and costs."
-    )
-    all_tagged: bool = flag("--all-tagged", help="Compare with all fields tagged, which KIP-482 rejects.")
+    flexible: bool = flag("--flexible", help="Compare the version inflexible and flexible, as by KIP-482.")
+    all_tagged: bool = flag("--all-tagged", rare=True, help="Compare with all fields tagged, which KIP-482 rejects.")
     encodings: tuple[str, ...] = option(
         "--encoding",
         multiple=True,
         type=click.Choice((*OWN_WIDTH, *ENCODING_NAMES)),
         metavar="NAME",
-        help="Compare with integers in this encoding (KAFKA-9927), such as fixed, packed, upacked, packed32; "
-        "repeatable.",
+        help="Compare with integers in this encoding, such as packed; repeatable.",
     )
-    fields: str | None = option(
-        "--fields",
+    field_paths: str | None = option(
+        "--paths",
+        rare=True,
+        former=("--fields",),
         metavar="PATH,PATH",
-        help="Apply --encoding only to these fields, by path or name.  [default: every integer]",
+        help="Apply --encoding only to these fields, by path or name.",
     )
-    cases: bool = flag("--cases", help="Show the best and worst case of encodings and overlays too.")
     overlays: tuple[str, ...] = option(
         "--overlay",
         multiple=True,
@@ -110,15 +80,75 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         shell_complete=complete_overlay,
         help="Compare with this overlay; repeatable.",
     )
+    cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", help="Show the bytes of each field.")
+    message: str | None = option(
+        "--message",
+        "-m",
+        section="Input",
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Name the message of --values, of generated values, or of a body.",
+    )
+    version: int | None = option(
+        "--message-version",
+        section="Input",
+        former=("--version", "-n"),
+        type=click.IntRange(0, 32767),
+        metavar="N",
+        shell_complete=complete_version,
+        help="Compare the others with this version.  [default: the highest]",
+    )
+    values: str | None = option(
+        "--values",
+        section="Input",
+        metavar="FILE|JSON",
+        shell_complete=complete_file,
+        help="Read the message's values from JSON, as decode prints a body.",
+    )
+    brokers: tuple[int, ...] | None = option(
+        "--brokers",
+        section="Input",
+        rare=True,
+        metavar="N|A..B",
+        callback=numbers,
+        help="Generate values with this many brokers.",
+    )
+    topics: tuple[int, ...] | None = option(
+        "--topics",
+        section="Input",
+        metavar="N|A..B",
+        callback=numbers,
+        help="Generate values with this many topics.",
+    )
+    partitions: tuple[int, ...] | None = option(
+        "--partitions",
+        section="Input",
+        metavar="N|A..B",
+        callback=numbers,
+        help="Generate values with this many partitions per topic.",
+    )
+    replicas: tuple[int, ...] | None = option(
+        "--replicas",
+        section="Input",
+        rare=True,
+        metavar="N|A..B",
+        callback=numbers,
+        help="Generate values with this many replicas per partition.",
+    )
+    counts: Mapping[str, tuple[int, ...]] = option(
+        "--count",
+        section="Input",
+        metavar="PATH=N",
+        callback=counts,
+        multiple=True,
+        help="Generate this many elements of an array, or bytes of a text.",
+    )
     show_secrets: bool = flag(
-        "--show-secrets", help="Show values that cannot be encoded, even those of messages with secrets."
+        "--show-secrets", rare=True, section="Output", help="Show values that cannot be encoded, even secret ones."
     )
     limit: int | None = option(
-        "--limit",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Read at most this many batches, or frames of a capture.",
+        "--limit", "-n", type=click.IntRange(1), metavar="N", help="Read at most this many frames of a capture."
     )
 
     @property
@@ -128,8 +158,8 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The fields in --fields."""
-        return tuple(name.strip() for name in (self.fields or "").split(",") if name.strip())
+        """The fields in --paths."""
+        return tuple(name.strip() for name in (self.field_paths or "").split(",") if name.strip())
 
 
 def messages_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer:
@@ -170,7 +200,7 @@ def _comparing(options: MessageForms, specs: list[MessageSpec], version: int, *,
     """Return the Comparing that prices messages in the requested forms, by default in the most telling ones."""
     hides = not options.show_secrets
     if options.paths and not options.encodings:
-        raise click.UsageError("--fields needs an --encoding")
+        raise click.UsageError("--paths needs an --encoding")
     if options.cases and options.chooses and not (options.encodings or options.overlays):
         raise click.UsageError("--cases needs an --encoding or --overlay")
     if not several:
@@ -326,7 +356,7 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
         instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
         raise InputError(
             f"there is no message to price{instead}; --api or --message, and --message-version, say what the "
-            "bytes are, --as-records that they are record batches"
+            "bytes are; kwire compare-records reads record batches"
         )
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)

@@ -1,11 +1,11 @@
-"""Records compared in other formats."""
+"""The command `kwire compare-records`: what the same records would cost in other forms."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
@@ -22,16 +22,29 @@ from kwire_cli.analysis.costs.record_forms import (
     RecordForms as Forms,
 )
 from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.inputs import BATCHES, FITS, FRAMES, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Verbose, flag, given, option
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Definitions,
+    Messages,
+    Report,
+    Verbose,
+    argument,
+    given,
+    option,
+    takes,
+)
 from kwire_cli.errors import EncodeError, InputError, counted
-from kwire_cli.message.decoded import record_sets
+from kwire_cli.message.decoded import Decoded, record_sets
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import RecordsAs, roles
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.compression import CODECS, compress
-from kwire_cli.records.formats import AUTO, RECORD_FORMATS
+from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import FORMATS
 from kwire_cli.records.reading import items, source_of
@@ -39,7 +52,7 @@ from kwire_cli.records.writing import write
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
-from kwire_cli.source.opening import READABLE, holds_batches, open_inputs
+from kwire_cli.source.opening import READABLE, open_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,111 +67,133 @@ BATCH_SIZES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
 NONE, EVERY = "none", "all"
 MOST_BYTES = 100 << 20
 """The most bytes of a key, a value or a header that is generated."""
-_OPTIONS = ("record_format", "record_forms", "batch", "codec", "headers_as", "register")
 _GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
 _FITS = FITS | {
-    "version": FRAMES,
     "record_format": Fit(BATCHES.kinds | {Kind.JSON}, BATCHES.what),
     "limit": Fit(_TAKES, "inputs"),
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RecordForms(Captures, Choosing, Messages, Definitions, Verbose):
-    """Options for the compared records and their forms."""
+EXAMPLES = (
+    ("kwire compare-records orders-0 --record-forms v1,v2 --codec none", "a segment, unpacked"),
+    ("kwire compare-records --record-count 100 --record-forms v1,v2", "made-up records, two formats"),
+    ("kwire compare-records incident.pcap --record-forms v2 --codec zstd", "a capture's records, packed"),
+)
 
-    as_records: bool = flag(
-        "--as-records",
-        help="Read the input as records: batches, messages that hold records, or batches as JSON.",
-    )
-    records: int | None = option(
-        "--records",
-        type=click.IntRange(1, 10_000_000),
-        metavar="N",
-        help="Generate this many records instead of reading an input.",
-    )
-    key_size: int | None = option(
-        "--key-size",
-        type=click.IntRange(-1, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated keys; -1 is null.  [default: 16]",
-    )
-    value_size: int | None = option(
-        "--value-size",
-        type=click.IntRange(-1, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated values; -1 is null.  [default: 100]",
-    )
-    headers: int | None = option(
-        "--headers",
-        type=click.IntRange(0, 10_000),
-        metavar="N",
-        help="Set the number of headers of each generated record.  [default: 0]",
-    )
-    header_name: tuple[str, ...] = option(
-        "--header-name",
-        multiple=True,
-        metavar="NAME",
-        help="Name a generated header; repeatable.  [default: header-1, header-2, ...]",
-    )
-    header_size: int | None = option(
-        "--header-size",
-        type=click.IntRange(0, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated header values.  [default: 16]",
-    )
-    record_format: str | None = option(
-        "--record-format", metavar="NAME", help="Read records of this format: auto, v0, v1, v2 or a draft."
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
+    """Options of `kwire compare-records`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    batch: str | None = option(
+        "--batch",
+        metavar="N,N",
+        help=f"Put this many records in a batch.  [default: {BATCH_SIZES}]",
     )
     record_forms: str | None = option(
         "--record-forms",
         metavar="A,B",
-        help=f"Write these formats: {', '.join(RECORD_FORMATS)}.  [default: all]",
-    )
-    batch: str | None = option(
-        "--batch",
-        metavar="N,N",
-        help=f"Put this many records in a batch: numbers, as-is, all.  [default: {BATCH_SIZES}]",
+        help="Write these formats, such as v1,v2.  [default: all]",
     )
     codec: str | None = option(
         "--codec",
         metavar="A,B",
-        help="Compress with none, gzip, snappy, lz4, zstd, zstd:19 or as-is.  [default: as-is]",
+        help="Compress with these codecs, such as none,zstd:19.  [default: as-is]",
     )
     headers_as: str | None = option(
         "--headers-as",
         metavar="A,B",
-        help="Write these forms of headers, none or all.  [default: all, if there are headers]",
+        help="Write these forms of headers, none or all.  [default: all]",
     )
     register: str | None = option(
         "--register",
+        rare=True,
         metavar="FILE",
         shell_complete=complete_file,
         help="Read the numbers of header names (KIP-82 draft) from this JSON file.",
     )
     limit: int | None = option(
         "--limit",
+        "-n",
         type=click.IntRange(1),
         metavar="N",
         help="Read at most this many batches, or frames of a capture.",
     )
+    record_count: int | None = option(
+        "--record-count",
+        section="Input",
+        former=("--records",),
+        type=click.IntRange(1, 10_000_000),
+        metavar="N",
+        help="Generate this many records instead of reading an input.",
+    )
+    key_size: int | None = option(
+        "--key-size",
+        section="Input",
+        type=click.IntRange(-1, MOST_BYTES),
+        metavar="BYTES",
+        help="Set the size of generated keys; -1 is null.  [default: 16]",
+    )
+    value_size: int | None = option(
+        "--value-size",
+        section="Input",
+        type=click.IntRange(-1, MOST_BYTES),
+        metavar="BYTES",
+        help="Set the size of generated values; -1 is null.  [default: 100]",
+    )
+    headers: int | None = option(
+        "--headers",
+        section="Input",
+        type=click.IntRange(0, 10_000),
+        metavar="N",
+        help="Set the number of headers of each generated record.  [default: 0]",
+    )
+    header_name: tuple[str, ...] = option(
+        "--header-name",
+        section="Input",
+        rare=True,
+        multiple=True,
+        metavar="NAME",
+        help="Name a generated header; repeatable.  [default: header-1, header-2, ...]",
+    )
+    header_size: int | None = option(
+        "--header-size",
+        section="Input",
+        rare=True,
+        type=click.IntRange(0, MOST_BYTES),
+        metavar="BYTES",
+        help="Set the size of generated header values.  [default: 16]",
+    )
+    record_format: str | None = option(
+        "--record-format",
+        section="Input",
+        rare=True,
+        metavar="NAME",
+        help="Read records of this format: auto, v0, v1, v2 or a draft.",
+    )
 
 
-def wants_records(options: RecordForms, sources: tuple[str, ...]) -> bool:
-    """Return whether these options and arguments are about records.
+@click.command(name="compare-records", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
+    """Compare what the same records cost in other formats, batches and codecs, by writing them.
 
-    They are if an option says so, or if all the inputs are segments or folders of segments.
+    INPUT is segments, folders of them, batches as bytes or JSON, or captures and messages that hold records;
+    without it, records are generated.
     """
-    said = options.records is not None or given(options, *_OPTIONS, *_GENERATED)
-    return bool(said) or (bool(sources) and all(holds_batches(source) for source in sources))
+    with environment.answering():
+        return emit(environment, records_compared(environment, options, options.source), options)
 
 
-def records_compared(environment: Environment, options: RecordForms, sources: tuple[str, ...]) -> Answer:
+def records_compared(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:
     """Return what the records of the inputs, or the generated ones, cost in each form."""
     wanted = _wanted(options)
     if wanted and sources:
-        raise click.UsageError("--records generates records: omit the input, or --records")
+        raise click.UsageError("--record-count generates records: omit the input, or --record-count")
     plan = _plan(options, wanted)
     forms = Forms(plan, generated=wanted is not None)
     form_names = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
@@ -203,9 +238,7 @@ def _generated(wanted: Wanted, caller: Caller) -> Iterator[Found]:
         yield Found("", batch)
 
 
-def _batches(
-    environment: Environment, options: RecordForms, sources: tuple[str, ...], caller: Caller
-) -> Iterator[Found]:
+def _batches(environment: Environment, options: Options, sources: tuple[str, ...], caller: Caller) -> Iterator[Found]:
     """Yield the batches of all inputs, and note the bytes between them. Raises InputError if there are no batches."""
     [form] = _names("--record-format", options.record_format or AUTO, FORMATS) or ("",)
     if options.verbose:
@@ -219,9 +252,7 @@ def _batches(
             some = True
             yield batch
     if not some:
-        raise InputError(
-            "there are no record batches in this; without --as-records kwire compare reads the values of messages"
-        )
+        raise InputError("there are no record batches in this; kwire compare reads the values of messages")
 
 
 def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
@@ -238,10 +269,12 @@ def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
             partition = file.path.resolve().parent.name if file.path else file.label
             yield from _items(opened, file.label, partition, file.view, form)
     else:
-        for frame in opened.subjects():
-            if isinstance(frame, Frame) and frame.body and not frame.guess:
-                where = roles(frame.body.spec, frame.body.entry)
-                yield from _of_body(frame.api, where, frame.body.raw, RecordsAs(opened.how.catalog))
+        reading = RecordsAs(opened.how.catalog)
+        for subject in opened.subjects():
+            if isinstance(subject, Decoded):
+                yield from _of_body(subject.spec.name, roles(subject.spec, subject.entry), subject.raw, reading)
+            elif isinstance(subject, Frame) and (body := subject.body) and not subject.guess:
+                yield from _of_body(subject.api, roles(body.spec, body.entry), body.raw, reading)
 
 
 def _items(opened: Opened, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
@@ -280,14 +313,14 @@ def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Itera
 # What the options say.
 
 
-def _wanted(options: RecordForms) -> Wanted | None:
+def _wanted(options: Options) -> Wanted | None:
     """Return the records to generate; None if records are read."""
-    if options.records is None:
+    if options.record_count is None:
         for text in given(options, *_GENERATED):
-            raise click.UsageError(f"{text} is for generated records: it needs --records")
+            raise click.UsageError(f"{text} is for generated records: it needs --record-count")
         return None
     for text in given(options, "record_format", "limit"):
-        raise click.UsageError(f"{text} is for records that are read, and --records generates them")
+        raise click.UsageError(f"{text} is for records that are read, and --record-count generates them")
     key, value = (
         default if size is None else None if size < 0 else size
         for size, default in ((options.key_size, 16), (options.value_size, 100))
@@ -297,10 +330,10 @@ def _wanted(options: RecordForms) -> Wanted | None:
     if len(names) > count:
         raise click.UsageError(f"--headers {count} is fewer than the {len(names)} that --header-name names")
     names = (*names, *(f"header-{number}" for number in range(len(names) + 1, count + 1)))
-    return Wanted(options.records, key, value, names, 16 if options.header_size is None else options.header_size)
+    return Wanted(options.record_count, key, value, names, 16 if options.header_size is None else options.header_size)
 
 
-def _plan(options: RecordForms, wanted: Wanted | None) -> Plan:
+def _plan(options: Options, wanted: Wanted | None) -> Plan:
     forms = _names("--record-forms", options.record_forms or EVERY, FORMS)
     if not forms:
         raise click.UsageError(f"--record-forms takes {', '.join(FORMS)}")

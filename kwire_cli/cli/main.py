@@ -21,7 +21,8 @@ COMMANDS = {
     "advise": "Suggest encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
     "clients": "List clients, and name those that a newer broker would refuse.",
-    "compare": "Compare what the same messages or records cost in other encodings.",
+    "compare": "Compare what the same messages cost in other versions and encodings.",
+    "compare-records": "Compare what the same records cost in other formats, batches and codecs.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show the differences between two definitions, messages or partitions.",
     "doctor": "Show what is installed, what is missing and how to get it.",
@@ -31,17 +32,18 @@ COMMANDS = {
     "explain": "Explain a message, a batch or a rule byte by byte.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go, by field, kind, api, client or topic.",
+    "paper": "Show a document's own figures beside those that kwire measures.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",
 }
-"""Each command's module in this package has its name; the text is here so that --help imports none of them."""
+"""Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
     "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
     "Ask about traffic and logs": ("overhead", "clients", "advise", "scan"),
-    "Compare and change": ("diff", "compare", "encode", "sanitize"),
+    "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "errors", "lint", "breaking"),
     "This installation": ("doctor",),
 }
@@ -94,7 +96,7 @@ class Commands(Group):
         names = [cmd_name] if cmd_name in COMMANDS else [name for name in COMMANDS if name.startswith(cmd_name)]
         if len(names) != 1:
             return None
-        module = importlib.import_module(f"kwire_cli.cli.{names[0]}")
+        module = importlib.import_module(f"kwire_cli.cli.{names[0].replace('-', '_')}")
         command: click.Command = module.command
         return command
 

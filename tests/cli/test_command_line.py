@@ -45,7 +45,16 @@ def test_help_explains_every_option(name, command):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_found_by_the_beginning_of_its_name(name):
-    assert kwire(name[:2], "--help").out == kwire(name, "--help").out
+    starts = [name[:length] for length in range(2, len(name) + 1)]
+    short = next(start for start in starts if start == name or sum(one.startswith(start) for one in COMMANDS) == 1)
+    assert len(short) == 2 or name.startswith("compare")
+    assert kwire(short, "--help").out == kwire(name, "--help").out
+
+
+def test_a_beginning_of_several_names_is_of_none():
+    done = kwire("comp")
+    assert done.code == 2
+    assert "compare or compare-records" in done.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`kwire compare` of records: where they come from, how they are told from messages, and that no bytes make it fail but
+"""`kwire compare-records`: where records come from, how they are told from messages, and that no bytes make it fail but
 by saying so.
 """
 
@@ -33,7 +33,7 @@ NONE = ("--codec", "none", "--batch", "as-is")
 
 
 def compared(*arguments, stdin=b""):
-    done = kwire("compare", *arguments, "-f", "json", stdin=stdin)
+    done = kwire("compare-records", *arguments, "-f", "json", stdin=stdin)
     assert done.code == 0, done.err
     return json.loads(done.out)
 
@@ -58,17 +58,17 @@ def test_a_file_of_any_name_a_folder_and_standard_input_are_records(tmp_path, ex
     partition.mkdir()
     (partition / "00000000000000000000.log").write_bytes(RECORDS)
     assert sizes(compared(partition, *NONE)) == sizes(expected)
-    assert sizes(compared("--as-records", "-", *NONE, stdin=RECORDS)) == sizes(expected)
-    assert sizes(compared("--as-records", *NONE, stdin=RECORDS)) == sizes(expected)
+    assert sizes(compared("-", *NONE, stdin=RECORDS)) == sizes(expected)
+    assert sizes(compared(*NONE, stdin=RECORDS)) == sizes(expected)
 
 
 def test_bytes_and_json_as_arguments_or_in_files_are_records_when_it_is_said(tmp_path, expected):
-    assert sizes(compared("--as-records", RECORDS.hex(), *NONE)) == sizes(expected)
-    assert sizes(compared("--as-records", json.dumps(ITEM), *NONE)) == sizes(expected)
+    assert sizes(compared(RECORDS.hex(), *NONE)) == sizes(expected)
+    assert sizes(compared(json.dumps(ITEM), *NONE)) == sizes(expected)
     (tmp_path / "items.json").write_text(json.dumps([ITEM]))
-    assert sizes(compared("--as-records", tmp_path / "items.json", *NONE)) == sizes(expected)
+    assert sizes(compared(tmp_path / "items.json", *NONE)) == sizes(expected)
     (tmp_path / "records.hex").write_text(RECORDS.hex(" "))
-    assert sizes(compared("--as-records", tmp_path / "records.hex", *NONE)) == sizes(expected)
+    assert sizes(compared(tmp_path / "records.hex", *NONE)) == sizes(expected)
 
 
 def test_records_are_taken_out_of_messages(expected):
@@ -79,11 +79,11 @@ def test_records_are_taken_out_of_messages(expected):
         "topicData": [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}],
     }
     done = kwire("encode", "--api", "Produce", "--message-version", "9", "--request", json.dumps(body))
-    assert sizes(compared("--as-records", done.out.strip(), *NONE)) == sizes(expected)
+    assert sizes(compared(done.out.strip(), *NONE)) == sizes(expected)
 
 
 def test_a_capture_prices_what_is_produced_and_what_is_fetched():
-    found = compared("--as-records", ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng", *NONE)
+    found = compared(ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng", *NONE)
     assert (found["facts"]["records"], found["facts"]["partitions"]) == (20, 4)
 
 
@@ -105,7 +105,7 @@ def test_a_draft_is_read_when_its_format_is_said(tmp_path):
 
 def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
     assert not holds_batches("")
-    assert "an argument is empty" in kwire("compare", "--as-records", "").err
+    assert "an argument is empty" in kwire("compare-records", "").err
     (tmp_path / "plain").write_bytes(RECORDS)
     (tmp_path / "text").write_text("0000")
     (tmp_path / "empty").write_bytes(b"")
@@ -127,8 +127,8 @@ def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
 def test_a_register_gives_names_their_numbers(tmp_path):
     file = tmp_path / "register.json"
     file.write_text('{"trace": 7}')
-    with_own = compared("--as-records", json.dumps(ITEM), "--register", file, *NONE)
-    assert sizes(with_own) == sizes(compared("--as-records", json.dumps(ITEM), *NONE))  # every number has four bytes
+    with_own = compared(json.dumps(ITEM), "--register", file, *NONE)
+    assert sizes(with_own) == sizes(compared(json.dumps(ITEM), *NONE))  # every number has four bytes
     refused = {
         "{": "not JSON",
         "7": "a register is",
@@ -138,12 +138,12 @@ def test_a_register_gives_names_their_numbers(tmp_path):
     }
     for text, says in (refused | {f'{{"a": {"9" * 5000}}}': "longer than any field"}).items():
         file.write_text(text)
-        done = kwire("compare", "--as-records", json.dumps(ITEM), "--register", file)
+        done = kwire("compare-records", json.dumps(ITEM), "--register", file)
         assert (done.code, says in done.err) == (2, True), done.err
 
 
 def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
-    arguments = ("compare", "--as-records", json.dumps(ITEM), *NONE, "-f", "csv")
+    arguments = ("compare-records", json.dumps(ITEM), *NONE, "-f", "csv")
     assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
     headers = kwire(*arguments, "--headers-as", "v2", "--table", "headers")
     assert headers.out.startswith("form,records,headers,")
@@ -157,7 +157,10 @@ def test_limit_takes_the_first_batches():
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
     monkeypatch.setattr(progress, "AFTER", 0)
     streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
-    assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
+    assert (
+        run(["compare-records", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={}))
+        == 0
+    )
     assert b".log " in streams["stderr"].getvalue()
     assert streams["stderr"].getvalue().endswith(b"\r\x1b[1A\x1b[2K")
     assert b"\x1b" not in streams["stdout"].getvalue()
@@ -165,9 +168,9 @@ def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
 
 def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
     found = compared(ORDERS, *NONE)
-    rows = csv.DictReader(io.StringIO(kwire("compare", ORDERS, *NONE, "-f", "csv").out))
+    rows = csv.DictReader(io.StringIO(kwire("compare-records", ORDERS, *NONE, "-f", "csv").out))
     assert {row["form"]: int(row["bytes"]) for row in rows} == sizes(found)
-    lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
+    lines = [json.loads(line) for line in kwire("compare-records", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
     assert {line["form"]: line["bytes"] for line in lines if line["table"] == "forms"} == sizes(found)
     assert [line["form"] for line in lines if line["table"] == "headers"] == [
         price["form"] for price in found["tables"]["headers"]
@@ -177,13 +180,13 @@ def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
 def test_headers_have_numbers_and_what_each_form_loses():
     twice = {"key": "a", "value": {"hex": "0102"}}
     item = {"records": [{"timestamp": 5, "headers": [twice, twice, {"key": "b", "value": None}]}]}
-    found = compared("--as-records", json.dumps(item), *NONE, "--headers-as", "v2,kip82-draft")
+    found = compared(json.dumps(item), *NONE, "--headers-as", "v2,kip82-draft")
     for row in found["tables"]["headers"]:
         assert row["headers"] == 3
         assert row["bytes"] - row["bytesWithoutHeaders"] == row["headerBytes"]
         assert row["bytesPerHeader"] == round(row["headerBytes"] / 3, 3)
     assert {row["form"] for row in found["tables"]["headersCannotCarry"]} == {"kip82-draft"}
-    none = compared("--as-records", json.dumps({"records": [{"timestamp": 5}]}), *NONE, "--headers-as", "v2")
+    none = compared(json.dumps({"records": [{"timestamp": 5}]}), *NONE, "--headers-as", "v2")
     assert none["tables"]["headers"][0]["bytesPerHeader"] is None
 
 
@@ -200,7 +203,7 @@ def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
         for _ in range(chance.randint(1, 6)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         file.write_bytes(bytes(broken[: chance.randint(1, len(broken))]) if chance.random() < 0.3 else bytes(broken))
-        done = kwire("compare", file, "--batch", "as-is,2", "--codec", "none,as-is")
+        done = kwire("compare-records", file, "--batch", "as-is,2", "--codec", "none,as-is")
         assert done.code in {0, 2}, done.err
         assert bool(done.out) == (done.code == 0)
 
@@ -219,6 +222,29 @@ def test_batches_with_right_checksums_and_hostile_numbers():
                 data = kwire_cli.write_records([item])
             except kwire_cli.EncodeError:
                 continue
-            done = kwire("compare", "--as-records", "-", "--batch", "as-is,2,all", stdin=data)
+            done = kwire("compare-records", "-", "--batch", "as-is,2,all", stdin=data)
             assert done.code in {0, 2}, done.err
             assert "Traceback" not in done.err
+
+
+def test_former_spellings_of_compare_go_on(expected, tmp_path):
+    (tmp_path / "00000000000000000000.log").write_bytes(RECORDS)
+    for arguments in (
+        ("--as-records", RECORDS.hex(), *NONE),
+        (tmp_path / "00000000000000000000.log", *NONE),
+        (tmp_path, "--batch=as-is", "--codec=none"),
+    ):
+        done = kwire("compare", *arguments, "-f", "json")
+        assert sizes(json.loads(done.out)) == sizes(expected)
+        assert "is now kwire compare-records" in done.err
+    done = kwire("compare", "--records", "3", *NONE)
+    assert done.out == kwire("compare-records", "--record-count", "3", *NONE).out
+    assert "kwire: --records is now --record-count" in done.err
+
+
+def test_bodies_that_hold_records_are_read(expected):
+    topics = [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}]
+    body = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": topics}
+    message = ("--message", "ProduceRequest", "--message-version", "9")
+    done = kwire("encode", *message, json.dumps(body))
+    assert sizes(compared(*message, done.out.strip(), *NONE)) == sizes(expected)

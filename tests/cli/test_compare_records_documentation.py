@@ -12,7 +12,7 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
 from kwire_cli.analysis.papers.claims import paper
-from kwire_cli.cli.compare_records import RecordForms
+from kwire_cli.cli.compare_records import Options
 from kwire_cli.records.compression import CODECS, library
 
 PAGES = ("compare-records", "kip98", "kip82")
@@ -57,7 +57,13 @@ def test_the_commands_that_papers_give_run():
 
 def test_every_form_and_option_is_on_the_page():
     page = (ROOT / "docs" / "compare-records.md").read_text("utf-8")
-    fields = [RecordForms.__dataclass_fields__[name] for name in inspect.get_annotations(RecordForms)]
-    options = {name for field in fields for declared in field.metadata["kwire"] for name in declared.names}
+    fields = [Options.__dataclass_fields__.get(name) for name in inspect.get_annotations(Options)]
+    options = {
+        name
+        for field in fields
+        if field and field.metadata
+        for declared in field.metadata["kwire"]
+        for name in declared.names
+    }
     assert {name for name in (*FORMS, *HEADER_FORMS, *CODECS.values()) if f"`{name}`" not in page} == set()
     assert {name for name in options if name not in page} == set()

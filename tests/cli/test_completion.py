@@ -10,7 +10,7 @@ from command_line import ROOT
 from kwire_cli.cli.main import COMMANDS, cli
 
 PATHS = re.compile(r"(INPUT|OUTPUT|PATH|FILE|DIR|FOLDER|A B|NEW|CAPTURE)\b(?!=)")
-NO_PATH = {"--fields", "--except"}
+NO_PATH = {"--fields", "--paths", "--except"}
 """Options whose paths are those of fields."""
 
 

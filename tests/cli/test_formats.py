@@ -18,7 +18,7 @@ CAPTURE, LOGS, FRAME = "samples/captures/midstream.pcap", "samples/logs", "sampl
 SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
 REQUEST_LOG = "samples/request-logs/kafka-request.log"
 METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
-PAPER = ("compare", "--paper", "kip482")
+PAPER = ("paper", "kip482")
 """A command that measures a paper anew for each of seven formats."""
 REPORTS = [
     ("advise", CAPTURE),
@@ -28,7 +28,7 @@ REPORTS = [
     ("clients", "--to", "4.0", CAPTURE),
     ("compare", CAPTURE),
     ("compare", *METADATA),
-    ("compare", SEGMENT),
+    ("compare-records", SEGMENT),
     PAPER,
     ("compare", "--message", "MetadataResponse", "--partitions", "1..3"),
     ("decode", CAPTURE),

@@ -18,7 +18,8 @@ PAGES = pages()
 def test_each_command_has_a_page():
     assert {"kwire.1", *(f"kwire-{name}.1" for name in COMMANDS)} <= set(PAGES)
     assert "kwire-spec-show.1" in PAGES
-    assert all(f"kwire\\-{name}(1)" in PAGES["kwire.1"] for name in COMMANDS)
+    names = [name.replace("-", "\\-") for name in COMMANDS]
+    assert all(f"kwire\\-{name}(1)" in PAGES["kwire.1"] for name in names)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

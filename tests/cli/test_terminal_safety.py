@@ -115,7 +115,7 @@ COMMANDS = {
     "overhead by client": (["overhead", "--by", "client"], ["capture*"], forms("table", "json")),
     "overhead by topic": (["overhead", "--by", "topic"], ["capture*", "*-?"], forms("table", "json")),
     "compare": (["compare"], ["frames*"], forms("table", "json", "csv")),
-    "compare records": (["compare"], ["x-0/0*"], forms("table", "json", "csv")),
+    "compare records": (["compare-records"], ["x-0/0*"], forms("table", "json", "csv")),
     "clients": (["clients"], ["capture*", "log*"], forms("table", "json", "jsonl", "csv")),
     "clients refused": (["clients", "--to", "4.0"], ["capture*", "log*"], forms("table", "json")),
     "advise": (["advise"], ["capture*"], forms("table", "json", "csv")),

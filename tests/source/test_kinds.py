@@ -282,7 +282,7 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
             ["breaking"],
             ["clients"],
             ["compare"],
-            ["compare", "--as-records"],
+            ["compare-records"],
             ["decode"],
             ["diff", SEGMENT],
         ),

@@ -46,7 +46,7 @@ TIMES = {
     "variable, worst case": (81.328, 14.755, 21.400, 17.681),
 }
 """Printed, with a comma, under the heading µs: struct serialise and deserialise, buffer serialise and deserialise."""
-COMMAND = "kwire compare -m MetadataResponse -n 9 --brokers 2 --partitions 100 --replicas 2"
+COMMAND = "kwire compare -m MetadataResponse --message-version 9 --brokers 2 --partitions 100 --replicas 2"
 MESSAGE, VERSION = "MetadataResponse", 9
 """The highest version when the document was written, and the first flexible one."""
 

@@ -129,7 +129,7 @@ def test_the_command_prints_it_in_every_format():
         ("jsonl", '{"table":"verdicts"'),
         ("csv", "verdict,claims,meaning"),
     ):
-        done = run("compare", "--paper", "kip482", "-f", fmt)
+        done = run("paper", "kip482", "-f", fmt)
         assert done.code == 0
         assert done.err == "" or fmt == "csv"
         assert done.out.startswith(start)
