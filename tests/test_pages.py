@@ -104,6 +104,7 @@ def test_each_command_has_three_examples():
     )
     assert [*sections] == [*COMMANDS]
     for name, text in sections.items():
+        assert len(cli.get_command(click.Context(cli), name).examples) >= 3
         shown = [block["command"] for block in BLOCK.finditer(text)] or text.splitlines()
         assert sum(f"kwire {name} " in f"{command} " for command in shown) >= 3
 

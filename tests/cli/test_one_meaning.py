@@ -1,0 +1,90 @@
+"""An option means the same in every command: it has one text in all of them, or the table in CONTRIBUTING.md says what
+it means.
+"""
+
+import re
+
+import click
+import pytest
+from command_line import ROOT
+
+from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.reports import REPORTS
+
+PAGE = ROOT / "CONTRIBUTING.md"
+ROW = re.compile(r"^\| `(?P<option>--[\w-]+)`(?:, `-\w`)? \| (?P<meaning>.+?) \| (?P<commands>.*?) \|$", re.MULTILINE)
+WITH_REPORTS = re.compile(rf" \((?:(?:{'|'.join(REPORTS)})(?:, )?)+\)")
+"""The reports that an option of scan goes with, behind its text."""
+
+
+def options():
+    """The options of all commands, each with the name of its command; those of a group stand under its name."""
+    for name in COMMANDS:
+        rest = [cli.get_command(click.Context(cli), name)]
+        while rest:
+            command = rest.pop()
+            rest += getattr(command, "commands", {}).values()
+            yield from ((name, option) for option in command.params if isinstance(option, click.Option))
+
+
+def long_names(option):
+    return [name for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
+
+
+def texts():
+    """The texts of each option by the command that has it, without defaults."""
+    found = {}
+    for command, option in options():
+        for name in long_names(option):
+            text = WITH_REPORTS.sub("", option.help.split("  [")[0])
+            found.setdefault(name, {}).setdefault(command, set()).add(text)
+    return found
+
+
+TEXTS = texts()
+
+
+def rows():
+    return {row["option"]: row for row in ROW.finditer(PAGE.read_text("utf-8"))}
+
+
+@pytest.mark.parametrize("name", [name for name, by in TEXTS.items() if len(set().union(*by.values())) > 1])
+def test_an_option_with_several_texts_has_its_meaning_in_the_table(name):
+    assert name in rows()
+
+
+def test_the_table_names_the_commands_that_have_an_option(updating):
+    text = PAGE.read_text("utf-8")
+
+    def row(match):
+        commands = ", ".join(TEXTS.get(match["option"], {}))
+        return match[0].replace(f"| {match['commands']} |", f"| {commands} |")
+
+    now = ROW.sub(row, text)
+    if updating:
+        PAGE.write_text(now, "utf-8")
+    else:
+        assert now == text
+
+
+def test_each_row_of_the_table_is_of_several_commands():
+    assert [name for name in rows() if len(TEXTS.get(name, {})) < 2] == []
+    assert [*rows()] == sorted(rows())
+
+
+def test_a_short_option_is_short_for_one_option():
+    found = {}
+    for _, option in options():
+        for name in option.opts:
+            if not name.startswith("--"):
+                found.setdefault(name, set()).add(long_names(option)[0])
+    assert {name: longs for name, longs in found.items() if len(longs) > 1} == {}
+
+
+def test_a_former_spelling_is_no_option_of_the_same_command_but_n():
+    """-n was the version of a message, and is a number of rows."""
+    for name in COMMANDS:
+        own = [option for command, option in options() if command == name]
+        present = {spelling for option in own for spelling in option.opts}
+        former = {spelling.partition("=")[0] for option in own for spelling in getattr(option, "former", ())}
+        assert former & present <= {"-n"}
