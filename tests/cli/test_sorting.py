@@ -133,6 +133,23 @@ def test_fields_are_columns_too():
     assert len({*versions}) > 1
 
 
+def test_lines_that_wait_keep_their_bytes_and_nothing_that_was_decoded(monkeypatch):
+    kept, rows_of = [], Ordering.rows
+
+    def rows_and_look(ordering):
+        found = rows_of(ordering)
+        kept.extend((line._frame, line._values, line.seen.frame, line.seen.plain._read) for line in found)
+        return found
+
+    monkeypatch.setattr(Ordering, "rows", rows_and_look)
+    words = ("decode", CAPTURE, "--filter", "api == Metadata", "--sort", "throttleTimeMs")
+    assert lines(*words) == sorted(
+        lines("decode", CAPTURE, "--filter", "api == Metadata"), key=lambda line: "throttleTimeMs" not in line["body"]
+    )
+    assert kept
+    assert set(kept) == {(None, None, None, None)}
+
+
 def test_without_an_order_top_is_the_first_lines():
     assert [line["frame"] for line in lines("decode", CAPTURE, "--top", "2")] == [1, 2]
 

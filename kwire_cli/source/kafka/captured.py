@@ -277,6 +277,7 @@ class Captured:
         self._frame = self._values = None
         if plain := self.seen.plain:
             plain.release()
+            self.seen.frame = None  # another frame may be believed because of what came before
         if self.request:
             self.request.release()
 
