@@ -101,12 +101,10 @@ def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
     """
     from kwire_cli.filter import compile_filter  # start-up counts
 
-    codes = {row.name: row.code for row in catalog.errors}
-    keys = {name.lower(): api.key for api in catalog.apis for name in (api.name, *api.aliases)}
     return compile_filter(
         text,
-        error_code=lambda name: codes.get(name.upper()),
-        api_key=lambda name: keys.get(name.lower()),
+        error_codes={row.name: row.code for row in catalog.errors},
+        api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
         fields=catalog.field_names,
         rows=rows,
     )

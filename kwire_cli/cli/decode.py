@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from kwire_cli.cli.capture_inputs import Choice
     from kwire_cli.cli.interrupt import Interrupt
     from kwire_cli.cli.message_views import View
-    from kwire_cli.message.frames import Hints
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.opening import Inputs
@@ -378,7 +377,7 @@ class _Run:
 
     def _show_messages(self, opened: Opened) -> None:
         """Show frames or bodies without a capture around them."""
-        view, page, hints = self.view, self.page, opened.how.hints
+        view, page = self.view, self.page
         if not view.FRAMES:
             text = f"--format {self.fmt} is for {_LISTED.what}, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
@@ -389,17 +388,19 @@ class _Run:
                 page.leave(f"--limit {2 * len(page)}")
                 break
             view.show(subject)
-            self.decodable = self._is_decodable(subject, hints) or self.decodable
+            self.decodable = self._is_decodable(subject, opened.how) or self.decodable
             self.anomalies = self.anomalies or bool(subject.anomalies)
             self.environment.flush()
 
-    def _is_decodable(self, subject: Frame | Decoded, hints: Hints) -> bool:
+    def _is_decodable(self, subject: Frame | Decoded, how: Reading) -> bool:
         """Return whether anything of a message could be decoded, and note what is wrong with what was said of it."""
         if isinstance(subject, Frame):
-            if subject.kind == "request" and subject.contradicts(hints):
+            if subject.kind == "request" and subject.contradicts(how.hints):
                 note = "is a request, and its header says so; --api and --message-version are for responses"
                 self.environment.note(f"kwire: frame {subject.number} {note} (--response reads it as one)")
-            return subject.kind != "unknown"
+            # Nothing vouches for the layout of a version that is unknown.
+            is_empty = subject.body is None or not subject.body.value
+            return subject.kind != "unknown" and not (is_empty and how.unknown_version)
         try:
             checked(subject)
         except DecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -136,6 +137,9 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
+_SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
+"""Two versions in one argument, as in `12..18`."""
+
 EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
     ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
@@ -208,8 +212,17 @@ def _answer(environment: Environment, options: Options) -> Answer:
         raise click.UsageError(
             "diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12"
         )
+    if b is not None and _is_message(catalog, a) and (span := _SPAN.fullmatch(b)):
+        return _versions(environment, catalog, a, span.groups(), values)
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
+    for name in filter(None, (a, b)):
+        if _is_message(catalog, name):
+            valid = specs_of(catalog, name)[0].valid_versions
+            raise click.UsageError(
+                f"{name} is the name of a message or an api: kwire diff {name} VERSION VERSION compares two of its "
+                f"versions, which are {valid}"
+            )
     if b is not None and _are_definitions(a, b):
         return _definitions(environment, catalog, a, b, values)
     if values is not None:
@@ -219,10 +232,15 @@ def _answer(environment: Environment, options: Options) -> Answer:
 
 def _is_version(catalog: Catalog, a: str, b: str) -> bool:
     """Return whether `a` names a message or an api and `b` is a version of it."""
-    if not b.isdecimal() or a.isdecimal() or exists(a) or exists(b):
+    return b.isdecimal() and not exists(b) and _is_message(catalog, a)
+
+
+def _is_message(catalog: Catalog, name: str) -> bool:
+    """Return whether a text names a message or an api, and neither a file nor a number."""
+    if name.isdecimal() or exists(name):
         return False
     try:
-        return bool(specs_of(catalog, a))
+        return bool(specs_of(catalog, name))
     except InputError:
         return False
 

@@ -97,7 +97,11 @@ def _elsewhere(word: str) -> str:
         "anomaly": word.upper() in MEANING,
         "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
-    return did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there])
+    if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there]):
+        return hint
+    if not word.lower().endswith(("request", "response", "record", "data", "header", "key", "value")):
+        return ""
+    return f"; kwire spec show {word} shows a definition, with --specs FILE one of your own"
 
 
 EXAMPLES = (

@@ -7,13 +7,13 @@ import re
 import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.filter.model import DAY, FilterError, plain, time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from kwire_cli.filter.model import Column, Compare, Literal, Name, Type
     from kwire_cli.filter.places import Places
@@ -32,13 +32,29 @@ EXPECTED: dict[Type, str] = {
 }
 
 
+class Numbers:
+    """The numbers of names in any case."""
+
+    def __init__(self, by_name: Mapping[str, int]) -> None:
+        self._by_name = by_name
+        self._folded = {name.casefold(): number for name, number in by_name.items()}
+
+    def find(self, name: str) -> int | None:
+        """Return the number of a name, or None if nothing has this name."""
+        return self._folded.get(name.casefold())
+
+    def close_to(self, name: str) -> list[str]:
+        """Return the names that are like this one."""
+        return close_to(name, self._by_name)
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The filter's text, for errors, and the numbers of names."""
 
     text: str
-    error_code: Callable[[str], int | None]
-    api_key: Callable[[str], int | None]
+    error_codes: Numbers
+    api_keys: Numbers
     places: Callable[[Name], Places]
     """The places of the values of a name."""
     column: Callable[[Name], Column | None]
@@ -47,10 +63,6 @@ class Context:
     def wrong(self, message: str, column: int) -> FilterError:
         """An error at a column of the text."""
         return FilterError(message, text=self.text, column=column)
-
-    def remembering(self) -> Context:
-        """The same with error codes looked up once by name, as rows ask for them too."""
-        return Context(self.text, lru_cache(maxsize=1024)(self.error_code), self.api_key, self.places, self.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +122,11 @@ def code_of(literal: Literal, kind: Type, context: Context) -> int | float:
     """The number of an error code or api, by name or number; FilterError where nothing has this name."""
     if literal.kind == "number":
         return _number(literal)
-    find, what = (context.error_code, "error code") if kind == "error" else (context.api_key, "api")
-    code = find(literal.text)
+    numbers, what = (context.error_codes, "error code") if kind == "error" else (context.api_keys, "api")
+    code = numbers.find(literal.text)
     if code is None:
-        raise context.wrong(f"no {what} has the name {literal.text!r}", literal.column)
+        hint = did_you_mean(numbers.close_to(literal.text))
+        raise context.wrong(f"no {what} has the name {literal.text!r}{hint}", literal.column)
     return code
 
 
@@ -239,7 +252,7 @@ def _field_equal(literals: tuple[Literal, ...], operand: Operand, context: Conte
 
 def _error_equal(literals: tuple[Literal, ...], context: Context) -> Test:
     codes = {code_of(literal, "error", context) for literal in literals}
-    find = context.error_code
+    find = context.error_codes.find
     return lambda value: (find(value) if isinstance(value, str) else value) in codes
 
 

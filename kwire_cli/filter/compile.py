@@ -7,8 +7,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
-from kwire_cli.filter.comparisons import Context, Operand, keys_of, operand_of, test_of
-from kwire_cli.filter.model import Both, Compare, Either, Exists, FilterError, Literal, Name, Node, Not, Operator, word
+from kwire_cli.filter.comparisons import Context, Numbers, Operand, keys_of, operand_of, test_of
+from kwire_cli.filter.model import (
+    Both,
+    Compare,
+    Either,
+    Exists,
+    FilterError,
+    Literal,
+    Name,
+    Node,
+    Not,
+    Operator,
+    unit_of,
+    word,
+)
 from kwire_cli.filter.places import FRAME_HEADER, Fields, Opened, column_of, places_of, unknown_part, values_in
 
 if TYPE_CHECKING:
@@ -50,11 +63,11 @@ class Cursor:
         """An error where reading stands, or at another offset."""
         return FilterError(message, text=self.text, column=(self.at if at is None else at) + 1)
 
-    def expected(self, what: str) -> FilterError:
-        """An error that says what was expected and what stands there."""
+    def expected(self, what: str, hint: str = "") -> FilterError:
+        """An error that says what was expected and what stands there, and what to try."""
         match = _WORD.match(self.text, self.at)
         there = repr(match[0] if match else self.text[self.at]) if self.at < len(self.text) else "the end"
-        return self.error(f"expected {what}, found {there}")
+        return self.error(f"expected {what}, found {there}{hint}")
 
     def space(self) -> None:
         """Go on to the next character that is no white space."""
@@ -172,8 +185,15 @@ def parse(text: str) -> Node:
     node = _either(cursor, 0)
     cursor.space()
     if cursor.at < len(text):
-        raise cursor.expected(_after(node, text[: cursor.at]))
+        raise cursor.expected(_after(node, text[: cursor.at]), _unit_hint(cursor))
     return node
+
+
+def _unit_hint(cursor: Cursor) -> str:
+    """Return the end of an error about a unit apart from its number, as in `5 seconds`; else an empty text."""
+    number, unit = re.search(r"[0-9.]+(?=\s+\Z)", cursor.text[: cursor.at]), _WORD.match(cursor.text, cursor.at)
+    short = unit_of(unit[0]) if unit else None
+    return f"; write {number[0]}{short}" if number and short else ""
 
 
 def _either(cursor: Cursor, depth: int) -> Node:
@@ -299,20 +319,21 @@ class _Part:
 def compile_filter(
     text: str,
     *,
-    error_code: Callable[[str], int | None],
-    api_key: Callable[[str], int | None],
+    error_codes: Mapping[str, int],
+    api_keys: Mapping[str, int],
     fields: Fields | None = None,
     rows: Rows = "frames",
 ) -> Filter:
-    """The filter that a text says; FilterError where it is none. The functions give the numbers of names of error codes
-    and apis, in any case.
+    """The filter that a text says; FilterError where it is none. Error codes and apis are named in any
+    case.
 
     `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without
     them, any name may be a field. `rows` are what is chosen among: frames, or batches.
     """
     of_batches = rows != "frames"
     places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
-    context = Context(text, error_code, api_key, places_in, partial(column_of, fields=fields, rows=rows)).remembering()
+    columns = partial(column_of, fields=fields, rows=rows)
+    context = Context(text, Numbers(error_codes), Numbers(api_keys), places_in, columns)
     node = parse(text)
     for name in sorted(_names(node), key=lambda name: name.column):
         if fields is not None and context.column(name) is None and (reason := unknown_part(name, fields, rows)):

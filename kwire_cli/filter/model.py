@@ -116,6 +116,31 @@ DURATIONS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 
 SIZES = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 """Bytes by unit."""
 
+_UNIT_WORDS = {
+    "microsecond": "us",
+    "millisecond": "ms",
+    "second": "s",
+    "minute": "min",
+    "hour": "h",
+    "byte": "B",
+    "micro": "us",
+    "milli": "ms",
+    "msec": "ms",
+    "sec": "s",
+    "hr": "h",
+    "kilobyte": "KB",
+    "megabyte": "MB",
+    "gigabyte": "GB",
+}
+"""Units by the words that people write for them, in the singular."""
+
+
+def unit_of(text: str) -> str | None:
+    """Return the unit that a word means, as `s` for `seconds`, or None if it means none."""
+    folded = text.casefold()
+    return text if folded in {*DURATIONS, *SIZES} else _UNIT_WORDS.get(folded.removesuffix("s"))
+
+
 CONSTANTS = {"true": True, "false": False, "null": None}
 
 # Numbers have an end, as Python takes quadratic time for long ones, and refuses the longest; a longer one is a word.

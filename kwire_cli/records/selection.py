@@ -106,16 +106,21 @@ def grep_pattern(text: str) -> re.Pattern[bytes]:
 
 def _range(text: str, read: Callable[[str], int | None], what: str, forms: str) -> Range:
     """A date has dashes of its own: the one that parts the two is the one that leaves two that can be read."""
+    turned = ""
     for at in (i for i, char in enumerate(text) if char == "-"):
         try:
             first, last = (read(part.strip()) if part.strip() else None for part in (text[:at], text[at + 1 :]))
         except ValueError:
             continue
-        if (first, last) != NO_RANGE and (first is None or last is None or first <= last):
+        if first is not None and last is not None and first > last:
+            turned = turned or f"{text[at + 1 :]}-{text[:at]}"
+        elif (first, last) != NO_RANGE:
             return first, last
     try:
         only = read(text.strip())
     except ValueError:
+        if turned:
+            raise InputError(f"{what} go from the lower to the higher one: {turned}, not {text}") from None
         raise InputError(f"{what} are {forms}, not {text!r}") from None
     return only, only
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain as joined, groupby
@@ -10,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets import files
 from kwire_cli.source.packets.files import Packets, packets as files_packets
+from kwire_cli.source.packets.headers import FRAGMENT
 from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, InRow, Merged, Origin, Packet, Start
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
@@ -295,7 +297,8 @@ def unseen(segments: Segments, streams: Streams) -> dict[str, int]:
         "differing fragments": segments.fragments.differing,
     }
     sizes = {f"{kind} bytes": size for kind, size in streams.counts.items()}
-    return {kind: count for kind, count in (segments.other | fragments | sizes).items() if count}
+    other = segments.other - Counter({FRAGMENT: segments.fragments.joined})
+    return {kind: count for kind, count in (other | fragments | sizes).items() if count}
 
 
 def events(source: str | os.PathLike[str] | IO[bytes], limits: Limits | None = None) -> Iterator[Event]:

@@ -205,6 +205,8 @@ class Inputs:
 
     def _recognised(self) -> Iterator[Recognised]:
         how, arguments, caller = self._how, self._arguments, self._caller
+        if how.unknown_version:
+            caller.note(how.unknown_version)
         if "" in arguments and how.says is not Kind.BODY:  # as a path it is the folder that one is in
             raise InputError("an argument is empty: it is neither a file nor bytes")
         for source in sources(arguments, caller, BYTES):

@@ -97,6 +97,18 @@ class Reading:
         return Hints(api, self.version, self.kind, self.header)
 
     @property
+    def unknown_version(self) -> str:
+        """A remark that the message or the api does not have the version that the caller gives; empty if it has."""
+        api = None if self.api is None else self.catalog.api(self.api)
+        name = self.message or (api and (api.request if self.kind == "request" else api.response))
+        if name is None or self.version is None:
+            return ""
+        entry = self.catalog.entry(name)
+        if not entry.valid_versions or self.version in entry.valid_versions:
+            return ""
+        return f"{entry.name} has versions {entry.valid_versions}, not {self.version}"
+
+    @property
     def groups_captures(self) -> bool:
         """Return whether capture files are grouped into capture points."""
         return self.form == "auto" and not self.message and not self.follow

@@ -153,8 +153,7 @@ class _Scanner:
             members[name] = self.value(path, depth + 1)
             if self.take("}"):
                 return members
-            if not self.take(","):
-                self.fail(f"expected ',' or '}}', found {self.found()}")
+            self.comma("}")
 
     def list(self, keys: Keys, depth: int) -> list[Any]:
         items: list[Any] = []
@@ -164,8 +163,16 @@ class _Scanner:
             items.append(self.value((*keys, len(items)), depth + 1))
             if self.take("]"):
                 return items
-            if not self.take(","):
-                self.fail(f"expected ',' or ']', found {self.found()}")
+            self.comma("]")
+
+    def comma(self, closing: str) -> None:
+        """Move past the comma before another item."""
+        if not self.take(","):
+            self.fail(f"expected ',' or '{closing}', found {self.found()}")
+        at = self.at - 1
+        self.blank()
+        if self.text.startswith(closing, self.at):
+            self.fail(f"remove this comma: JSON has none before '{closing}'", at)
 
     def string(self) -> str:
         """The rest of a string whose opening quote was taken."""

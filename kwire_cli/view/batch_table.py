@@ -89,7 +89,7 @@ def batch_row(item: Batch | Gap) -> tuple[str, ...]:
         return gap_row(item, deep=False)
     batch = item if isinstance(item, Batch) else item.batch
     assert batch is not None  # noqa: S101 - for the type checker
-    anomaly = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC wrong"
+    anomaly = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC invalid"
     row = head_json(batch) | {"flags": flags_of(batch), "anomaly": anomaly}
     row["maxTimestamp"] = time_text(row["maxTimestamp"])
     return tuple(text_of(row[column.name]) for column in _BATCH_COLUMNS)

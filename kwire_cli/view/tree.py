@@ -274,7 +274,7 @@ def _fields(batch: Batch) -> Iterator[Line]:
 def _checksum(batch: Batch) -> tuple[str, str]:
     if batch.is_cut:
         return "not compared", "dim"
-    return ("right", "dim") if batch.crc_valid else ("wrong", "warning")
+    return ("valid", "dim") if batch.crc_valid else ("invalid", "warning")
 
 
 def _record_lines(

@@ -5,6 +5,7 @@ from command_line import ROOT, kwire
 from record_sets import batch, record
 
 CAPTURE = "samples/captures/ipv6.pcap"
+SEGMENT = "samples/segments/orders-zstd-0"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,21 @@ CAPTURE = "samples/captures/ipv6.pcap"
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "text that is no bytes may stand behind # or //\n"),
         (("diff", "FetchRequest", "12"), "give two versions of the message: kwire diff FetchRequest 12 VERSION\n"),
+        (("diff", "FetchRequest", "12..99"), "kwire: FetchRequest has versions 0-18, not 99\n"),
+        (
+            ("diff", "FetchRequest", "Foo"),
+            "kwire diff FetchRequest VERSION VERSION compares two of its versions, which are 0-18\n",
+        ),
+        (("diff", "0000", "Metadata"), "compares two of its versions, which are 0-13\n"),
+        (
+            ("explain", "ListLeasesRequest"),
+            "own\nTopics are message, varint, type, tag, crc, header, api, error, anomaly\n",
+        ),
+        (
+            ("dump", "--offsets", "7-5", SEGMENT),
+            "kwire: offsets go from the lower to the higher one: 5-7, not 7-5\n",
+        ),
+        (("decode", "--filter", "api == Fecth", CAPTURE), "no api has the name 'Fecth'; did you mean Fetch?\n"),
     ],
 )
 def test_what_is_wrong_is_said(command, said, monkeypatch):
@@ -64,6 +80,29 @@ def test_what_is_wrong_is_said(command, said, monkeypatch):
         return
     assert (done.code, done.raw) == (2, b"")
     assert done.err.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "data", "code"),
+    [
+        (("--api", "Metadata"), "00000001", 2),
+        (("--api", "Metadata"), "000000010000000100000000", 0),
+        (("--message", "MetadataResponse"), "00", 2),
+        (("--message", "MetadataResponse"), "0000000100000001", 0),
+        (("--request", "--api", "Metadata"), "00000024", 2),
+    ],
+)
+def test_versions_that_a_message_has_are_said_with_one_that_it_lacks(said, data, code):
+    done = kwire("decode", *said, "--message-version", "99", data)
+    assert done.code == code
+    message = "MetadataRequest" if "--request" in said else "MetadataResponse"
+    assert f"kwire: {message} has versions 0-13, not 99\n" in done.err
+    assert "has versions" not in kwire("decode", *said, "--message-version", "13", data).err
+
+
+def test_two_versions_can_stand_in_one_argument():
+    both = [kwire("diff", "FetchRequest", *versions).out for versions in (("12", "18"), ("12..18",), ("12-18",))]
+    assert both[0] == both[1] == both[2] != ""
 
 
 @pytest.mark.parametrize("command", ["dump", "decode", "explain"])

@@ -10,7 +10,7 @@ ERRORS = {
     "NOT_LEADER_FOR_PARTITION": 6,
     "REQUEST_TIMED_OUT": 7,
 }
-BY_CASE = {name.casefold(): code for names in (APIS, ERRORS) for name, code in names.items()}
+NUMBERS = APIS | ERRORS
 
 
 class Row:
@@ -32,12 +32,8 @@ class Row:
         return []
 
 
-def number(name):
-    return BY_CASE.get(name.casefold())
-
-
 def compiled(text):
-    return compile_filter(text, error_code=number, api_key=number)
+    return compile_filter(text, error_codes=NUMBERS, api_keys=NUMBERS)
 
 
 def outcome(text):

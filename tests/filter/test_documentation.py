@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from filter.rows import BY_CASE
 
 from kwire_cli.filter import COLUMNS, compile_filter
+from kwire_cli.spec.catalog import catalog
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "filter.md"
 TABLE = re.compile(r"(?<=<!-- columns -->\n).*(?=<!-- /columns -->)", re.DOTALL)
@@ -35,4 +35,6 @@ def test_the_table_of_columns(updating):
     "text", re.findall(r"^\| `([^`]+)`.*? \|", PAGE.read_text("utf-8").split("## Expressions")[0], re.MULTILINE)
 )
 def test_the_examples_are_filters(text):
-    compile_filter(text, error_code=lambda name: BY_CASE.get(name.casefold()), api_key=len)
+    definitions = catalog()
+    codes, keys = {row.name: row.code for row in definitions.errors}, {api.name: api.key for api in definitions.apis}
+    compile_filter(text, error_codes=codes, api_keys=keys)

@@ -35,6 +35,13 @@ def test_reads_what_the_standard_library_writes(value, ascii_only):
     assert parse(json.dumps(value, ensure_ascii=ascii_only, indent=1)).value == value
 
 
+@pytest.mark.parametrize(("text", "place"), [('{"a": 1,}', (1, 8)), ("[1,\n2 ,\n]", (2, 3)), ("[1,,]", None)])
+def test_a_comma_before_the_end_is_named(text, place):
+    error = refusal(text)
+    assert ("remove this comma" in str(error)) is (place is not None)
+    assert place in {None, (error.line, error.column)}
+
+
 @examples(300)
 @given(st.text() | JSON_LIKE, st.booleans(), st.booleans())
 def test_any_text_is_read_or_refused_with_its_place(text, comments, trailing):
@@ -76,7 +83,7 @@ def test_notes_duplicates_comments_and_trailing_tokens():
     [
         ("", 1, 1, "expected a value"),
         ('{"a" 1}', 1, 6, "expected ':'"),
-        ('{"a": 1,\n}', 2, 1, "expected a key"),
+        ('{"a": 1,\n}', 1, 8, "remove this comma"),
         ("[1 2]", 1, 4, "expected ',' or ']'"),
         ('{"a": 1 "b"}', 1, 9, "expected ',' or '}'"),
         ('"abc', 1, 1, "has no end"),

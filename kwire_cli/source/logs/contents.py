@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import Anomaly
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import build
 from kwire_cli.source.logs.indexes import offset_index, producer_snapshot, time_index, transaction_index
 from kwire_cli.source.logs.model import (
@@ -145,7 +145,7 @@ class _Rows:
                     "ROW_COUNT_MISMATCH",
                     "count",
                     self._found[1].at,
-                    f"{count} rows are said to follow, {len(self.rows)} do",
+                    f"the file says that {counted(count, 'row')} follow, and has {len(self.rows)}",
                 )
             )
 
@@ -165,7 +165,7 @@ class _Rows:
     def _row(self, number: int, line: Line) -> None:
         words = line.text.split()
         if len(words) != len(self.columns):
-            self._odd(number, line, f"{len(words)} words where {' '.join(self.columns)} should stand")
+            self._odd(number, line, f"{counted(len(words), 'word')} where {' '.join(self.columns)} should stand")
             return
         values = [
             _number(word, kind) if kind in RANGES else word

@@ -42,21 +42,21 @@ MAX_DATAGRAM = (1 << 16) + 8
 
 
 class _Parts:
-    __slots__ = ("chunks", "protocol", "total")
+    __slots__ = ("chunks", "protocol", "total", "waiting")
 
     def __init__(self) -> None:
         self.chunks = Chunks()
         self.total: int | None = None
-        self.protocol = 0
+        self.protocol = self.waiting = 0
 
 
 class Fragments:
     """`incomplete` counts datagrams given up, `differing` those of which two fragments say different things (the first
-    one stands).
+    one stands), and `joined` the fragments that were waiting for the last one of their datagram.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
-        self.incomplete = self.differing = 0
+        self.incomplete = self.differing = self.joined = 0
         self._limit, self._held = limit, 0
         self._parts: dict[tuple[bytes, int, int], _Parts] = {}
 
@@ -77,7 +77,9 @@ class Fragments:
         whole = _whole(parts)
         if whole is not None:
             self._drop(fragment.key)
+            self.joined += parts.waiting
             return parts.protocol, whole
+        parts.waiting += 1
         while self._held > self._limit:
             self.incomplete += 1
             self._drop(next(iter(self._parts)))
