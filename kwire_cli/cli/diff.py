@@ -172,7 +172,7 @@ class Options(DiffedMessages, Report):
         section="Input",
         metavar="FILE|JSON",
         shell_complete=complete_file,
-        help="Show what these JSON values cost in each version (- is standard input).",
+        help="Show what these JSON values cost in each version.",
     )
 
     def format_for(

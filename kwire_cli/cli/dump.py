@@ -106,7 +106,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "--filter",
         section="Choose",
         metavar="TEXT",
-        help="Show only batches and records that match, such as 'producerId == 9'; see docs/filter.md.",
+        help="Show only batches and records that match, such as 'producerId == 9'.",
     )
     key: str | None = option(
         "--key", section="Choose", metavar="TEXT", help="Show only batches with records of this key."
@@ -115,7 +115,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "--grep",
         section="Choose",
         metavar="REGEX",
-        help="Show only batches with a record that matches REGEX in key, value or headers.",
+        help="Show only batches with REGEX in a key, value or header.",
     )
     topics: tuple[str, ...] = option(
         "--topic",

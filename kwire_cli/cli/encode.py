@@ -59,7 +59,7 @@ class Options(Output, OverlaidDefinitions):
         section="Input",
         metavar="NAME|KEY",
         shell_complete=complete_api,
-        help="Read the JSON as the body of this api, and write a frame.",
+        help="Read the JSON as this api's body, and write a frame.",
     )
     kind: str | None = either(
         option("--request", section="Input", flag_value="request", help="Write a request (with --api)."),

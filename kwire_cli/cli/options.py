@@ -92,7 +92,7 @@ class Printing:
         rare=True,
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
-        help="In colour or not; auto: on a terminal, and as NO_COLOR and FORCE_COLOR say.",
+        help="Set when to use colour; NO_COLOR and FORCE_COLOR set it too.",
     )
     no_pager: bool = flag("--no-pager", rare=True, help="Show results that are longer than the screen without a pager.")
 
@@ -226,7 +226,7 @@ class OverlaidDefinitions(Definitions):
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
-        help="The bytes have these encodings, tags and types instead of the definitions'; see docs/overlays.md.",
+        help="Read bytes by these encodings, tags and types; see docs/overlays.md.",
     )
 
     @cached_property
@@ -247,7 +247,7 @@ class WhatIf(Definitions):
         multiple=True,
         metavar="NAME|FILE",
         shell_complete=complete_overlay,
-        help="Count what the same values would be with these encodings, tags and types; see docs/overlays.md.",
+        help="Count the same values under this overlay too; see docs/overlays.md.",
     )
     overlaid_input: bool = flag("--overlaid-input", rare=True, help="Read the input as already encoded with --overlay.")
 
@@ -351,7 +351,7 @@ class RecordSets(Printing):
         "--record-format",
         rare=True,
         type=click.Choice(CHOICES),
-        help="Read the input as record batches of this format; auto goes by the magic byte.",
+        help="Read record batches of this format; auto goes by the magic byte.",
     )
     as_topic: str | None = option(
         "--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]"
@@ -435,7 +435,7 @@ class Choosing(Printing):
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
-        help="Show only frames that match, such as 'api == Fetch' (captures); see docs/filter.md.",
+        help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
     stream: tuple[int, ...] = option(

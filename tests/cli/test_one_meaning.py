@@ -72,6 +72,13 @@ def test_each_row_of_the_table_is_of_several_commands():
     assert [*rows()] == sorted(rows())
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_has_at_most_twelve_words_and_ends_with_a_full_stop(name):
+    for text in set().union(*TEXTS[name].values()):
+        assert len(text.split()) <= 12
+        assert text.endswith(".")
+
+
 def test_a_short_option_is_short_for_one_option():
     found = {}
     for _, option in options():
