@@ -131,7 +131,9 @@ def named(text):
 
 def test_pages_name_the_commands_that_write_html():
     rows = re.findall(r"^\| (`.*?`) \| ", (DOCS / "html.md").read_text("utf-8"), re.MULTILINE)
-    (line,) = re.findall(r"^- `--format html` of .*$", (DOCS / "commands.md").read_text("utf-8"), re.MULTILINE)
+    (line,) = re.findall(
+        r"^- `--format html` of .*(?:\n  .+)*", (DOCS / "commands.md").read_text("utf-8"), re.MULTILINE
+    )
     assert named(" ".join(rows[: rows.index("`/`")])) == named(line) == having("--format", "html")
 
 
@@ -148,6 +150,6 @@ def test_the_page_on_input_says_what_of_packed_files_is_read(tmp_path):
     text.write_bytes(gzip.compress((ROOT / "samples" / "frames" / "metadata-v0-request.hex").read_bytes()))
     assert kwire("decode", "--limit", "1", capture).code == 0
     refused = kwire("decode", text)
-    (said,) = re.findall(r"it is refused as `(.*?)`", (DOCS / "input.md").read_text("utf-8"))
+    (said,) = re.findall(r"it\s+is\s+refused\s+as\s+`(.*?)`", (DOCS / "input.md").read_text("utf-8"))
     assert (refused.code, said in refused.err) == (2, True)
     assert kwire("decode", "-", stdin=gzip.decompress(text.read_bytes())).code == 0

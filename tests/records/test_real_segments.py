@@ -35,5 +35,8 @@ def test_every_byte_of_every_segment_is_in_a_batch_or_in_an_explained_gap():
         assert at == path.stat().st_size
     assert found == listed()
     assert (files, batches) == tuple(
-        map(int, re.search(r"(\d+) files with ([\d,]+) batches", PAGE.read_text("utf-8").replace(",", "")).groups())
+        map(
+            int,
+            re.search(r"(\d+)\s+files\s+with\s+([\d,]+)\s+batches", PAGE.read_text("utf-8").replace(",", "")).groups(),
+        )
     )

@@ -23,7 +23,7 @@ def test_commands_print_what_the_page_says(updating):
 
 
 def test_the_limits_are_those_of_the_code():
-    text = PAGE.read_text("utf-8")
+    text = " ".join(PAGE.read_text("utf-8").split())
     assert f"A page has {MOST} frames" in text
     assert f"({MOST_TEXT >> 20} MB of data)" in text
     assert f"first {MOST_NODES:,} fields and no more than {MOST_BYTES >> 10} KiB" in text
