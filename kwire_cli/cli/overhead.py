@@ -186,7 +186,9 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     for text in texts:
         name, mark, size = text.partition("=")
         if not mark or name.strip() not in NAMES:
-            raise click.UsageError(f"--kafka-limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}")
+            raise click.UsageError(
+                f"--kafka-limit {text}: it takes NAME=BYTES, of {', '.join(NAMES)}; --top N cuts tables"
+            )
         limits[name.strip()] = size_of(size, f"--kafka-limit {name.strip()}")
     return limits
 
