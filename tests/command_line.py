@@ -44,6 +44,7 @@ SHOP = {
     "replica-0": "segments/garbage-0",
     "__consumer_offsets-0": "segments/__consumer_offsets-0",
     "__cluster_metadata-0": "segments/__cluster_metadata-0",
+    "client.log": "text/logs/clients.log",
     "produce.hex": "frames/produce-v13-request.hex",
     "heartbeat.json": "json/heartbeat-v4.json",
     "definitions": "definitions",

@@ -38,6 +38,15 @@ def test_commands_print_what_the_readme_says(updating, monkeypatch, tmp_path):
     hold_page(README, updating, run=seen)
 
 
+def test_what_one_has_leads_to_commands_that_run(monkeypatch, tmp_path):
+    monkeypatch.chdir(shop(tmp_path))
+    commands = re.findall(r"^\| .*? \| `(kwire .*?)` \|", README.read_text("utf-8"), re.MULTILINE)
+    assert len(commands) == 6
+    for command in commands:
+        if not command.startswith("kwire scan "):  # Spark; tests/pipeline runs the same command
+            assert "[exit" not in seen(command), command
+
+
 def test_the_picture_is_what_kwire_draws(updating, monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     if updating:
