@@ -26,7 +26,7 @@ from kwire_cli.analysis.costs.advice_values import (
 )
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_api, complete_file, complete_message
+from kwire_cli.cli.completers import complete_api, complete_file, complete_filter, complete_message
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import (
@@ -137,6 +137,7 @@ class Options(Advising, Choosing, Report, Captures, Definitions):
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Count only frames that match, as 'client ~ \"app-.*\"' (captures).",
     )
     as_topic: str | None = option(

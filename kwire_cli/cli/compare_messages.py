@@ -25,7 +25,13 @@ from kwire_cli.analysis.costs.form_comparison import (
 from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.cli.capture_inputs import Choice as ChosenLines
-from kwire_cli.cli.completers import complete_file, complete_message, complete_overlay, complete_version
+from kwire_cli.cli.completers import (
+    complete_field_paths,
+    complete_file,
+    complete_message,
+    complete_overlay,
+    complete_version,
+)
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import combinations, counts, numbers
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose, flag, option
@@ -71,6 +77,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         rare=True,
         former=("--fields",),
         metavar="PATH,PATH",
+        shell_complete=complete_field_paths,
         help="Apply --encoding only to these fields, by path or name.",
     )
     overlays: tuple[str, ...] = option(

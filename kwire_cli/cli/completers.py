@@ -1,16 +1,21 @@
-"""Completion of what stands in options: files, messages, versions, error codes, tables."""
+"""Completion of what stands in options and arguments: files, messages, versions, error codes, columns, filters."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.answer import Column
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import KwireError
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     import click
 
+    from kwire_cli.filter import Rows
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -79,9 +84,52 @@ def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) 
     """Complete the last name in a list (A,B) of dimensions to group bytes by."""
     from kwire_cli.analysis.costs.measures import DIMENSIONS
 
-    before, comma, last = incomplete.rpartition(",")
-    typed = before.split(",")
-    return [f"{before}{comma}{name}" for name in DIMENSIONS if name.startswith(last) and name not in typed]
+    return _listed(incomplete, lambda last: _beginning(DIMENSIONS, last))
+
+
+def complete_filter(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the last word of a filter."""
+    from kwire_cli.filter.incomplete import Vocabulary, continued
+
+    definitions = _catalog(ctx)
+    vocabulary = Vocabulary(
+        fields=lambda: _fields(definitions),
+        apis=lambda: [api.name for api in definitions.apis] if definitions else [],
+        errors=lambda: [row.name for row in definitions.errors] if definitions else [],
+        anomalies=lambda: [*MEANING],
+    )
+    return continued(incomplete, vocabulary, _rows(ctx))
+
+
+def complete_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the last name in a list (A,B) of columns and fields of frames."""
+    from kwire_cli.filter.incomplete import names_from
+
+    definitions = _catalog(ctx)
+    return _listed(incomplete, lambda last: names_from(last, lambda: _fields(definitions)))
+
+
+def complete_field_paths(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the last name in a list (A,B) of fields."""
+    fields = _fields(_catalog(ctx))
+    return _listed(incomplete, lambda last: _beginning(fields, last))
+
+
+def complete_sort(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Complete the column to sort rows by, and the order behind it."""
+    from kwire_cli.cli.sorting import DIRECTIONS
+
+    column, colon, direction = incomplete.rpartition(":")
+    if colon:
+        return [f"{column}:{name}" for name in _beginning(DIRECTIONS, direction)]
+    if ctx.command.name == "decode" and not ctx.params.get("stats"):
+        return [] if "," in incomplete else complete_columns(ctx, parameter, incomplete)
+    if _rows(ctx) == "batches":
+        from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD
+
+        return _beginning(CSV_RECORD if ctx.params.get("deep") else CSV_BATCH, incomplete)
+    tables = [value for value in vars(sys.modules[ctx.command.callback.__module__]).values() if _is_table(value)]
+    return _beginning(dict.fromkeys(column.name for columns in tables for column in columns), incomplete)
 
 
 def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -98,6 +146,30 @@ def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> li
     except ImportError:
         return []
     return [name for name in MAKERS if name.startswith(incomplete)]
+
+
+def _rows(ctx: click.Context) -> Rows:
+    """Return the rows that a command's --filter and --sort are of."""
+    return "batches" if ctx.command.name == "dump" else "frames"
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, tuple) and bool(value) and all(isinstance(column, Column) for column in value)
+
+
+def _beginning(names: Iterable[str], typed: str) -> list[str]:
+    return [name for name in names if name.lower().startswith(typed.lower())]
+
+
+def _listed(incomplete: str, names: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return a list of names with each of the names that may be its last one; none comes twice."""
+    before, comma, last = incomplete.rpartition(",")
+    typed = before.split(",")
+    return [f"{before}{comma}{name}" for name in names(last.lstrip()) if name not in typed]
+
+
+def _fields(definitions: Catalog | None) -> Iterable[str]:
+    return definitions.field_names if definitions else ()
 
 
 def _catalog(ctx: click.Context) -> Catalog | None:

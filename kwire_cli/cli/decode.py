@@ -10,7 +10,7 @@ import click
 
 from kwire_cli.answer import together
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import (
     BATCHES,
@@ -86,6 +86,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Show only frames or batches that match, as 'latency > 100ms'.",
     )
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
@@ -106,7 +107,11 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         help="Set the output format.  [default: by where it goes]",
     )
     fields: str | None = option(
-        "--fields", section="Output", metavar="A,B,C", help="Show only these columns or fields (table, csv, json)."
+        "--fields",
+        section="Output",
+        metavar="A,B,C",
+        shell_complete=complete_columns,
+        help="Show only these columns or fields (table, csv, json).",
     )
     stats: bool = flag("--stats", section="Output", help="Count sizes, latencies and errors by api, client and topic.")
     records: str | None = option(

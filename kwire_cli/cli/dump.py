@@ -12,7 +12,7 @@ from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
@@ -106,6 +106,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "--filter",
         section="Choose",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Show only batches and records that match, such as 'producerId == 9'.",
     )
     key: str | None = option(

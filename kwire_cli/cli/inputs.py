@@ -26,8 +26,8 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
-from kwire_cli.source.reading import BYTES, Caller, Reading
-from kwire_cli.stores import exists, path_of, path_text
+from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.stores import BYTES, exists, path_of, path_text
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:

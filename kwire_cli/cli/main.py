@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import os
 import re
 import sys
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,12 +18,16 @@ from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, Unwrit
 from kwire_cli.errors import KwireError, close_to, did_you_mean
 from kwire_cli.spec.kafka import VERSION
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 COMMANDS = {
     "advise": "Suggest encodings and tags that would pay, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
     "clients": "List clients, and name those that a newer broker would refuse.",
     "compare": "Compare what the same messages cost in other versions and encodings.",
     "compare-records": "Compare what the same records cost in other formats, batches and codecs.",
+    "completion": "Complete commands, options and names in bash, zsh and fish.",
     "decode": "Decode requests, responses and other messages.",
     "diff": "Show the differences between two definitions, messages or partitions.",
     "doctor": "Show what is installed, what is missing and how to get it.",
@@ -45,14 +50,13 @@ SECTIONS = {
     "Ask about traffic and logs": ("overhead", "clients", "advise", "scan"),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "errors", "lint", "breaking"),
-    "This installation": ("doctor",),
+    "This installation": ("doctor", "completion"),
 }
 """Headings of the commands in help, the most common ones first."""
 EXAMPLES = (
     ("kwire incident.pcap", "what a capture, a log or pasted bytes hold"),
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
     ("kwire dump --verify orders-0", "whether a log is intact"),
-    ("kwire diff FetchRequest 12 13", "what changed between two versions"),
 )
 
 DEFAULT = "decode"
@@ -66,6 +70,8 @@ _BYTES = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """Text that may be bytes. A misspelt command is none: it has lower-case letters alone."""
+COMPLETES = "_KWIRE_COMPLETE"
+"""The variable with which the script of a shell asks for completions, as click names it."""
 LONGEST_NAME = 200
 """Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
 OBJECTS = 20_000
@@ -106,9 +112,10 @@ class Commands(Group):
         """The command under its whole name, which its usage shows. A file or bytes in its place are for decode."""
         if args[0] == help_.name:
             return help_.name, help_, args[1:]
-        if not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
-            if _are_input(args):
-                return DEFAULT, self.get_command(ctx, DEFAULT), args
+        unknown = self.get_command(ctx, args[0]) is None
+        if unknown and _are_input(args):
+            return DEFAULT, self.get_command(ctx, DEFAULT), args
+        if unknown and not ctx.resilient_parsing:
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
             if close:
                 raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(close)}", ctx)
@@ -116,6 +123,16 @@ class Commands(Group):
                 raise click.UsageError(f"there is no command and no file {args[0]!r}", ctx)
         _, command, rest = super().resolve_command(ctx, args)
         return command.name if command else None, command, rest
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the commands that begin with what was typed, without importing them, and the mark for files."""
+        from click.shell_completion import CompletionItem  # start-up counts
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        texts = {**COMMANDS, help_.name or "": help_.get_short_help_str()}
+        items = [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *items] if incomplete else items
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by section."""
@@ -138,8 +155,17 @@ def cli(ctx: click.Context) -> None:
     ctx.ensure_object(Environment)
 
 
+def _complete_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    """Return the commands that `kwire help` and the words behind it may go on with."""
+    command: click.Command | None = cli
+    for word in ctx.params["words"]:
+        command = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+    items = command.shell_complete(click.Context(command), incomplete) if isinstance(command, click.Group) else []
+    return [item for item in items if item.type == "plain" and not item.value.startswith("-")]
+
+
 @click.command(name="help")
-@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...", shell_complete=_complete_words)
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Show the help of a command, such as `kwire help decode`."""
@@ -218,6 +244,8 @@ def main() -> None:
     """The entry point of the installed command."""
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
+    if COMPLETES in os.environ:
+        importlib.import_module("kwire_cli.cli.shells").register()
     code = run()
     gc.freeze()  # Python would look through all objects once more before it exits
     sys.exit(code)

@@ -26,7 +26,15 @@ import click
 
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.command import Setting
-from kwire_cli.cli.completers import complete_api, complete_file, complete_message, complete_overlay, complete_version
+from kwire_cli.cli.completers import (
+    complete_api,
+    complete_file,
+    complete_filter,
+    complete_message,
+    complete_overlay,
+    complete_sort,
+    complete_version,
+)
 from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.sorting import Order, order_of
 from kwire_cli.records.formats import CHOICES
@@ -435,6 +443,7 @@ class Choosing(Printing):
     filter: str | None = option(
         "--filter",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
@@ -521,6 +530,7 @@ class Top(Printing):
     sort: str | None = option(
         "--sort",
         metavar="COLUMN",
+        shell_complete=complete_sort,
         help="Sort rows, largest numbers first; COLUMN:asc: smallest first.",
     )
     top: int | None = option(

@@ -7,8 +7,7 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import KwireError
-from kwire_cli.source.reading import BYTES
-from kwire_cli.stores import path_of, sizes
+from kwire_cli.stores import BYTES, path_of, sizes
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import click
 
 from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, complete_version
+from kwire_cli.cli.completers import complete_file, complete_filter, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, argument, option, takes
@@ -49,6 +49,7 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         section="Choose",
         default="",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     version: int | None = option(

@@ -18,7 +18,7 @@ from rich.text import Text
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, reading_of
@@ -74,6 +74,7 @@ class Options(Definitions):
         "--filter",
         section="Choose",
         metavar="TEXT",
+        shell_complete=complete_filter,
         help="Count only frames that match, such as 'topic == orders'; see docs/filter.md.",
     )
     duration: float | None = option(

@@ -165,6 +165,10 @@ ORDER: dict[str, Callable[[Any, Any], bool]] = {
 _HEX = re.compile(r"0[xX](?:[0-9A-Fa-f]{2})+")
 """Bytes, beside keys and values of records."""
 NO_CASE = frozenset({"name", "api", "error"})
+NO_ORDER = frozenset({"name", "error", "end"})
+"""Types of columns whose values are neither less nor greater than others."""
+NO_TEXT = frozenset({"number", "duration", "size", "time"})
+"""Types of columns in which a regular expression finds nothing."""
 
 
 def test_of(node: Compare, operand: Operand, context: Context) -> Test:
@@ -263,9 +267,9 @@ def _order(node: Compare, operand: Operand, context: Context) -> Test:
         raise context.wrong(f"{literal.text} has no order; compare with == or !=", literal.column)
     if column is None:
         return _field_order(literal, compare, operand, context)
+    if column.type in NO_ORDER:
+        raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
     match column.type:
-        case "error" | "name" | "end":
-            raise context.wrong(f"{column.name} has no order; compare with == != ~ !~ or in", node.column)
         case "api" if literal.kind != "number":
             raise context.wrong(
                 f"expected a number, as names of apis have no order, found {literal.text!r}", literal.column
@@ -311,7 +315,7 @@ def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context)
 def _search(node: Compare, operand: Operand, context: Context) -> Test:
     (literal,) = node.literals
     column = operand.column
-    if column and column.type in {"number", "duration", "size", "time"}:
+    if column and column.type in NO_TEXT:
         raise context.wrong(f"{column.name} is not text; compare with == != < <= > >= or in", node.column)
     if column and column.name == "apiKey":
         raise context.wrong("apiKey is a number; the column api has names", node.column)

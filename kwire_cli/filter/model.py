@@ -228,7 +228,7 @@ numbers of codes without a name."""
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column: its values are of one type; `many` means a list of them, never null, and otherwise one value or
-    None.
+    None. `values` are some of the values, or of what may stand for them.
     """
 
     name: str
@@ -236,6 +236,7 @@ class Column:
     meaning: str
     aliases: tuple[str, ...] = ()
     many: bool = False
+    values: tuple[str, ...] = ()
 
 
 COLUMNS: tuple[Column, ...] = (
@@ -249,7 +250,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("packet", "number", "the number of the packet with its last byte, in its file"),
     Column("capture", "text", "its capture point, where there are several inputs (docs/captures.md)"),
     Column("file", "text", "the file that has its last byte"),
-    Column("kind", "name", "`request`, `response`, `sasl-token`, `not-kafka` or `gap`"),
+    Column(
+        "kind",
+        "name",
+        "`request`, `response`, `sasl-token`, `not-kafka` or `gap`",
+        values=("request", "response", "sasl-token", "not-kafka", "gap"),
+    ),
     Column("size", "size", "bytes, with the size prefix"),
     Column("apiKey", "api", "the api key, compared by name or number"),
     Column("api", "api", "the api, compared by name or number; null where the key is unknown"),
@@ -270,7 +276,7 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("error", "error", "the names of all error codes in it other than 0, compared by name or number", many=True),
     Column("requestFrame", "number", "the number of the request that this response answers"),
-    Column("protocol", "name", "what is spoken where it is not Kafka: `tls`, `http`, …"),
+    Column("protocol", "name", "what is spoken where it is not Kafka: `tls`, `http`, …", values=("tls", "http")),
     Column(
         "content",
         "text",

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kinds import Kind, Recognised
-from kwire_cli.stores import path_text
+from kwire_cli.stores import BYTES, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.packets import tcp
     from kwire_cli.spec.catalog import Catalog
-
-
-BYTES = "bytes"
-"""The unit of progress."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ Bytes are read where they are.
 
 from kwire_cli.stores.opening import let_go, mapped, opened
 from kwire_cli.stores.paths import (
+    BYTES,
     Place,
     Stored,
     absolute,
@@ -20,6 +21,7 @@ from kwire_cli.stores.paths import (
 )
 
 __all__ = [
+    "BYTES",
     "Place",
     "Stored",
     "absolute",

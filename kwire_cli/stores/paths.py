@@ -37,6 +37,8 @@ ACCESS = {
     "--glob prints",
 }
 """Hints, by scheme, at the places where its library looks for credentials and settings."""
+BYTES = "bytes"
+"""The unit of sizes, and of the progress through them."""
 PATIENCE = {"gs": "retry_limit_seconds=60"}
 """By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
 _LONGEST = 400

@@ -1,96 +1,82 @@
-"""What the shell completes: files wherever a file may stand, and names where kwire knows them."""
+"""`kwire completion`: scripts where shells look for them, and nothing of others written over."""
 
 import re
 
-import click
 import pytest
-from click.shell_completion import BashComplete
-from command_line import ROOT
+from command_line import ROOT, kwire
 
-from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.completion import EXAMPLES
+from kwire_cli.cli.shells import SHELLS, script
 
-PATHS = re.compile(r"(INPUT|OUTPUT|PATH|FILE|DIR|FOLDER|A B|NEW|CAPTURE)\b(?!=)")
-NO_PATH = {"--fields", "--paths", "--except"}
-"""Options whose paths are those of fields."""
-
-
-def offered(*words):
-    *typed, incomplete = words
-    return BashComplete(cli, {}, "kwire", "_KWIRE_COMPLETE").get_completions(typed, incomplete)
+PLACES = {
+    "bash": ".local/share/bash-completion/completions/kwire",
+    "zsh": ".zfunc/_kwire",
+    "fish": ".config/fish/completions/kwire.fish",
+}
 
 
-def names(*words):
-    return [item.value for item in offered(*words) if item.type == "plain"]
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_written_where_the_shell_looks_for_it(shell, tmp_path):
+    variables = {"HOME": str(tmp_path), "SHELL": f"/usr/bin/{shell}"}
+    done = kwire("completion", "install", variables=variables)
+    file = tmp_path / PLACES[shell]
+    assert done.code == 0
+    assert done.out.startswith(f"Wrote {file}\n")
+    assert file.read_text() == script(shell) == kwire("completion", "show", shell).out
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
+    again = kwire("completion", "install", shell, variables=variables)
+    assert (again.code, again.out) == (0, f"{file} is up to date.\n")
 
 
-def commands(command, words=()):
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*words, name))
-    else:
-        yield words, command
+def test_the_next_step_is_told(tmp_path):
+    variables = {"HOME": str(tmp_path)}
+    assert f"fpath=({tmp_path}/.zfunc $fpath)" in kwire("completion", "install", "zsh", variables=variables).out
+    assert f"source {tmp_path}/{PLACES['bash']}" in kwire("completion", "install", "bash", variables=variables).out
 
 
-TAKE_PATHS = [
-    (words, parameter)
-    for words, command in commands(cli)
-    for parameter in command.params
-    if parameter.metavar and PATHS.search(parameter.metavar) and parameter.opts[0] not in NO_PATH
-]
+def test_folders_of_the_environment_come_first(tmp_path):
+    variables = {"HOME": "/nowhere", "XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path)}
+    kwire("completion", "install", "bash", variables=variables)
+    kwire("completion", "install", "fish", variables=variables)
+    assert (tmp_path / "data/bash-completion/completions/kwire").exists()
+    assert (tmp_path / "fish/completions/kwire.fish").exists()
+    kwire("completion", "install", "bash", variables={**variables, "BASH_COMPLETION_USER_DIR": str(tmp_path / "own")})
+    assert (tmp_path / "own/completions/kwire").exists()
+
+
+def test_an_older_script_is_replaced_and_a_foreign_one_only_by_force(tmp_path):
+    variables, file = {"HOME": str(tmp_path)}, tmp_path / PLACES["fish"]
+    file.parent.mkdir(parents=True)
+    file.write_text("env _KWIRE_COMPLETE=fish_complete kwire\n")
+    assert kwire("completion", "install", "fish", variables=variables).code == 0
+    file.write_bytes(b"complete -c kwire -a \xff")
+    refused = kwire("completion", "install", "fish", variables=variables)
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert file.read_bytes() == b"complete -c kwire -a \xff"
+    assert kwire("completion", "install", "fish", "--force", variables=variables).code == 0
+    assert file.read_text() == script("fish")
 
 
 @pytest.mark.parametrize(
-    ("words", "parameter"),
-    TAKE_PATHS,
-    ids=lambda given: given.opts[0] if isinstance(given, click.Parameter) else " ".join(given),
-)
-def test_files_complete_wherever_one_may_stand(words, parameter):
-    typed = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
-    # Bash drops what stands before the mark for files, so it is the first.
-    assert [(item.type, item.value) for item in offered(*words, *typed, "samples/fra")][:1] == [("file", "samples/fra")]
-
-
-def test_there_are_paths_in_most_commands():
-    assert {words[0] for words, _ in TAKE_PATHS} | {"doctor", "watch"} == {*COMMANDS}
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
+    ("variables", "reason"),
     [
-        (["errors", "unsupported_v"], ["UNSUPPORTED_VERSION"]),
-        (["explain", "error", "UNSUPPORTED_V"], ["UNSUPPORTED_VERSION"]),
-        (["explain", "anomaly", "tag-o"], ["TAG_ORDER"]),
-        (["explain", "cr"], ["crc"]),
-        (["explain", "samples/frames/a.hex", "cr"], []),
-        (["overhead", "--by", "t"], ["topic"]),
-        (["overhead", "--by", "topic,client,t"], []),
-        (["overhead", "--by", "api,cl"], ["api,client"]),
-        (["scan", "--by", "api,cl"], ["api,client"]),
-        (["spec", "list", "heart"], ["HeartbeatRequest", "HeartbeatResponse"]),
-        (["decode", "--overlay", "nosuch"], []),
+        ({"SHELL": "/bin/tcsh", "HOME": "/nowhere"}, "the variable SHELL names tcsh; say which shell"),
+        ({"HOME": "/nowhere"}, "the variable SHELL is not set; say which shell"),
+        ({"SHELL": "/bin/zsh"}, "the variable HOME is not set; kwire completion show prints the script"),
     ],
 )
-def test_names_complete(words, found):
-    assert names(*words) == found
+def test_an_unknown_place_is_an_error(variables, reason):
+    done = kwire("completion", "install", variables=variables)
+    assert done.code == 2
+    assert reason in done.err
 
 
-def test_files_complete_where_topics_do():
-    assert [(item.type, item.value) for item in offered("explain", "samples/x")] == [("file", "samples/x")]
-    assert [item.type for item in offered("explain", "")][:2] == ["file", "plain"]
+@pytest.mark.parametrize("line", [example[0] for example in EXAMPLES])
+def test_an_example_runs_in_a_home_folder(line, tmp_path):
+    assert kwire(*line.split()[1:], variables={"HOME": str(tmp_path), "SHELL": "bash"}).code == 0
 
 
-def test_tables_complete():
-    pytest.importorskip("pyspark")
-    assert names("scan", "--table", "fa") == ["faults"]
-
-
-def test_without_spark_no_table_does(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "kwire_cli.pipeline.named", None)
-    assert names("scan", "--table", "fa") == []
-
-
-def test_a_folder_is_made_before_a_script_is_written_there():
+def test_the_page_says_where_scripts_go():
     text = (ROOT / "docs" / "completion.md").read_text("utf-8")
-    (folder,) = re.findall(r"bash_source kwire > (\S+)/kwire\n", text)
-    assert f"mkdir -p {folder}\n" in text
+    assert dict(re.findall(r"^\| (\w+) \| `~/(\S+)` \|", text, re.MULTILINE)) == PLACES

@@ -133,8 +133,10 @@ def test_help_fits(name):
 
 # Spark takes seconds to start.
 SLOW = "kwire doctor --trials"
-ELSEWHERE = ("scan", "tui", "watch")
-"""Commands whose examples need Spark, and are run by tests/pipeline, or a terminal or a network interface."""
+ELSEWHERE = ("completion", "scan", "tui", "watch")
+"""Commands whose examples need Spark, and are run by tests/pipeline, or a home folder (test_completion), a terminal or
+a network interface.
+"""
 RUN = [pytest.param(*row, marks=[pytest.mark.slow] * (row[1] == SLOW)) for row in EXAMPLES if row[0] not in ELSEWHERE]
 
 
