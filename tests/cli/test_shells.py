@@ -110,7 +110,7 @@ def test_bash_keeps_a_quote_open_behind_an_operator(bash):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("kwire advi", ["advise"]),
+        ("kwire help advi", ["advise"]),
         ("kwire decode --filter 'api == Fe", ["api == Fetch", "api == FetchSnapshot"]),
         ("kwire decode --filter='api == Heartb", ["--filter=api == Heartbeat"]),
         ("kwire decode --fields api,laten", ["api,latency"]),
