@@ -65,6 +65,8 @@ class State(enum.Enum):
     KAFKA = "kafka"
     TOKENS = "tokens"
     FOREIGN = "foreign"
+    MIXED = "mixed"
+    """Kafka's from one side, another protocol's from the other, such as the alert of a listener for TLS."""
 
 
 _GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
@@ -121,9 +123,8 @@ class Connection:
     __slots__ = (
         "_begun", "_doubtful", "_early", "_early_at", "_foreign", "_framers", "_headers", "_heard", "_pending",
         "_pending_bytes", "_request_head",
-        "_response_head", "_served", "_sides", "_waiting", "_waiting_bytes", "catalog", "client", "from_start",
-        "layouts", "software",
-        "state",
+        "_response_head", "_served", "_sides", "_strange", "_waiting", "_waiting_bytes", "catalog", "client",
+        "from_start", "layouts", "software", "state",
     )  # fmt: skip
 
     def __init__(
@@ -152,6 +153,7 @@ class Connection:
         self._pending_bytes = 0
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
+        self._strange = [False, False]  # the sides that speak another protocol on a connection of Kafka's
         if self.client is not None:
             self.state = State.KAFKA
 
@@ -165,9 +167,10 @@ class Connection:
         return self._feed(side, data, packet, time)
 
     def _feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
-        if self.state is State.FOREIGN:
+        if self.state is State.FOREIGN or self._strange[side]:
             yield from self._more_foreign(side, bytes(data), packet, time)
             return
+        yield from self._flush_foreign()
         if not self._begun[side]:
             early = self._early[side]
             early += data
@@ -212,7 +215,7 @@ class Connection:
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
         """Yield what ends with the loss of the next `count` bytes from `side`."""
-        if self.state is State.FOREIGN:
+        if self.state is State.FOREIGN or self._strange[side]:
             yield from self._flush_foreign()
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
             return
@@ -247,8 +250,11 @@ class Connection:
             yield from self._settle_foreign(opening.protocol)
             yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
-        if opening:  # requests are answered in another protocol: with the alert of a listener for TLS, for example
-            yield Seen("not-kafka", side, Cut("frame", data, packet, time), protocol=opening.protocol)
+        if opening:
+            self._strange[side], self._begun[side] = True, False
+            if self.state is State.KAFKA:
+                self.state = State.MIXED
+            yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
@@ -275,7 +281,8 @@ class Connection:
         if own is None:
             protocol_name = protocol or (other.protocol if other else None)
             own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
-            own.reason = NO_KEY_LOG if protocol_name == "tls" else None
+            encrypted = protocol_name == "tls" and self.state is State.FOREIGN  # the alert of a listener is not
+            own.reason = NO_KEY_LOG if encrypted else None
         own.size += len(data)
         own.packet, own.time = packet, time
 
