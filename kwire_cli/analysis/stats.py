@@ -209,7 +209,7 @@ def _api(name: str | None, key: int | None, version: int | None) -> str:
 
 @dataclass
 class Stats:
-    """The groups, and what was counted besides: lines by kind, anomalies (and faults of request logs) by code.
+    """The groups, and what was counted besides: frames by kind, anomalies (and faults of request logs) by code.
 
     `named` are topic ids of request logs with their names: whatever was counted under an id that has one is shown under
     its name. There are at most so many groups of a kind as `most` says; who comes later is counted among OTHERS.
@@ -307,7 +307,7 @@ class Stats:
     def answer(self, most: int | None = None) -> Answer:
         """Return the counts, the busiest first; with `most` only so many rows of each table, and no charts."""
         facts = [
-            Fact("lines", dict(by_count(self.kinds)), "map"),
+            Fact("frames", dict(by_count(self.kinds)), "map"),
             Fact("anomalies", dict(by_count(self.anomalies)), "map", level="error"),
         ]
         ranked = dict(self.ranked())

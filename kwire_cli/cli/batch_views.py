@@ -110,6 +110,7 @@ class View:
         self.deep = settings.deep
         self.hide: Hide | None = settings.redaction.record
         self.file = ""
+        self._heading = ""
 
     @property
     def label(self) -> dict[str, str]:
@@ -119,8 +120,13 @@ class View:
     def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file, which is read from `source` if it holds batches."""
         self.file = file.label
-        if self.settings.several and self.HEADS_FILES:
-            self.environment.write_lines([[(f"{file.label}:", "dim")]])
+        self._heading = f"{file.label}:" if self.settings.several and self.HEADS_FILES else ""
+
+    def name_file(self) -> None:
+        """Write the name of the file above the first that is shown of it."""
+        if self._heading:
+            self.environment.write_lines([[(self._heading, "dim")]])
+            self._heading = ""
 
     def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
         """Show the first batches of a file, as far as there is a fast way to it.

@@ -120,6 +120,7 @@ class BatchRun:
             if self._ordering:
                 self._keep(self._ordering, file, source, chosen)
             else:
+                view.name_file()
                 view.show(chosen)
             if not isinstance(item, Gap) and (chosen.notes or item.notes):
                 self.anomalous = True
@@ -134,6 +135,7 @@ class BatchRun:
             return
         self.found, self.chosen = True, self.chosen + 1
         self.view.begin(file)
+        self.view.name_file()
         entries, anomalous = self.view.show_file(file, self.left)
         self.anomalous = self.anomalous or anomalous
         if self.left is not None:

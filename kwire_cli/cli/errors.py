@@ -28,6 +28,12 @@ COLUMNS = (
 )
 
 
+ASKED = ("meaning", "clients")
+"""Columns that a terminal shows of a few codes, and not of many."""
+MOST_EXPLAINED = 3
+MOST_CLOSE = 4
+"""Names that are suggested for one that is no error code."""
+
 EXAMPLES = (
     ("kwire errors 27 35", "what these codes are called"),
     ("kwire errors coordinator", "the codes with this in their name"),
@@ -53,7 +59,9 @@ def command(environment: Environment, options: Options) -> None:
     """
     codes = matching_codes(options.catalog, options.code)
     rows = [(*code, *options.catalog.error_meanings[code.name]) for code in codes]
-    emit(environment, Answer("Kafka's error codes", [Table("errors", COLUMNS, rows)]), options)
+    explained = ASKED if len(codes) <= MOST_EXPLAINED else ()
+    columns = [column._replace(wide=column.wide and column.name not in explained) for column in COLUMNS]
+    emit(environment, Answer("Kafka's error codes", [Table("errors", columns, rows)]), options)
 
 
 def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
@@ -63,9 +71,16 @@ def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
     """
     missing = [text for text in texts if not any(_matches(row, text) for row in catalog.errors)]
     if missing:
-        close = close_to(missing[0].replace("-", "_"), [row.name for row in catalog.errors])
-        raise InputError(f"no error code is {' or '.join(missing)}{did_you_mean(close) or '; kwire errors lists all'}")
+        hint = did_you_mean(_close_codes(catalog, missing[0].replace("-", "_"))) or "; kwire errors lists all"
+        raise InputError(f"no error code is {' or '.join(missing)}{hint}")
     return [row for row in catalog.errors if not texts or any(_matches(row, text) for text in texts)]
+
+
+def _close_codes(catalog: Catalog, text: str) -> list[str]:
+    """Return the names of error codes that are like a text, or else those with a word that is like it."""
+    names = [row.name for row in catalog.errors]
+    words = close_to(text, {word for name in names for word in name.split("_")}, most=1)
+    return close_to(text, names) or [name for name in names if words and words[0] in name.split("_")][:MOST_CLOSE]
 
 
 def _matches(row: ErrorCode, text: str) -> bool:

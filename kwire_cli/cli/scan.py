@@ -491,6 +491,10 @@ ROW_WRITERS: dict[str, Callable[[Environment, DataFrame, Options], int]] = {
 }
 
 
+LEAST_RATE = 1.0
+"""MB/s: a lower rate is that of starting a session, and says nothing of reading."""
+
+
 def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
     if summary.rows is None:
         return
@@ -498,8 +502,9 @@ def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:
     if summary.files is not None:
         parts.append(counted(summary.files, "file"))
     if summary.size:
-        rate = summary.size / max(seconds, 1e-3) / 1e6
-        parts.append(f"{summary.size:,} bytes read, {rate:.1f} MB/s")
+        parts.append(f"{summary.size:,} bytes read")
+        if (rate := summary.size / max(seconds, 1e-3) / 1e6) >= LEAST_RATE:
+            parts.append(f"{rate:.1f} MB/s")
     if summary.faults:
         parts.append(f"{counted(summary.faults, 'gap or file', 'gaps or files')} that cannot be read (--table faults)")
     environment.note(f"kwire: {', '.join([*parts, f'{seconds:.1f} s'])}")

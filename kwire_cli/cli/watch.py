@@ -161,6 +161,8 @@ def command(environment: Environment, options: Options) -> int:
             packets = capturing.output
         written = opened.enter_context(_written(options.keep, source, force=options.force)) if options.keep else None
         name = "standard input" if source == "-" else source
+        if capturing is None and source != "-" and Path(source).is_file() and options.duration is None:
+            environment.note(f"kwire: {source} is a file, and is followed as it grows; Ctrl-C ends it with the totals")
         display = _Shown(environment, name, options.every, options.fmt)
         opened.callback(display.close)
         follow = Follow(

@@ -75,7 +75,7 @@ def stats(wire):
 
 def test_groups_by_api_client_and_topic(stats):
     shown = keyed_answer(stats.answer())
-    assert shown["lines"] == {"request": 3, "response": 3, "not-kafka": 1}
+    assert shown["frames"] == {"request": 3, "response": 3, "not-kafka": 1}
     assert set(shown["api"]) == {"Metadata 3", "Fetch 4"}
     metadata = shown["api"]["Metadata 3"]
     assert (metadata["requests"], metadata["responses"], metadata["throttled"]) == (2, 2, 1)
@@ -130,7 +130,7 @@ def test_a_response_to_nothing_seen_that_is_unlike_any_is_a_gap_as_in_decode(wir
     for line in wire.lines((0, wire.request("Metadata", 3, 1, "me", topics=[])), (1, unlike_any)):
         found.add(line)
     document = keyed_answer(found.answer())
-    assert document["lines"] == {"request": 1, "gap": 1}
+    assert document["frames"] == {"request": 1, "gap": 1}
     assert document["anomalies"] == {"NOT_RECOGNISED": 1}
     assert {name: api["responses"] for name, api in document["api"].items()} == {"Metadata 3": 0}
 
@@ -146,7 +146,7 @@ def test_a_row_names_a_few_errors_and_json_all():
 
 def test_exchanges_of_a_request_log_have_no_bytes():
     shown = keyed_answer(counted(LOGGED).answer())
-    assert shown["lines"] == {"request": 4, "response": 3}
+    assert shown["frames"] == {"request": 4, "response": 3}
     assert {*shown["api"]} == {"Fetch 13", "Metadata 12", "Produce 9", "9999 1"}
     assert shown["api"]["Fetch 13"]["requestBytes"] is None
     assert shown["api"]["Fetch 13"]["waitMaxSeconds"] == 0.50025
@@ -182,7 +182,7 @@ def test_captures_add_up(stats):
     twice.merge(stats)
     twice.merge(stats)
     one, two = keyed_answer(stats.answer()), keyed_answer(twice.answer())
-    assert (two["lines"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (
+    assert (two["frames"]["request"], two["api"]["Fetch 4"]["requestBytes"]) == (
         6,
         2 * one["api"]["Fetch 4"]["requestBytes"],
     )

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from command_line import EVERYWHERE, ROOT, Done, kwire
@@ -160,3 +161,14 @@ def test_damage_is_shown_and_never_an_error(name, form, record_format, data):
     assert done.code in {0, 2}
     if form == "jsonl":
         assert sum(line["size"] for line in lines(done)) == len(damaged)
+
+
+def test_a_file_is_named_only_above_what_is_shown_of_it():
+    folder = SEGMENTS
+    for fmt in ("table", "tree"):
+        done = kwire("dump", "--format", fmt, "--offsets", "38-39", folder)
+        names = [line for line in done.out.splitlines() if line.endswith((".log:", ".checkpoint:"))]
+        assert 0 < len(names) < len([*folder.glob("*/*.log")])
+        lines = done.out.splitlines()
+        assert all(not after.endswith(".log:") for line, after in pairwise(lines) if line in names)
+        assert lines[-1] not in names

@@ -43,7 +43,7 @@ def facts(done):
 @pytest.mark.parametrize(
     ("words", "fact"),
     [
-        (("decode", "--stats", CAPTURE), "lines"),
+        (("decode", "--stats", CAPTURE), "frames"),
         (("overhead", CAPTURE), "messages"),
         (("overhead", SEGMENTS), "bytes"),
         (("advise", CAPTURE), "messages"),
@@ -89,7 +89,7 @@ def test_the_answer_goes_to_its_file(interrupted, tmp_path):
     interrupted(2)
     done = kwire("decode", "--stats", CAPTURE, "-o", tmp_path / "a.json")
     assert done.code == 130
-    assert json.loads((tmp_path / "a.json").read_text())["facts"]["lines"]
+    assert json.loads((tmp_path / "a.json").read_text())["facts"]["frames"]
 
 
 def test_without_anything_read_there_is_no_answer(interrupted):

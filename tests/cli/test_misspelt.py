@@ -54,6 +54,14 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "text that is no bytes may stand behind # or //\n"),
+        (
+            ("errors", "broken"),
+            " or STALE_BROKER_EPOCH or DUPLICATE_BROKER_REGISTRATION or BROKER_ID_NOT_REGISTERED?\n",
+        ),
+        (
+            ("breaking", "3.9", "4.4"),
+            "kafka-clients-3.9.0.jar, or in Kafka's repository as 3.9.0:clients/src/main/resources/common/message\n",
+        ),
         (("diff", "FetchRequest", "12"), "give two versions of the message: kwire diff FetchRequest 12 VERSION\n"),
         (("diff", "FetchRequest", "12..99"), "kwire: FetchRequest has versions 0-18, not 99\n"),
         (

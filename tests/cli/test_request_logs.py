@@ -44,7 +44,7 @@ def test_damaged_lines_are_told_with_file_and_line_and_the_rest_is_read(tmp_path
     log = tmp_path / "damaged.log"
     log.write_bytes(line() + line()[:200] + b"\n" + b"Completed request:Name: FetchRequest; Version: 0\n" + line())
     done, shown = stats(log)
-    assert (done.code, shown["facts"]["lines"], shown["facts"]["anomalies"]) == (
+    assert (done.code, shown["facts"]["frames"], shown["facts"]["anomalies"]) == (
         0,
         {"request": 2, "response": 2},
         {"DAMAGED_LINE": 1, "TEXT_FORM": 1},
@@ -68,7 +68,7 @@ def test_a_log_with_nothing_that_can_be_read_is_refused(tmp_path):
 def test_a_log_beside_other_inputs():
     done = kwire("decode", "--stats", "--format", "jsonl", LOG, CAPTURE)
     rows = [json.loads(text) for text in done.out.splitlines()]
-    facts = [(row["of"], row["lines"]["request"]) for row in rows if row["table"] == "facts"]
+    facts = [(row["of"], row["frames"]["request"]) for row in rows if row["table"] == "facts"]
     assert facts == [("request logs", 39), ("captures", 9)]
     rows = [
         row["clientId"] for row in json.loads(kwire("clients", CAPTURE, LOG, "-f", "json").out)["tables"]["clients"]

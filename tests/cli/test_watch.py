@@ -39,7 +39,7 @@ def totals(done):
 
 
 def lines_in(documents):
-    return sum(sum(document["facts"]["lines"].values()) for document in documents)
+    return sum(sum(document["facts"]["frames"].values()) for document in documents)
 
 
 def test_the_page_says_what_the_commands_print(updating, monkeypatch):
@@ -54,6 +54,15 @@ def test_the_totals_are_those_of_the_statistics():
     document = totals(kwire("watch", "-", "--format", "jsonl", stdin=CONTENT))
     assert (document.pop("kind"), bool(document.pop("time")), document.pop("seconds") >= 0) == ("total", True, True)
     assert document == json.loads(kwire("decode", SAMPLE, "--stats", "--format", "json").out)
+
+
+def test_a_file_is_said_to_be_followed():
+    with running(SAMPLE) as process:
+        said = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        ended(process, 130)
+    assert said == f"kwire: {SAMPLE} is a file, and is followed as it grows; Ctrl-C ends it with the totals\n"
+    assert "is a file" not in kwire("watch", SAMPLE, "--duration", "0.1").err
 
 
 def test_a_filter_leaves_frames_out():
@@ -156,7 +165,7 @@ def test_on_a_terminal_the_screen_is_renewed(monkeypatch):
     shown = out.getvalue().decode()
     assert shown.count("Ctrl-C ends it") > 1
     assert "\x1b[?25l" in shown
-    assert shown.rindex("\x1b[?25h") < shown.rindex("lines")  # the cursor is back before the totals
+    assert shown.rindex("\x1b[?25h") < shown.rindex("frames")  # the cursor is back before the totals
     assert "req/s" in shown
 
 
@@ -325,7 +334,7 @@ def test_real_packets_on_the_loopback_interface(wire, tmp_path):
                 exchange(server, client, wire, 5)
                 found = {}
                 while sum(found.values()) < 10:
-                    for kind, count in json.loads(process.stdout.readline())["facts"]["lines"].items():
+                    for kind, count in json.loads(process.stdout.readline())["facts"]["frames"].items():
                         found[kind] = found.get(kind, 0) + count
                 assert found == {"request": 5, "response": 5}  # before anything ended
             process.send_signal(signal.SIGINT)

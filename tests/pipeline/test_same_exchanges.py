@@ -76,7 +76,7 @@ def tables_and_lines(*paths):
         name: [{key: value for key, value in row.items() if key != "of"} for row in document["tables"][name]]
         for name in ("api", "client", "topic", "broker")
     }
-    return rows, [row["lines"] for row in facts]
+    return rows, [row["frames"] for row in facts]
 
 
 def test_statistics_keep_captures_and_request_logs_apart(both):
@@ -104,7 +104,7 @@ def test_scan_says_the_same_of_a_folder(both):
             for name in ("api", "client", "topic", "broker"):
                 rows = [{k: v for k, v in row.items() if k != "of"} for row in tables[name]]
                 assert rows == [row for document in apart for row in document["tables"][name]]
-            assert [row["lines"] for row in tables["facts"]] == [document["facts"]["lines"] for document in apart]
+            assert [row["frames"] for row in tables["facts"]] == [document["facts"]["frames"] for document in apart]
         if report == "clients":
             assert together.out == kwire("clients", "--format", "json", *both).out
     rows = kwire(

@@ -175,7 +175,7 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
     assert {Path(row["file"]).name for row in rows} == {"cut.pcapng", "none.pcap"}
     done = kwire("scan", tmp_path, "--report", "stats", "--format", "json")
     assert done.code == 0
-    assert json.loads(done.out)["facts"]["lines"]["request"] > 0
+    assert json.loads(done.out)["facts"]["frames"]["request"] > 0
     assert "none.pcap: " in done.err
     done = kwire("scan", tmp_path, "--report", "stats", "--fail-fast")
     assert (done.code, done.out) == (2, "")

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 TOP = Place(1, 1)
 
+_RELEASE = re.compile(r"\d{1,2}\.\d{1,3}")
+
 
 _BLANK = " \t\r\n"
 
@@ -251,7 +253,13 @@ def _texts(source: str) -> Iterator[tuple[str, str]]:
     elif not source:
         raise InputError("a source of definitions is empty: it names no file, folder or jar")
     elif not exists(path):
-        raise InputError("there is no such file, folder or jar, nor is it a REV:PATH of git", file=source)
+        hint = (
+            f"; a release is given as its jar, as in kafka-clients-{source}.0.jar, or in Kafka's repository as "
+            f"{source}.0:clients/src/main/resources/common/message"
+            if _RELEASE.fullmatch(source)
+            else ""
+        )
+        raise InputError(f"there is no such file, folder or jar, nor is it a REV:PATH of git{hint}", file=source)
     elif path.suffix == ".jar":
         yield from ((place, text) for place, text in jar_texts(path) if _is_definition(text))
     elif path.is_dir():
