@@ -29,19 +29,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file, complete_filter, complete_message
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.options import (
-    Captures,
-    Choosing,
-    Definitions,
-    Printing,
-    Report,
-    argument,
-    either,
-    flag,
-    option,
-    refuse,
-    takes,
-)
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
+from kwire_cli.cli.typed_options import Printing, argument, either, flag, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.capture_inputs import CaptureInput

@@ -14,7 +14,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import REPORT_FORMATS, Report, argument, option, takes
+from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
 from kwire_cli.spec.evolution.layout import message_pairs

@@ -12,7 +12,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
-from kwire_cli.cli.options import Captures, Definitions, Report, argument, option, takes
+from kwire_cli.cli.options import Captures, Definitions, Report
+from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

@@ -1,7 +1,7 @@
 """Commands and their help: options in sections, examples, rare options behind --help-all, and former spellings.
 
-A command is declared with `cls=Command`, and its options with `option` and `flag` of `cli.options`, which make each
-of them a `Setting`:
+A command is declared with `cls=Command`, and its options with `option` and `flag` of `cli.typed_options`, which make
+each of them a `Setting`:
 
     @click.command(name="clients", cls=Command, examples=EXAMPLES)
     @takes(Options)

@@ -14,7 +14,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_messages import MessageForms, messages_compared
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Report, argument, takes
+from kwire_cli.cli.options import Report
+from kwire_cli.cli.typed_options import argument, takes
 from kwire_cli.source.opening import holds_batches
 
 if TYPE_CHECKING:

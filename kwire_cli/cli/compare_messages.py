@@ -34,7 +34,8 @@ from kwire_cli.cli.completers import (
 )
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import combinations, counts, numbers
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose, flag, option
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose
+from kwire_cli.cli.typed_options import flag, option
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

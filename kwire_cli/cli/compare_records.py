@@ -26,18 +26,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.options import (
-    Captures,
-    Choosing,
-    Definitions,
-    Messages,
-    Report,
-    Verbose,
-    argument,
-    given,
-    option,
-    takes,
-)
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Report, Verbose
+from kwire_cli.cli.typed_options import argument, given, option, takes
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import Decoded, record_sets
 from kwire_cli.message.frames import Frame

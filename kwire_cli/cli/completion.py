@@ -10,8 +10,9 @@ import click
 
 from kwire_cli.cli.command import Group
 from kwire_cli.cli.main import COMPLETES
-from kwire_cli.cli.options import Output, Printing, argument, flag, takes
+from kwire_cli.cli.options import Output
 from kwire_cli.cli.shells import SHELLS, script
+from kwire_cli.cli.typed_options import Printing, argument, flag, takes
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:

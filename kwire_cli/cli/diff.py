@@ -19,8 +19,9 @@ from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import read_values
-from kwire_cli.cli.options import REPORT_FORMATS, Report, argument, flag, given, option, takes
+from kwire_cli.cli.options import REPORT_FORMATS, Report
 from kwire_cli.cli.spec import specs_of
+from kwire_cli.cli.typed_options import argument, flag, given, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.opening import holds_batches
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part

@@ -12,7 +12,8 @@ from kwire_cli.analysis.comparison.messages import compare, compare_frames, look
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.completers import complete_message, complete_version
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, flag, option
+from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets
+from kwire_cli.cli.typed_options import flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import checked
 from kwire_cli.message.frames import Frame

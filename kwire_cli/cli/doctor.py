@@ -22,7 +22,8 @@ import click
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Report, flag, takes
+from kwire_cli.cli.options import Report
+from kwire_cli.cli.typed_options import flag, takes
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.spec import files
 from kwire_cli.spec.catalog import catalog

@@ -16,20 +16,10 @@ from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
-from kwire_cli.cli.options import (
-    Decompression,
-    OverlaidDefinitions,
-    RecordSets,
-    Report,
-    Secrets,
-    argument,
-    flag,
-    option,
-    refuse,
-    takes,
-)
+from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.progress import size_of_inputs
+from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
@@ -49,7 +39,7 @@ _CHOICES = ("like_kafka", "offsets", "times", "filter", "key", "grep", "limit")
 
 EXAMPLES = (
     ("kwire dump orders-0", "the batches of a partition"),
-    ("kwire dump --deep orders-0 --key key-3", "its records with this key"),
+    ("kwire dump --deep orders-0 --key key-0", "its records with this key"),
     ("kwire dump --verify broken-0", "whether its files are intact"),
 )
 

@@ -13,7 +13,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file, complete_message, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
-from kwire_cli.cli.options import Output, OverlaidDefinitions, argument, either, flag, given, option, refuse, takes
+from kwire_cli.cli.options import Output, OverlaidDefinitions
+from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.encode import encode_document
 from kwire_cli.records.formats import CHOICES

@@ -11,7 +11,8 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_error
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Definitions, Report, argument, takes
+from kwire_cli.cli.options import Definitions, Report
+from kwire_cli.cli.typed_options import argument, takes
 from kwire_cli.errors import InputError, close_to, did_you_mean
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.explain_inputs import Explained, Explanations
 from kwire_cli.cli.explain_topics import TOPICS, Explaining
 from kwire_cli.cli.inputs import not_understood
-from kwire_cli.cli.options import takes
+from kwire_cli.cli.typed_options import takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.spec.catalog import catalog

@@ -9,17 +9,8 @@ import click
 
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, place, reading_of, refuse_unfit
-from kwire_cli.cli.options import (
-    Capture,
-    Headers,
-    Messages,
-    OverlaidDefinitions,
-    RecordSets,
-    Secrets,
-    argument,
-    flag,
-    option,
-)
+from kwire_cli.cli.options import Capture, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
+from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.reading import Reader

@@ -14,7 +14,8 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.errors import matching_codes
 from kwire_cli.cli.explain_inputs import batch_at
 from kwire_cli.cli.inputs import Terminal, place, reading_of
-from kwire_cli.cli.options import Definitions, Output, argument, either, flag, option, takes
+from kwire_cli.cli.options import Definitions, Output
+from kwire_cli.cli.typed_options import argument, either, flag, option, takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.roles import RecordsAs

@@ -20,8 +20,8 @@ from kwire_cli.cli.options import (
     Messages,
     RecordSets,
     Verbose,
-    refuse,
 )
+from kwire_cli.cli.typed_options import refuse
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.options import Definitions, Printing
+    from kwire_cli.cli.options import Definitions
+    from kwire_cli.cli.typed_options import Printing
     from kwire_cli.source.reading import Follow, Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec

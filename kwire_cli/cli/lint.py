@@ -16,7 +16,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal
-from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report, argument, flag, option, takes
+from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, SpecError, counted
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

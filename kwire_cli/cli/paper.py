@@ -10,7 +10,8 @@ import click
 from kwire_cli.analysis.papers.claims import PAPERS, paper
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Definitions, Report, argument, option, takes
+from kwire_cli.cli.options import Definitions, Report
+from kwire_cli.cli.typed_options import argument, option, takes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment

@@ -26,8 +26,9 @@ from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.completers import complete_release
 from kwire_cli.cli.dump import verifiable
-from kwire_cli.cli.options import Printing, Top, flag, given, option
+from kwire_cli.cli.options import Top
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
+from kwire_cli.cli.typed_options import Printing, flag, given, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.spec.accepted import accepted_by

@@ -14,7 +14,8 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import PORT, Definitions, argument, flag, option, takes
+from kwire_cli.cli.options import PORT, Definitions
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
 from kwire_cli.sanitize.records import NUMBERS_ALONE, Fields, rewritten, tasks
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("kwire sanitize incident.pcap ticket.pcap", "names, keys, values and secrets replaced"),
-    ("kwire sanitize incident.pcap ticket.pcap --key ours", "equal names in all files alike"),
+    ("kwire sanitize incident.pcap ticket.pcap --secret ours", "equal names in all files alike"),
     ("kwire sanitize orders-0 for-the-ticket", "a folder of a log directory"),
 )
 
@@ -43,7 +44,8 @@ class Options(Definitions):
     source: str = argument(metavar="INPUT", shell_complete=complete_file)
     target: str = argument(metavar="OUTPUT", shell_complete=complete_file)
     key: str | None = option(
-        "--key",
+        "--secret",
+        former=("--key",),
         section="Output",
         metavar="TEXT",
         help="Derive replacements from this text; the same text gives the same ones.  [default: random]",

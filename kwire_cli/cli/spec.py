@@ -11,7 +11,8 @@ from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.cli.command import Group
 from kwire_cli.cli.completers import complete_message, complete_version
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Output, OverlaidDefinitions, Report, argument, option, takes
+from kwire_cli.cli.options import Output, OverlaidDefinitions, Report
+from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.encode import HEADERS, header_version
 from kwire_cli.spec.accepted import definition_of, definition_text

@@ -14,7 +14,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter, complete_version
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, argument, option, takes
+from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets
+from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput

@@ -23,7 +23,8 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.interrupt import Interrupt
-from kwire_cli.cli.options import PORT, Choosing, Definitions, Report, argument, flag, option, takes
+from kwire_cli.cli.options import PORT, Choosing, Definitions, Report
+from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.opening import open_input

@@ -12,7 +12,7 @@ from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import COMMANDS, SECTIONS as COMMAND_SECTIONS, cli
 from kwire_cli.cli.man_pages import pages
-from kwire_cli.cli.options import Printing, flag, option, takes
+from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
 MOST_LINES, WIDTH = 45, 100
 

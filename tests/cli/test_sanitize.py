@@ -18,8 +18,8 @@ def test_the_page_says_what_the_commands_print(updating, monkeypatch, tmp_path):
 def test_a_packed_capture_comes_out_unpacked(tmp_path):
     packed, out, plain = tmp_path / "in.pcapng.gz", tmp_path / "out", tmp_path / "plain"
     packed.write_bytes(gzip.compress(SAMPLE.read_bytes()))
-    assert kwire("sanitize", packed, out, "--key", "k").code == 0
-    assert kwire("sanitize", SAMPLE, plain, "--key", "k").code == 0
+    assert kwire("sanitize", packed, out, "--secret", "k").code == 0
+    assert kwire("sanitize", SAMPLE, plain, "--secret", "k").code == 0
     assert out.read_bytes() == plain.read_bytes()
 
 
@@ -86,13 +86,13 @@ def test_a_file_does_not_become_a_folder_nor_a_folder_a_file(force, tmp_path):
 @pytest.mark.parametrize("strange", ["notes.txt", "00000000000000000099.log", "deep/below/secret.log"])
 def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
     out = tmp_path / "out"
-    assert kwire("sanitize", FOLDER, out, "--key", "k").code == 0
-    assert kwire("sanitize", FOLDER, out, "--key", "k", "--force").code == 0
+    assert kwire("sanitize", FOLDER, out, "--secret", "k").code == 0
+    assert kwire("sanitize", FOLDER, out, "--secret", "k", "--force").code == 0
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     other = out / strange
     other.parent.mkdir(parents=True, exist_ok=True)
     other.write_bytes(b"mine")
-    done = kwire("sanitize", FOLDER, out, "--key", "k", "--force")
+    done = kwire("sanitize", FOLDER, out, "--secret", "k", "--force")
     assert done.code == 2
     assert f"holds other files, which are not sanitized: {strange};" in done.err
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before | {other: b"mine"}
@@ -100,5 +100,5 @@ def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
 
 def test_a_folder_that_was_sanitized_with_another_key_is_other_files(tmp_path):
     out = tmp_path / "out"
-    assert kwire("sanitize", FOLDER.parent, out, "--key", "k").code == 0
-    assert "holds other files" in kwire("sanitize", FOLDER.parent, out, "--key", "another", "--force").err
+    assert kwire("sanitize", FOLDER.parent, out, "--secret", "k").code == 0
+    assert "holds other files" in kwire("sanitize", FOLDER.parent, out, "--secret", "another", "--force").err

@@ -185,7 +185,7 @@ def sanitized(data):
         before.write_bytes(data)
         done = run(
             "sanitize",
-            "--key",
+            "--secret",
             "k",
             "--as-topic",
             some(["t", "__consumer_offsets"], data[::-1]),

@@ -32,7 +32,7 @@ def rewritten(tmp_path_factory):
     @cache
     def one(path, key="a key"):
         out = folder / f"{len(list(folder.iterdir()))}{path.suffix}"
-        done = kwire("sanitize", path, out, "--key", key)
+        done = kwire("sanitize", path, out, "--secret", key)
         assert done.code == 0, done.err
         return out
 
@@ -177,7 +177,7 @@ def test_nothing_that_is_said_is_left(path, rewritten):
 def test_the_same_key_gives_the_same_file_and_another_one_another(rewritten, tmp_path):
     path = SAMPLES[0]
     again = tmp_path / "again"
-    assert kwire("sanitize", path, again, "--key", "a key").code == 0
+    assert kwire("sanitize", path, again, "--secret", "a key").code == 0
     assert again.read_bytes() == rewritten(path).read_bytes() != rewritten(path, "another key").read_bytes()
 
 

@@ -32,7 +32,7 @@ def sanitized(tmp_path):
             made.append(make.packet(make.ethernet(make.ipv4(segment, **ENDS[side]), padded=False), len(made) + 1))
             at[side] += len(data) or 1
         path.write_bytes(make.pcap_file(made))
-        assert kwire("sanitize", path, out, "--key", "k", "--force").code == 0
+        assert kwire("sanitize", path, out, "--secret", "k", "--force").code == 0
         return [bytes(each.data[-len(data) :]) for each, (_, data) in zip(list(packets(out))[1:], said, strict=True)]
 
     done.files = tmp_path / "in.pcap", tmp_path / "out.pcap"

@@ -142,7 +142,7 @@ def test_what_does_not_decompress_is_blank():
 
 def test_a_log_directory_keeps_its_indexes(tmp_path):
     source, out = ROOT / "samples" / "logs", tmp_path / "logs"
-    done = kwire("sanitize", source, out, "--key", "a key")
+    done = kwire("sanitize", source, out, "--secret", "a key")
     assert done.code == 0
     files = {each.relative_to(out).as_posix() for each in out.rglob("*") if each.is_file()}
     assert not any("txn-out" in each or "trimmed" in each for each in files)

@@ -8,9 +8,10 @@ from click.testing import CliRunner
 
 from kwire_cli.cli.advise import Advising, command as advise
 from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.options import Captures, Frames, Report, argument, flag, given, option, refuse, takes
+from kwire_cli.cli.options import Captures, Frames, Report
 from kwire_cli.cli.overhead import Tables, command as overhead
 from kwire_cli.cli.scan import command as scan
+from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 
 
 @dataclass(frozen=True, kw_only=True)
