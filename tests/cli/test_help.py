@@ -15,6 +15,8 @@ from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
 MOST_LINES, WIDTH = 45, 100
+LAID_OUT = {"terminal_width": WIDTH, "max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
+"""A context as commands have it, which keep their option --help for the contexts that come."""
 
 
 def commands():
@@ -55,7 +57,7 @@ def run(*arguments):
 
 def test_each_command_stands_in_one_section():
     assert sorted(name for names in COMMAND_SECTIONS.values() for name in names) == sorted(COMMANDS)
-    context = click.Context(cli, info_name="kwire", terminal_width=WIDTH, max_content_width=WIDTH)
+    context = click.Context(cli, info_name="kwire", **LAID_OUT)
     lines = cli.get_help(context).splitlines()
     assert [line.rstrip(":") for line in lines if line.rstrip(":") in COMMAND_SECTIONS] == [*COMMAND_SECTIONS]
     assert len(lines) <= MOST_LINES
@@ -125,7 +127,7 @@ def test_a_hinted_filter_is_one(option):
 @pytest.mark.parametrize("name", [name for name, command in commands() if command.examples])
 def test_help_fits(name):
     command = dict(commands())[name]
-    text = click.Context(command, info_name=f"kwire {name}", terminal_width=WIDTH, max_content_width=WIDTH)
+    text = click.Context(command, info_name=f"kwire {name}", **LAID_OUT)
     lines = command.get_help(text).splitlines()
     assert [line for line in lines if len(line) > WIDTH] == []
     assert len(lines) <= MOST_LINES
