@@ -148,13 +148,15 @@ class Environment:
     @property
     def width(self) -> int | None:
         """Return the columns of the terminal that results go to; None if they go elsewhere."""
-        if not self.to_terminal:
-            return None
+        return self._columns(sys.__stdout__) if self.to_terminal else None
+
+    def _columns(self, stream: TextIO | None) -> int:
+        """Return the columns of the terminal that a stream goes to."""
         said = self.variables.get("COLUMNS", "")
         if said.isdigit() and int(said) > 0:
             return int(said)
         try:  # as shutil, which start-up does not import: it brings archives and their codecs
-            return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+            return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]
         except (AttributeError, ValueError, OSError):
             return 80
 
@@ -205,7 +207,7 @@ class Environment:
         """Results that are UTF-8 text with its line ends. On a terminal what would act on it is escaped as JSON does
         it.
         """
-        self.write_bytes(_escaped(text.decode("utf-8", "surrogateescape")) if self.to_terminal else text)
+        self.write_bytes(_encoded(json_escaped(text.decode("utf-8", "surrogateescape"))) if self.to_terminal else text)
 
     def write_bytes(self, data: bytes) -> None:
         """Results as they are."""
@@ -236,8 +238,14 @@ class Environment:
             self.write("\n".join([escaped(text) for text in texts]))
 
     def note(self, text: str) -> None:
-        """A remark on standard error. While a pager has the terminal, the remark waits."""
-        remark = _escaped(without_queries(text)) + b"\n"
+        """Write a remark on standard error, folded on a terminal. While a pager has the terminal, the remark waits."""
+        text = json_escaped(without_queries(text))
+        if self.stderr.isatty():
+            from kwire_cli.view import widths  # only for terminals
+
+            lines = widths.folded(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
+            text = "\n".join("".join([part for part, _ in line]) for line in lines)
+        remark = _encoded(text) + b"\n"
         if self.screen and self.screen.has_pager and self.stderr.isatty():
             self._kept.append(remark)
         else:
@@ -265,8 +273,8 @@ class Environment:
             raise UnwritableError(error.strerror or str(error)) from None
 
 
-def _escaped(text: str) -> bytes:
-    return json_escaped(text).encode("utf-8", "backslashreplace")
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:

@@ -154,7 +154,7 @@ def test_ctrl_c_shows_the_statistics_so_far(tmp_path):
         run.interrupt()
         code, out, _ = run.rest()
     assert code == 130
-    assert json.loads("\n".join(out))["facts"]["lines"]["request"] >= 9
+    assert json.loads("\n".join(out))["facts"]["frames"]["request"] >= 9
 
 
 def test_a_file_in_the_place_of_the_one_before_is_read_from_its_beginning(tmp_path):

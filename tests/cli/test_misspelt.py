@@ -160,3 +160,13 @@ def test_what_is_not_as_before_is_counted_in_grammar(many, one):
     _tell(environment, {many: 1})
     _tell(environment, {many: 2})
     assert notes == [f"kwire: not as before: 1 {one}", f"kwire: not as before: 2 {many}"]
+
+
+def test_errors_are_folded_between_words_to_the_width_of_a_terminal():
+    command = ("breaking", "3.9", "4.4")
+    whole = kwire(*command).err
+    for width in (40, 60, 80):
+        shown = kwire(*command, terminal=True, variables={"COLUMNS": str(width)}).err
+        assert max(map(len, shown.splitlines())) <= width
+        assert "".join(shown.split()) == "".join(whole.split())
+    assert kwire(*command, terminal=True, variables={"COLUMNS": "400"}).err == whole
