@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ANOMALY = Column("anomaly", width=7, least=12, cut="end", style="warning", late=True)
 _BATCH_COLUMNS = (
     Column("position", width=10, right=True),
-    Column("size", "size B", keep=3, width=8, right=True),
+    Column("size", "size B", keep=2, width=8, right=True),
     Column("baseOffset", width=10, right=True),
     Column("lastOffset", keep=4, width=10, right=True),
     Column("count", keep=1, width=6, right=True),
@@ -40,11 +40,11 @@ _BATCH_COLUMNS = (
 _RECORD_COLUMNS = (
     Column("offset", width=10, right=True),
     Column("timestamp", width=24, least=19, cut="short"),
-    Column("keySize", "key B", keep=2, width=7, right=True),
-    Column("valueSize", "value B", keep=1, width=9, right=True),
+    Column("keySize", "key B", keep=3, width=7, right=True),
+    Column("valueSize", "value B", keep=3, width=9, right=True),
     Column("key", width=20, least=8, cut="end"),
     Column("value", width=30, least=14, cut="end"),
-    Column("headers", keep=3, width=7, least=10, cut="end"),
+    Column("headers", keep=1, width=7, least=10, cut="end"),
     _ANOMALY,
 )
 _TABLE_TEXT = 60

@@ -27,7 +27,7 @@ _COLUMNS = (
     Column("clientId", "client", keep=1, width=16, least=8, style="text"),
     Column("topics", keep=3, width=24, least=12, cut="list", style="text"),
     Column("src", keep=4, width=21, least=12),
-    Column("dst", keep=5, width=21, least=12),
+    Column("dst", keep=4, width=21, least=12),
     Column("correlationId", "corr", keep=6, width=6, right=True),
     Column("stream", keep=7, width=6, right=True),
     Column("size", "size B", keep=2, width=7, right=True, style="number"),

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 GAP, WIDEST, HELD = 2, 40, 500
 """Cells between columns, the widest that a column gets for the sake of its cells, and the rows by which widths are
 chosen."""
+CORE = 2
+"""The largest `keep` of columns that a table is not worth much without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Column:
     """A column of a table whose rows come one by one.
 
     `keep` says which columns go first on a narrow terminal: those of the largest number; columns of 0 always stay.
+    Columns above `CORE` are cut before the others, and those of one number stay or go together.
     `width` is the width of the column while no row is known, `least` the width from which on it is worth showing;
     without `least` its cells are never cut. `gap` is the number of cells behind the column. A `late` column goes if the
     first rows have no value for it; a later value stands at the end of its line.
@@ -123,15 +126,37 @@ def layout(
     late = [at for at, column in enumerate(columns) if column.late and at not in places and not whole and room]
     if room is not None:
         left = room - sum(columns[at].least + GAP for at in late)
-        needs = [min(columns[at].least or wanted[at], wanted[at]) + columns[at].gap for at in places]
-        stay = kept([columns[at].keep for at in places], needs, left + GAP)
-        places = [places[number] for number in stay]
+        places = _chosen(columns, places, wanted, left + GAP)
         gaps = sum(columns[at].gap for at in places[:-1])
-        least = [min(columns[at].least or wanted[at], wanted[at]) for at in places]
-        widths = shrunk([wanted[at] for at in places], least, left - gaps)
+        least = [_least(columns[at], wanted[at]) for at in places]
+        first = [wanted[at] if columns[at].keep <= CORE else _least(columns[at], wanted[at]) for at in places]
+        widths = shrunk([wanted[at] for at in places], (first, least), left - gaps)
     else:
         widths = [wanted[at] for at in places]
     return Layout(tuple(columns[at] for at in places), tuple(places), tuple(widths), room, tuple(late))
+
+
+def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, int], room: int) -> list[int]:
+    """Return the places of the columns that fit.
+
+    Columns of a `keep` above `CORE` stay or go together where they have the same number.
+    """
+    core = [at for at in places if columns[at].keep <= CORE]
+    needs = [_least(columns[at], wanted[at]) + columns[at].gap for at in core]
+    chosen = [core[number] for number in kept([columns[at].keep for at in core], needs, room)]
+    used = sum(_least(columns[at], wanted[at]) + columns[at].gap for at in chosen)
+    for keep in sorted({columns[at].keep for at in places} - {*range(CORE + 1)}):
+        group = [at for at in places if columns[at].keep == keep]
+        used += sum(_least(columns[at], wanted[at]) + columns[at].gap for at in group)
+        if used > room:
+            break
+        chosen += group
+    return sorted(chosen)
+
+
+def _least(column: Column, wanted: int) -> int:
+    """Return the width from which on a column is worth showing."""
+    return min(column.least or wanted, wanted)
 
 
 def _goes(column: Column, room: int | None, *, whole: bool) -> bool:
@@ -163,13 +188,14 @@ def kept(keeps: Sequence[int], needs: Sequence[int], room: int) -> list[int]:
     return places
 
 
-def shrunk(wanted: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Return widths that add up to at most `room`: the widest columns give first, down to what each needs at least.
+def shrunk(wanted: Sequence[int], floors: Sequence[Sequence[int]], room: int) -> list[int]:
+    """Return widths that add up to at most `room`: the widest columns give first, down to the first of the `floors`,
+    then down to the next.
 
-    If even that does not fit, all columns give.
+    If even the last floor does not fit, all columns give.
     """
     widths = [*wanted]
-    for floor in (least, [1] * len(widths)):
+    for floor in (*floors, [1] * len(widths)):
         while sum(widths) > room:
             able = [at for at in range(len(widths)) if widths[at] > floor[at]]
             if not able:

@@ -191,7 +191,7 @@ def _fitted(
         needs.append(min(longest, max(_FOLDED, len(column.heading))) if folds else longest)
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
     room = width - _GAP * (len(stay) - 1)
-    widths = shrunk([wanted[place] for place in stay], [needs[place] for place in stay], room)
+    widths = shrunk([wanted[place] for place in stay], ([needs[place] for place in stay],), room)
     return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
 
 

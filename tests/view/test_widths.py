@@ -39,8 +39,8 @@ def test_folded_lines_fit_and_lose_nothing_but_spaces(text, width):
 def test_columns_go_by_their_rank_and_the_widest_gives_first():
     assert kept([0, 2, 1, 2], [10, 10, 10, 10], 30) == [0, 1, 2]
     assert kept([0, 0], [10, 10], 5) == [0, 1]
-    assert shrunk([30, 10, 8], [5, 5, 8], 30) == [12, 10, 8]
-    assert sum(shrunk([30, 10], [30, 10], 20)) == 20
+    assert shrunk([30, 10, 8], [[5, 5, 8]], 30) == [12, 10, 8]
+    assert sum(shrunk([30, 10], [[30, 10]], 20)) == 20
 
 
 def test_a_value_behind_the_first_rows_has_room_at_the_end_of_its_line():
