@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import Column
+from kwire_cli.cli.sorting import DIRECTIONS
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import KwireError
 from kwire_cli.spec.catalog import catalog
@@ -117,8 +118,6 @@ def complete_field_paths(ctx: click.Context, _: click.Parameter, incomplete: str
 
 def complete_sort(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Complete the column to sort rows by, and the order behind it."""
-    from kwire_cli.cli.sorting import DIRECTIONS
-
     column, colon, direction = incomplete.rpartition(":")
     if colon:
         return [f"{column}:{name}" for name in _beginning(DIRECTIONS, direction)]

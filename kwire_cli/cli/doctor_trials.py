@@ -4,11 +4,13 @@ that a crash harms nobody.
 
 from __future__ import annotations
 
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.compression import CODECS, compress, decompress
+from kwire_cli.spec.catalog import catalog
+
 
 def definitions() -> None:
     """All definitions that come with kwire are read."""
-    from kwire_cli.spec.catalog import catalog
-
     bundled = catalog()
     for entry in bundled:
         bundled.message(entry.name)
@@ -16,9 +18,6 @@ def definitions() -> None:
 
 def compression() -> None:
     """Every codec gives back what was packed by it."""
-    from kwire_cli.records.codecs import Limits
-    from kwire_cli.records.compression import CODECS, compress, decompress
-
     data = bytes(range(256)) * 40
     for codec_id, name in CODECS.items():
         _same(data, bytes(decompress(codec_id, compress(codec_id, data), Limits()).data), name)

@@ -91,7 +91,7 @@ class Environment:
 
     @cached_property
     def interrupt(self) -> Interrupt:
-        """Whether Ctrl-C was pressed, within `answering`."""
+        """The sign that Ctrl-C was pressed, within `answering`."""
         return Interrupt()
 
     @contextlib.contextmanager
@@ -224,9 +224,7 @@ class Environment:
         Lines that are longer than the terminal are folded, unless the caller has laid them out.
         """
         if folded and (width := self.width):
-            from kwire_cli.view import widths  # only for terminals
-
-            lines = widths.folded(lines, width)
+            lines = _folded(lines, width)
         if self.in_colour:
             paint = _painter()
             for line in lines:
@@ -241,9 +239,7 @@ class Environment:
         """Write a remark on standard error, folded on a terminal. While a pager has the terminal, the remark waits."""
         text = json_escaped(without_queries(text))
         if self.stderr.isatty():
-            from kwire_cli.view import widths  # only for terminals
-
-            lines = widths.folded(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
+            lines = _folded(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
             text = "\n".join("".join([part for part, _ in line]) for line in lines)
         remark = _encoded(text) + b"\n"
         if self.screen and self.screen.has_pager and self.stderr.isatty():
@@ -275,6 +271,12 @@ class Environment:
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
+
+
+def _folded(lines: Iterable[Line], width: int) -> Iterable[Line]:
+    from kwire_cli.view.widths import folded  # only for terminals
+
+    return folded(lines, width)
 
 
 def _batches(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
