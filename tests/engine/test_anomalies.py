@@ -160,14 +160,16 @@ def table():
     rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in MEANING.items())
     return f"""# Anomalies
 
-What a correct writer would not have written, and what kwire had to assume. Each has a code, the path of its field, its offset and a detail.
-They do not stop decoding as long as the bytes after them have a meaning; what has none is a gap. `--strict` turns any of them into exit code 1.
+Bytes that a correct writer would not have written, and what kwire had to assume. Each anomaly has a
+code, the path of its field, its offset and a detail. Anomalies do not stop decoding as long as the
+bytes after them have a meaning; bytes without a meaning are a gap. `--strict` turns any anomaly
+into exit code 1.
 
 | Code | Meaning |
 | --- | --- |
 {rows}
 Made from `kwire_cli/engine/codes.py` by `pytest tests/engine/test_anomalies.py --update`.
-"""  # noqa: E501
+"""
 
 
 def test_the_table_in_the_documentation_is_this_one(updating):

@@ -54,6 +54,7 @@ CALLS = {
 joins one of the two."""
 OTHERS = {
     "breaking": "definitions",
+    "completion": "scripts of shells",
     "doctor": "what is installed",
     "dump": "tests/cli/test_dump.py",
     "encode": "test_errors_of_given_values_have_no_secret",
