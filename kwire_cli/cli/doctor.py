@@ -24,7 +24,9 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import flag, takes
+from kwire_cli.engine import kernel
 from kwire_cli.errors import InputError, KwireError
+from kwire_cli.pipeline import session
 from kwire_cli.spec import files
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import VERSION
@@ -223,8 +225,6 @@ def itself() -> Iterator[Finding]:
 
 def programs(variables: Mapping[str, str]) -> Iterator[Finding]:
     """Java, and programs on PATH."""
-    from kwire_cli.pipeline import session
-
     purpose = "kwire scan"
     try:
         release = session.java_version(variables)
@@ -261,7 +261,6 @@ def places(variables: Mapping[str, str], *, to_terminal: bool, in_colour: bool) 
 
 
 def _machine_code() -> Finding:
-    from kwire_cli.engine import kernel
     from kwire_cli.engine.numba_loops import cache_folder
 
     purpose = "kwire scan starts quickly"

@@ -4,6 +4,7 @@ that a crash harms nobody.
 
 from __future__ import annotations
 
+from kwire_cli.pipeline.session import session
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import CODECS, compress, decompress
 from kwire_cli.spec.catalog import catalog
@@ -37,8 +38,6 @@ def machine_code() -> None:
 
 def spark() -> None:
     """An embedded Spark runs a job that goes through Python and Arrow."""
-    from kwire_cli.pipeline.session import session
-
     with session("local[1]") as started:
         _same(
             3, len(started.range(3).mapInArrow(lambda batches: batches, "id bigint").collect()), "a job of three rows"

@@ -25,6 +25,7 @@ from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
+from kwire_cli.pipeline import streams, tables
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.session import LOCAL, session, text_of
 from kwire_cli.view.tables import cells_of
@@ -336,8 +337,6 @@ def _note(environment: Environment, text: str) -> None:
 
 def _rows(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
     """Print rows, or write them to files."""
-    from kwire_cli.pipeline import tables
-
     if options.follow:
         return Exit.DONE, Summary(rows=_follow(environment, spark, options))
     size = {} if options.part_size is None else {"split_size": options.part_size}
@@ -384,7 +383,6 @@ def _write(environment: Environment, rows: DataFrame | Rows, options: Options) -
 
 def _follow(environment: Environment, spark: SparkSession, options: Options) -> int:
     """Write what comes to files until Ctrl-C; return the number of rows."""
-    from kwire_cli.pipeline import streams
     from kwire_cli.pipeline.stream_following import follow
 
     size = {} if options.part_size is None else {"splitSize": options.part_size}

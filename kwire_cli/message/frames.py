@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, KwireError
-from kwire_cli.message.decoded import Decoded, as_bytes, decode, decode_spec
+from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, as_bytes, decode, decode_spec, frame_patch
 from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
 from kwire_cli.message.guess import bits_of, response_candidates
 from kwire_cli.records.payload_fields import holds_payloads, payloads_of
@@ -318,7 +318,6 @@ class Frame:
         )
 
     def _patched(self, document: dict[str, Any]) -> dict[str, Any]:
-        from kwire_cli.message.decoded import LOSSLESS_KEY, frame_patch  # noqa: PLC0415 - decoding alone need not load what encodes
         from kwire_cli.message.encode import encode_document  # noqa: PLC0415 - decoding alone need not load what encodes
 
         data = bytes(self.data[self.start : self.stop])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
+from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, anomaly_lines, moment
 from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.tables import text_of
@@ -135,8 +136,6 @@ def _csv_cell(name: str, value: Any) -> Any:
 
 def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterator[Line]:
     """The file byte by byte: what each entry says beside its bytes; of padding and gaps as many rows as `form` says."""
-    from kwire_cli.view.hex import COLOURS, byte_rows  # noqa: PLC0415 - few runs show bytes
-
     whole = replace(form, rows=None)
 
     yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.comparison.differences import At, Comparison, Difference, InOrder, Parts, Side, parts_of
-from kwire_cli.analysis.comparison.elements import Look, Operand, elements, together
+from kwire_cli.analysis.comparison.elements import Look, Operand, elements, record_differences, together
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import is_null, read_count
 from kwire_cli.engine.values import leaf_value
@@ -255,8 +255,6 @@ class _Walk:
 
     def records(self, p: Item, q: Item, at: At) -> None:
         """Record sets: by batch and record, the bytes only if those are the same."""
-        from kwire_cli.analysis.comparison.elements import record_differences  # noqa: PLC0415 - few messages hold records
-
         mine, other = (look.record_items(item) for look, item in ((self.a, p), (self.b, q)))
         changes = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
         self.out.differences += changes
