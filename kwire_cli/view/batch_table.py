@@ -31,7 +31,7 @@ _BATCH_COLUMNS = (
     Column("lastOffset", keep=4, width=10, right=True),
     Column("count", keep=1, width=6, right=True),
     Column("magic", keep=6, width=5, right=True),
-    Column("compression", "codec", keep=2, width=6),
+    Column("compression", "codec", keep=1, width=6),
     Column("maxTimestamp", width=24, least=19, cut="short"),
     Column("producerId", keep=5, width=10, right=True),
     Column("flags", width=5, least=12, cut="end"),
