@@ -100,7 +100,7 @@ def kwire(*arguments, stdin=b"", terminal=False, variables=None):
 
 
 def seen(line):
-    """What a person sees of a command line on a terminal of 100 columns without colours."""
+    """Return what a person sees of a command line on a terminal of 100 columns without colours."""
     return shell(line, {"TERMINAL": "1", "NO_COLOR": "1", "COLUMNS": "100"})
 
 

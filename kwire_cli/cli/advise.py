@@ -29,7 +29,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file, complete_filter, complete_message
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Report, topic_option, version_option
 from kwire_cli.cli.typed_options import Printing, argument, either, flag, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
@@ -111,14 +111,7 @@ class Options(Advising, Choosing, Report, Captures, Definitions):
     PIPED: ClassVar[str] = "table"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    version: int | None = option(
-        "--message-version",
-        section="Input",
-        former=("--version", "-n"),
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        help="Set the version of a response outside a capture (with --api).",
-    )
+    version: int | None = version_option("Set the version of a response outside a capture (with --api).")
     kind: str | None = either(
         option("--request", section="Input", rare=True, flag_value="request", help="Read frames as requests."),
         option("--response", section="Input", rare=True, flag_value="response", help="Read frames as responses."),
@@ -129,12 +122,7 @@ class Options(Advising, Choosing, Report, Captures, Definitions):
         shell_complete=complete_filter,
         help="Count only frames that match, as 'client ~ \"app-.*\"' (captures).",
     )
-    as_topic: str | None = option(
-        "--as-topic",
-        section="Input",
-        metavar="NAME",
-        help="Name the topic of segments.  [default: by the folder's name]",
-    )
+    as_topic: str | None = topic_option("Name the topic of segments.  [default: by the folder's name]")
 
     @property
     def cuts_tables(self) -> bool:

@@ -28,13 +28,20 @@ from kwire_cli.cli.capture_inputs import Choice as ChosenLines
 from kwire_cli.cli.completers import (
     complete_field_paths,
     complete_file,
-    complete_message,
     complete_overlay,
-    complete_version,
 )
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.numbers import combinations, counts, numbers
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Secrets, Verbose
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Definitions,
+    Messages,
+    Secrets,
+    Verbose,
+    message_option,
+    version_option,
+)
 from kwire_cli.cli.typed_options import flag, option
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
@@ -90,23 +97,8 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", help="Show the bytes of each field.")
-    message: str | None = option(
-        "--message",
-        "-m",
-        section="Input",
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Name the message of --values, of generated values, or of a body.",
-    )
-    version: int | None = option(
-        "--message-version",
-        section="Input",
-        former=("--version", "-n"),
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        shell_complete=complete_version,
-        help="Compare the others with this version.  [default: the highest]",
-    )
+    message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
+    version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
         "--values",
         section="Input",

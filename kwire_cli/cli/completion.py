@@ -33,7 +33,7 @@ NEXT = {
     "If there is no line with compinit, add this one behind it:\n\n    autoload -Uz compinit && compinit",
     "fish": "Open a new shell.",
 }
-"""What a person does next, by shell."""
+"""The next step of a person after installing, by shell."""
 
 
 @click.group(name="completion", cls=Group, examples=EXAMPLES)

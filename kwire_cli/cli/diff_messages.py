@@ -10,9 +10,8 @@ import click
 from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
-from kwire_cli.cli.completers import complete_message, complete_version
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets
+from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, message_option, version_option
 from kwire_cli.cli.typed_options import flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import checked
@@ -47,23 +46,9 @@ _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 class DiffedMessages(Frames, Capture, OverlaidDefinitions, Secrets):
     """Options for the two compared messages, and the parts of them to compare."""
 
-    message: str | None = option(
-        "--message",
-        "-m",
-        section="Input",
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Read both inputs as bare bodies of this message.",
-    )
-    version: tuple[int, ...] = option(
-        "--message-version",
-        section="Input",
-        former=("--version", "-n"),
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        multiple=True,
-        shell_complete=complete_version,
-        help="Set the version of the message or api; twice: A's, then B's.",
+    message: str | None = message_option("Read both inputs as bare bodies of this message.")
+    version: tuple[int, ...] = version_option(
+        "Set the version of the message or api; twice: A's, then B's.", multiple=True
     )
     frames: str | None = option(
         "--frames",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_api, complete_file, complete_message, complete_version
+from kwire_cli.cli.completers import complete_api, complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
-from kwire_cli.cli.options import Output, OverlaidDefinitions
+from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.encode import encode_document
@@ -38,23 +38,8 @@ class Options(Output, OverlaidDefinitions):
     """Options of `kwire encode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    message: str | None = option(
-        "--message",
-        "-m",
-        section="Input",
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Read the JSON as the body of this message (with --message-version).",
-    )
-    version: int | None = option(
-        "--message-version",
-        section="Input",
-        former=("--version", "-n"),
-        type=int,
-        metavar="N",
-        shell_complete=complete_version,
-        help="Set the version of the message or api.",
-    )
+    message: str | None = message_option("Read the JSON as the body of this message (with --message-version).")
+    version: int | None = version_option("Set the version of the message or api.", type=int)
     api: str | None = option(
         "--api",
         section="Input",
@@ -96,12 +81,8 @@ class Options(Output, OverlaidDefinitions):
         type=click.Choice(CHOICES),
         help="Set the record format; auto goes by the magic of each batch.",
     )
-    as_topic: str | None = option(
-        "--as-topic",
-        section="Input",
-        rare=True,
-        metavar="NAME",
-        help="Name the internal topic of decoded keys and values (with --as-records).",
+    as_topic: str | None = topic_option(
+        "Name the internal topic of decoded keys and values (with --as-records).", rare=True
     )
     without_gaps: bool = flag(
         "--without-gaps", section="Output", rare=True, help="Skip gaps, bytes that are no batch (with --as-records)."

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -39,6 +39,25 @@ REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet")
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)
+
+
+# Options whose text depends on the command: all else about them is the same everywhere.
+
+
+def message_option(text: str) -> Any:
+    """Declare --message, the name of what bytes or JSON are; `text` is its help."""
+    return option("--message", "-m", section="Input", metavar="NAME", shell_complete=complete_message, help=text)
+
+
+def version_option(text: str, **settings: Any) -> Any:
+    """Declare --message-version; `text` is its help."""
+    number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
+    return option("--message-version", section="Input", former=("--version", "-n"), help=text, **number | settings)
+
+
+def topic_option(text: str, **settings: Any) -> Any:
+    """Declare --as-topic, the topic that bytes are of; `text` is its help."""
+    return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -162,21 +181,8 @@ class Messages(Frames):
 
     SECTION: ClassVar[str] = "Input"
 
-    message: str | None = option(
-        "--message",
-        "-m",
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Read the input as a bare body of this message (with --message-version).",
-    )
-    version: int | None = option(
-        "--message-version",
-        former=("--version", "-n"),
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        shell_complete=complete_version,
-        help="Set the version of the message or api.",
-    )
+    message: str | None = message_option("Read the input as a bare body of this message (with --message-version).")
+    version: int | None = version_option("Set the version of the message or api.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -207,9 +213,7 @@ class RecordSets(Printing):
         type=click.Choice(CHOICES),
         help="Read record batches of this format; auto goes by the magic byte.",
     )
-    as_topic: str | None = option(
-        "--as-topic", metavar="NAME", help="Name the topic of the records.  [default: taken from the folder's name]"
-    )
+    as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

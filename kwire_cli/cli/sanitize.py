@@ -14,7 +14,7 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import PORT, Definitions
+from kwire_cli.cli.options import PORT, Definitions, topic_option
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
@@ -50,12 +50,7 @@ class Options(Definitions):
         metavar="TEXT",
         help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
     )
-    as_topic: str | None = option(
-        "--as-topic",
-        section="Input",
-        metavar="NAME",
-        help="Name the topic of a segment.  [default: taken from the folder's name]",
-    )
+    as_topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
     port: int | None = option(
         "--port",
         section="Input",

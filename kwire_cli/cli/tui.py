@@ -11,10 +11,10 @@ import click
 
 from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, complete_filter, complete_version
+from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets
+from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -53,21 +53,9 @@ class Options(Frames, Capture, OverlaidDefinitions, Secrets):
         shell_complete=complete_filter,
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
-    version: int | None = option(
-        "--message-version",
-        section="Input",
-        former=("--version", "-n"),
-        type=click.IntRange(0, 32767),
-        metavar="N",
-        shell_complete=complete_version,
-        help="Set the version of a response's api.",
-    )
-    topic: str | None = option(
-        "--as-topic",
-        section="Input",
-        former=("--topic",),
-        metavar="NAME",
-        help="Name the topic of a segment.  [default: taken from the folder's name]",
+    version: int | None = version_option("Set the version of a response's api.")
+    topic: str | None = topic_option(
+        "Name the topic of a segment.  [default: taken from the folder's name]", former=("--topic",)
     )
 
     @property

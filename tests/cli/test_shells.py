@@ -56,7 +56,7 @@ class Interactive:
         os.write(self.terminal, text.encode())
 
     def until(self, wanted, seconds=20):
-        """What the shell shows until `wanted` is in it, or the time is over."""
+        """Return what the shell shows until it shows `wanted`, or until the time is over."""
         said, end = "", time.monotonic() + seconds
         while wanted not in (shown := on_screen(said)) and time.monotonic() < end:
             if select.select([self.terminal], [], [], 0.1)[0]:

@@ -55,7 +55,7 @@ COMMANDS = [
 
 
 def screen(arguments, columns):
-    """What a command writes to a terminal that is so wide."""
+    """Return what a command writes to a terminal of this width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     attributes = termios.tcgetattr(theirs)

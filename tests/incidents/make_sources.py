@@ -42,7 +42,7 @@ def work(brokers: Cluster, messages: int = 3) -> None:
 
 
 def stream() -> None:
-    """What tcpdump writes to standard output on all interfaces, as in a container beside a broker."""
+    """Return what tcpdump writes to standard output on all interfaces, as in a container beside a broker."""
     with cluster() as brokers:
         brokers.topic("orders")
         with recording("any.pcap", device="any"):
@@ -111,7 +111,7 @@ def librdkafka_keys() -> None:
 
 
 def ebpf() -> None:
-    """What bpftrace prints of kcat's calls of OpenSSL: bytes before they are encrypted."""
+    """Return what bpftrace prints of kcat's calls of OpenSSL: bytes before they are encrypted."""
     folder = Path(tempfile.mkdtemp())
     keys = keystore(folder)
     with cluster(protocol="SSL", settings=keys) as brokers:

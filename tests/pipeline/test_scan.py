@@ -255,7 +255,7 @@ def test_a_query_that_is_none_is_one_line(capfd):
 
 
 BAR = re.compile(r"\x1b\[(?:\?25[lh]|2K|1A)|\r")
-"""What a bar of progress does on a terminal: hide the cursor, and go back to the beginning of its line."""
+"""Control sequences of a bar of progress: hide the cursor, and go back to the beginning of the line."""
 
 
 @pytest.mark.parametrize(
