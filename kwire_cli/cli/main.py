@@ -29,6 +29,7 @@ COMMANDS = {
     "compare-records": "Compare what the same records cost in other formats, batches and codecs.",
     "completion": "Complete commands, options and names in bash, zsh and fish.",
     "decode": "Decode requests, responses and other messages.",
+    "diagnose": "Find what is wrong in captures and logs, and what to do.",
     "diff": "Show the differences between two definitions, messages or partitions.",
     "doctor": "Show what is installed, what is missing and how to get it.",
     "dump": "Show log segments and snapshots batch by batch or record by record.",
@@ -47,7 +48,7 @@ COMMANDS = {
 """Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
     "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
-    "Ask about traffic and logs": ("overhead", "clients", "advise", "scan"),
+    "Ask about traffic and logs": ("diagnose", "overhead", "clients", "advise", "scan"),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "errors", "lint", "breaking"),
     "This installation": ("doctor", "completion"),

@@ -16,9 +16,10 @@ from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.stores import exists, is_file, path_of, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.source.kafka.captured import Captured, Names
+    from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.kinds import Recognised
 
 EACH = 256
@@ -77,9 +78,14 @@ class CaptureInput(Opened):
         """The bytes of all files; 0 for a pipe."""
         return sum(sizes(self.files))
 
-    def subjects(self) -> Iterator[Captured]:
-        """Yield the lines of the capture. Tell the caller in the end what ended the reading of files early."""
+    def subjects(self) -> Iterator[Any]:
+        """Yield the lines of the capture, `Captured`, and if `how` asks for them its connections, `TcpConnection`.
+
+        Tell the caller in the end what ended the reading of files early.
+        """
         size, lines, capture = self.size, self.lines(), self.capture
+        if self.how.connections:
+            lines = self._with_connections()
         try:
             for line in lines:
                 yield line
@@ -92,14 +98,29 @@ class CaptureInput(Opened):
             self.caller.done()
         self.note_faults()
 
-    def lines(self, names: Names | None = None) -> Iterator[Captured]:
-        """Yield the lines without telling the caller; `names` are those of topics that are known beforehand."""
+    def _with_connections(self) -> Iterator[Any]:
+        """Yield the lines, and each TCP connection behind its last line."""
+        ended: list[TcpConnection] = []
+        for line in self.lines(ended=ended.append):
+            if ended:
+                yield from ended
+                ended.clear()
+            yield line
+        yield from ended
+
+    def lines(
+        self, names: Names | None = None, ended: Callable[[TcpConnection], None] | None = None
+    ) -> Iterator[Captured]:
+        """Yield the lines without telling the caller.
+
+        `names` are those of topics that are known beforehand; `ended` is told of each TCP connection as it ends.
+        """
         capture, port = self.capture, self.how.port
         if isinstance(capture, Following):
-            return traffic(self.how.catalog, capture, port=port)
+            return traffic(self.how.catalog, capture, port=port, ended=ended)
         again = partial(Capture, capture.again, key_logs=self.how.key_logs) if capture.again else None
         since = capture.waiting_since
-        return traffic(self.how.catalog, capture, port=port, waiting_since=since, again=again, names=names)
+        return traffic(self.how.catalog, capture, port=port, waiting_since=since, again=again, names=names, ended=ended)
 
     def note_faults(self) -> None:
         """Tell the caller, once, what ended the reading of files early, and what should be known of all packets."""

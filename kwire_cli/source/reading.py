@@ -50,6 +50,7 @@ class Reading:
         limits: The limits of decompression; None for the default limits.
         every: Whether a folder gives all files of a log directory, also those without batches.
         verbose: Whether the caller is told how inputs were recognised.
+        connections: Whether captures also give their TCP connections, each when it has ended.
 
     """
 
@@ -71,6 +72,7 @@ class Reading:
     limits: Limits | None = None
     every: bool = False
     verbose: bool = False
+    connections: bool = False
 
     @property
     def says(self) -> Kind | None:

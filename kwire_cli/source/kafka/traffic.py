@@ -7,7 +7,7 @@ import pickle
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import Fixed
 from kwire_cli.engine.python_source import Read
@@ -25,7 +25,47 @@ from kwire_cli.spec.catalog import Catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.source.packets.model import Event, Segment
+    from kwire_cli.source.packets.model import EndReason, Event, Life, Segment
+
+
+# TCP connections, as questions about the network below Kafka take them.
+
+
+class TcpConnection(NamedTuple):
+    """A TCP connection of a capture, when it has ended or the capture has.
+
+    Pairs are of the client and the broker, in this order. `sides_known` is False if neither the opening nor a frame
+    says who the client is: `client` is then the end that was seen first. `opened` says that the opening was seen, and
+    `syns` counts its SYNs. `heard` says whether a side sent anything but a RST. `sizes` are bytes of payload, None if
+    the beginning was not seen. `repeated` counts segments with payload that were sent again. `first` and `closed` are
+    nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says that it was by a RST.
+    """
+
+    stream: int
+    client: str
+    broker: str
+    sides_known: bool
+    opened: bool
+    syns: int
+    heard: tuple[bool, bool]
+    sizes: tuple[int | None, int | None]
+    repeated: tuple[int, int]
+    first: int | None
+    closed: int | None
+    closed_by: str | None
+    reset: bool
+    reason: EndReason
+    node: int | None
+    capture: str | None
+    file: str | None
+    packet: int | None
+
+    @property
+    def outcome(self) -> str:
+        """What became of the opening: accepted, refused (a RST was the answer), or silent; accepted if not seen."""
+        if not self.opened or self.heard[1]:
+            return "accepted"
+        return "refused" if self.reset and self.closed_by == "broker" else "silent"
 
 
 # Traffic: the frames of a capture, numbered, paired, named. What `kwire decode CAPTURE` shows.
@@ -43,22 +83,36 @@ def traffic(
     again: Callable[[], Iterable[Event]] | None = None,
     names: Names | None = None,
     layouts: Layouts | None = None,
+    ended: Callable[[TcpConnection], None] | None = None,
 ) -> Iterator[Captured]:
     """The lines of a capture in the order in which their last bytes arrived.
 
     `port` is the broker's, where it is known. `waiting_since` is the lowest packet whose bytes are in no event yet,
     where any are. `again` gives the events once more from the first, if the capture can be read twice: then topic ids
     have their names from wherever in it they stand. `names` are those known beforehand instead; `layouts` are those of
-    the catalogue, where they are there already.
+    the catalogue, where they are there already. `ended` is told of each TCP connection that has ended, behind its
+    last line.
     """
     names = (
         names if names is not None else Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     )
     origin = events.origin if isinstance(events, Capture | Replay) else ALONE
     lines = Lines(layouts or Layouts(catalog), port, names, waiting_since, origin)
+    lines.watch.ended = [] if ended else None
     for batch in _batches(events):
         yield from lines.take(batch)
+        if ended and not lines.held:
+            _tell_ended(lines.watch, ended)
     yield from lines.close()
+    if ended:
+        _tell_ended(lines.watch, ended)
+
+
+def _tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
+    """Tell of the connections that ended, all of whose lines were given."""
+    connections, watch.ended = watch.ended, []
+    for connection in connections or ():
+        ended(connection)
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
@@ -151,6 +205,7 @@ class _Ends:
 
     texts: tuple[str, str]
     broker: int | None
+    opened: bool = False
     places: list[int] = field(default_factory=lambda: [0, 0])
 
 
@@ -162,6 +217,8 @@ class Watch:
     ) -> None:
         self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
         self.connections: dict[int, tuple[Connection, _Ends]] = {}
+        self.ended: list[TcpConnection] | None = None
+        """The connections that ended, if anybody asks for them."""
         self._names_alone = names_alone
 
     def take(self, events: list[Event]) -> list[Captured]:
@@ -182,7 +239,7 @@ class Watch:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
             broker = ports.index(self.port) if self.port in ports else None
-            ends = _Ends((str(event.source), str(event.destination)), broker)
+            ends = _Ends((str(event.source), str(event.destination)), broker, event.opened)
             opened = 0 if event.opened else None
             connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker)
             self.connections[event.connection] = connection, ends
@@ -194,12 +251,43 @@ class Watch:
             connection, ends = self.connections[event.connection]
             return [self._captured(_foreign(event), event.connection, connection, ends)]
         elif isinstance(event, End):
-            return self._end(event.connection)
+            return self._end(event.connection, event)
         return []
 
-    def _end(self, stream: int) -> list[Captured]:
+    def _end(self, stream: int, event: End | None = None) -> list[Captured]:
         connection, ends = self.connections.pop(stream)
-        return [self._captured(piece, stream, connection, ends) for piece in connection.end()]
+        lines = [self._captured(piece, stream, connection, ends) for piece in connection.end()]
+        if self.ended is not None and event and event.life:
+            self.ended.append(self._tcp_connection(event.life, event.reason, stream, connection, ends))
+        return lines
+
+    def _tcp_connection(
+        self, life: Life, reason: EndReason, stream: int, connection: Connection, ends: _Ends
+    ) -> TcpConnection:
+        side = connection.client
+        client = side if side is not None else 0 if ends.opened else None
+        at = client or 0
+        file, packet = self.origin.place(life.packet)
+        return TcpConnection(
+            stream,
+            ends.texts[at],
+            ends.texts[1 - at],
+            client is not None,
+            ends.opened,
+            life.syns,
+            (life.heard[at], life.heard[1 - at]),
+            (life.sizes[at], life.sizes[1 - at]),
+            (life.repeated[at], life.repeated[1 - at]),
+            life.first,
+            life.closed,
+            None if life.closed_by is None else ("client" if life.closed_by == at else "broker"),
+            life.reset,
+            reason,
+            self.names.node(ends.texts[1 - at]),
+            self.origin.capture,
+            file,
+            packet,
+        )
 
     def close(self) -> list[Captured]:
         """The lines of all connections that are still open."""
@@ -235,7 +323,7 @@ def _foreign(event: Foreign) -> Seen:
 # Layouts and what was read by them are not in it: they are those of the catalogue of whoever takes it up
 # again.
 
-FORM = 3
+FORM = 4
 """Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 
 

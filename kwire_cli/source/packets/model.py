@@ -279,6 +279,27 @@ class Fin(NamedTuple):
     packet: int
 
 
+class Life(NamedTuple):
+    """The course of a TCP connection, as its packets show.
+
+    `syns` counts the SYNs of the side that opened the connection, which sends another one if the first is not
+    answered. `heard` says of each direction whether it sent anything but a RST. `sizes` are the bytes of payload in
+    each direction modulo 2^32, None if its beginning was not seen; `repeated` are the segments with payload that were
+    sent again. `first` is the time of the first packet in nanoseconds, and `packet` its number. `closed_by` is the
+    direction that sent the first FIN or RST, at the time `closed`; `reset` says that it was a RST.
+    """
+
+    syns: int
+    heard: tuple[bool, bool]
+    sizes: tuple[int | None, int | None]
+    repeated: tuple[int, int]
+    first: int | None
+    packet: int
+    closed_by: int | None = None
+    closed: int | None = None
+    reset: bool = False
+
+
 class End(NamedTuple):
     """A connection's last event. `reused`: a new one began between the same ends; `evicted`: too many were open; `end`:
     of the capture.
@@ -288,6 +309,7 @@ class End(NamedTuple):
     reason: EndReason
     time: int | None
     packet: int
+    life: Life | None = None
 
 
 Event = Start | Data | Gap | Conflict | Foreign | Fin | End

@@ -274,6 +274,7 @@ class Streams:
         if half is None:
             half = self._open(segment, events)
         sequence, acknowledgment = segment.sequence, segment.acknowledgment
+        half.connection.syns += segment.flags & (SYN | ACK) == SYN
         if segment.flags & SYN and (
             half.isn == sequence
             or (half.isn == UNKNOWN and (half.next == UNKNOWN or half.hint == (sequence + 1) & MASK))
@@ -306,6 +307,7 @@ class Streams:
             self._delivery.count("reset", len(segment.payload))
             if not connection.reset:
                 connection.reset, connection.reset_by = segment.packet, half
+                connection.close(half, segment.time)
             return
         half.begin_at_hint(sequence)
         if half.next == UNKNOWN and half.anchor == UNKNOWN and size:
@@ -322,6 +324,7 @@ class Streams:
             half.mark = max(half.mark, half.at(sequence))
         if segment.flags & network.FIN:
             half.fin = (sequence + size) & MASK
+            connection.close(half, segment.time)
             half.fin_tag = Tag(segment.time, segment.packet, segment.acknowledgment, 0)
             if half.next == UNKNOWN and half.anchor == UNKNOWN:
                 half.anchor = half.fin
@@ -364,6 +367,7 @@ class Streams:
             for connection in silent[: len(silent) // 10 + 1]:
                 self._finish(connection, "evicted", events)
         half, ends = self._table.add(segment)
+        half.connection.began, half.connection.packet = segment.time, segment.packet
         source, destination = endpoints(ends)
         start = Start(
             half.connection.number, source, destination, bool(segment.flags & SYN), segment.time, segment.packet
@@ -398,7 +402,7 @@ class Streams:
     def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
         """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""
         self._delivery.deliver_all(connection, events)
-        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet))
+        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, connection.life))
         connection.closed = True
         connection.settle()
         for half in connection.halves:

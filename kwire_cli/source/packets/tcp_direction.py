@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import Chunks, Conflict, Data, Event, Fin, Gap, GapKind
+from kwire_cli.source.packets.model import Chunks, Conflict, Data, Event, Fin, Gap, GapKind, Life
 from kwire_cli.structs.network import ACK
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ _ORIGIN = 1 << 40
 """Positions start here, so that those before the first one seen are no special numbers either."""
 YOUNG = 1 << 20
 """Bytes by which a late SYN may follow the data that it opens."""
+KEEP_ALIVE = 1
+"""Bytes that a keep-alive probe repeats; more are sent again because they were not acknowledged."""
 FAR = 1 << 28
 """Sequence numbers this far apart belong to different connections, or one of them is damaged. Windows in use are far
 smaller."""
@@ -72,6 +74,7 @@ class Half:
         "next",
         "peer",
         "position",
+        "repeated",
         "since",
         "stray",
         "unseen",
@@ -98,6 +101,7 @@ class Half:
         )
         self.fin = UNKNOWN  # the sequence number of a FIN
         self.finished = False
+        self.repeated = 0  # segments with payload that was there before
         self.since = 0  # the packet since which what waits could go on; 0 while it can't, or nothing waits
         self.last = 0  # the last packet of this side
         self.stray: Segment | None = None
@@ -184,6 +188,16 @@ class Half:
         """Return whether the other side has everything before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
+    @property
+    def heard(self) -> bool:
+        """Return whether this side sent anything but a RST."""
+        return self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
+
+    @property
+    def sent(self) -> int | None:
+        """The bytes of payload from this side modulo 2^32; None if its beginning was not seen."""
+        return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
+
     def busy(self) -> bool:
         """Return whether anything waits here, has ended, or is known to be on its way."""
         if self.held or self.fin != UNKNOWN or self.hole() != UNKNOWN:
@@ -205,9 +219,25 @@ class Half:
 class Connection:
     """Two halves; `reset` is the packet with a RST, 0 without; `due` the packet at which what waits is decided, 0 for
     none.
+
+    `began` is the time of the first packet, whose number is `packet`; `syns` counts SYNs. `closed_by` is the half that
+    sent the first FIN or RST, at the time `ended`.
     """
 
-    __slots__ = ("closed", "due", "first", "halves", "number", "reset", "reset_by")
+    __slots__ = (
+        "began",
+        "closed",
+        "closed_by",
+        "due",
+        "ended",
+        "first",
+        "halves",
+        "number",
+        "packet",
+        "reset",
+        "reset_by",
+        "syns",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -216,6 +246,31 @@ class Connection:
         self.closed = False
         self.reset = self.due = 0
         self.reset_by: Half | None = None
+        self.began: int | None = None
+        self.ended: int | None = None
+        self.closed_by: Half | None = None
+        self.packet = self.syns = 0
+
+    def close(self, half: Half, time: int | None) -> None:
+        """Note who closes the connection first, and when."""
+        if self.closed_by is None:
+            self.closed_by, self.ended = half, time
+
+    @property
+    def life(self) -> Life:
+        """The course of the connection so far."""
+        one, other = self.halves
+        return Life(
+            self.syns,
+            (one.heard, other.heard),
+            (one.sent, other.sent),
+            (one.repeated, other.repeated),
+            self.began,
+            self.packet,
+            None if self.closed_by is None else self.closed_by.direction,
+            self.ended,
+            self.closed_by is not None and self.closed_by is self.reset_by,
+        )
 
     def settle(self) -> bool:
         """Work out whether all is calm: nothing waits, nothing has ended."""
@@ -255,6 +310,7 @@ class Delivery:
         if half.next != UNKNOWN and start < half.position:
             old = min(half.position - start, size)
             self.count("duplicate", old)
+            half.repeated += size > KEEP_ALIVE
             payload, missing, start, size = (
                 payload[old:],
                 missing - max(half.position - start - size, 0),
@@ -264,6 +320,7 @@ class Delivery:
         if size:
             insertion = half.held.insert(start, size, payload, tag)
             self.count("duplicate", insertion.duplicate)
+            half.repeated += insertion.duplicate > KEEP_ALIVE
             if insertion.differs:
                 events.append(Conflict(half.connection.number, half.direction, segment.time, segment.packet))
         if missing > 0:

@@ -1,0 +1,441 @@
+"""Calls: requests with their responses, in one form for captures and request logs.
+
+Questions about behaviour (diagnosis, groups, transactions) take calls. A call of a capture reads its bodies when they
+are asked for, so an api that nobody asks about costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.spec.kafka import PRODUCE
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.exchange import Exchange
+
+MOST_PENDING = 1 << 14
+"""Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
+_EMPTY: dict[str, Any] = {}
+
+
+class Evidence(NamedTuple):
+    """A place that shows something: a frame of a capture, a line of a request log, or an offset of a log.
+
+    `what` names it, such as `JoinGroup request`. `time` is ISO 8601 text in UTC.
+    """
+
+    what: str
+    time: str | None = None
+    frame: int | None = None
+    stream: int | None = None
+    capture: str | None = None
+    file: str | None = None
+    line: int | None = None
+    offset: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is known of the place, by name."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
+class Call:
+    """A request, and its response if one came.
+
+    Times (`asked`, `answered`) are seconds since 1970, None if unknown. `client` and `broker` are addresses with
+    ports; `connection` tells one connection from another. `request` and `response` are bodies in JSON form, with the
+    sizes of records in their place; a body that cannot be read is empty, and `response` is None if there is none.
+    """
+
+    __slots__ = ()
+
+    @property
+    def api(self) -> str:
+        """The name of the api; `api 99` for a key without a name."""
+        raise NotImplementedError
+
+    @property
+    def api_key(self) -> int:
+        """The key of the api."""
+        raise NotImplementedError
+
+    @property
+    def version(self) -> int:
+        """The version of the api."""
+        raise NotImplementedError
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id in the header."""
+        raise NotImplementedError
+
+    @property
+    def software(self) -> str | None:
+        """The name and version of the client's software, if it said so."""
+        raise NotImplementedError
+
+    @property
+    def client(self) -> str:
+        """The address of the client."""
+        raise NotImplementedError
+
+    @property
+    def broker(self) -> str:
+        """The address of the broker."""
+        raise NotImplementedError
+
+    @property
+    def node(self) -> int | None:
+        """The node id of the broker, if a response named it."""
+        raise NotImplementedError
+
+    @property
+    def connection(self) -> Hashable:
+        """A key that tells the connection from others."""
+        raise NotImplementedError
+
+    @property
+    def asked(self) -> float | None:
+        """When the request was complete."""
+        raise NotImplementedError
+
+    @property
+    def answered(self) -> float | None:
+        """When the response was complete."""
+        raise NotImplementedError
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The body of the request."""
+        raise NotImplementedError
+
+    @property
+    def response(self) -> dict[str, Any] | None:
+        """The body of the response."""
+        raise NotImplementedError
+
+    @property
+    def errors(self) -> list[str | int]:
+        """The names of the error codes in the response, numbers where no name is known."""
+        raise NotImplementedError
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that the request or the response is about."""
+        raise NotImplementedError
+
+    @property
+    def throttle(self) -> float:
+        """The seconds for which the broker asks the client to wait."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The bytes of request and response; 0 where nobody counted them."""
+        raise NotImplementedError
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds from request to response."""
+        return None if self.asked is None or self.answered is None else self.answered - self.asked
+
+    @property
+    def who(self) -> str:
+        """The client's id, or its address."""
+        return self.client_id or self.client
+
+    def topic(self, of: dict[str, Any]) -> str:
+        """Return the topic that a part of a body is about: its name, or its id if no name is known."""
+        raise NotImplementedError
+
+    def evidence(self, *, of_request: bool = False) -> Evidence:
+        """Return the place of the response, or of the request if there is no response or `of_request`."""
+        raise NotImplementedError
+
+
+class CapturedCall(Call):
+    """A call of a capture: `line` is its request, `answer` its response. Attributes are as in `Call`."""
+
+    __slots__ = ("_request", "_response", "answer", "line")
+
+    def __init__(self, line: Captured, answer: Captured | None = None) -> None:
+        self.line, self.answer = line, answer
+        self._request: dict[str, Any] | None = None
+        self._response: dict[str, Any] | None = None
+
+    @property
+    def api(self) -> str:
+        return self.line.api or f"api {self.line.api_key}"
+
+    @property
+    def api_key(self) -> int:
+        key = self.line.api_key
+        return -1 if key is None else key
+
+    @property
+    def version(self) -> int:
+        version = self.line.api_version
+        return -1 if version is None else version
+
+    @property
+    def client_id(self) -> str | None:
+        return self.line.client_id
+
+    @property
+    def software(self) -> str | None:
+        return self.line.software
+
+    @property
+    def client(self) -> str:
+        return self.line.src
+
+    @property
+    def broker(self) -> str:
+        return self.line.dst
+
+    @property
+    def node(self) -> int | None:
+        return self.line.broker
+
+    @property
+    def connection(self) -> Hashable:
+        return self.line.origin.capture, self.line.stream
+
+    @property
+    def asked(self) -> float | None:
+        return seconds(self.line.seen.time)
+
+    @property
+    def answered(self) -> float | None:
+        return None if self.answer is None else seconds(self.answer.seen.time)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        if self._request is None:
+            self._request = body_of(self.line)
+        return self._request
+
+    @property
+    def response(self) -> dict[str, Any] | None:
+        if self._response is None and self.answer is not None:
+            self._response = body_of(self.answer)
+        return self._response
+
+    @property
+    def errors(self) -> list[str | int]:
+        return self.answer.errors if self.answer is not None else []
+
+    @property
+    def topics(self) -> list[str]:
+        return list(dict.fromkeys([*self.line.topics, *(self.answer.topics if self.answer is not None else ())]))
+
+    @property
+    def throttle(self) -> float:
+        return ((self.answer.throttle if self.answer is not None else None) or 0) / 1000
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.line.seen.size, self.answer.seen.size if self.answer is not None else 0
+
+    def topic(self, of: dict[str, Any]) -> str:
+        return named_topic(of) or self.line.names.topic(of.get("topicId") or "")
+
+    def evidence(self, *, of_request: bool = False) -> Evidence:
+        line = self.line if of_request or self.answer is None else self.answer
+        return evidence_of(line, f"{self.api} {'request' if line is self.line else 'response'}")
+
+
+class LoggedCall(Call):
+    """A call of a request log, which tells how long the broker took. Attributes are as in `Call`."""
+
+    __slots__ = ("exchange", "file")
+
+    def __init__(self, exchange: Exchange, file: str | None = None) -> None:
+        self.exchange, self.file = exchange, file
+
+    @property
+    def asked(self) -> float | None:
+        answered = self.answered
+        return None if answered is None else answered - (self.exchange.total_ms or 0) / 1000
+
+    @property
+    def answered(self) -> float | None:
+        return moment(self.exchange.time)
+
+    @property
+    def api(self) -> str:
+        return self.exchange.api or f"api {self.exchange.api_key}"
+
+    @property
+    def api_key(self) -> int:
+        return self.exchange.api_key
+
+    @property
+    def version(self) -> int:
+        return self.exchange.api_version
+
+    @property
+    def client_id(self) -> str | None:
+        return self.exchange.client_id
+
+    @property
+    def software(self) -> str | None:
+        return self.exchange.software
+
+    @property
+    def client(self) -> str:
+        return self.exchange.client or self.exchange.connection
+
+    @property
+    def broker(self) -> str:
+        return self.exchange.broker or self.exchange.connection
+
+    @property
+    def node(self) -> int | None:
+        return None
+
+    @property
+    def connection(self) -> Hashable:
+        return self.exchange.connection
+
+    @property
+    def request(self) -> dict[str, Any]:
+        return self.exchange.request
+
+    @property
+    def response(self) -> dict[str, Any] | None:
+        return self.exchange.response
+
+    @property
+    def errors(self) -> list[str | int]:
+        return self.exchange.errors
+
+    @property
+    def topics(self) -> list[str]:
+        return self.exchange.topics
+
+    @property
+    def throttle(self) -> float:
+        return self.exchange.stages.get("throttleTimeMs", 0) / 1000
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return 0, 0
+
+    def topic(self, of: dict[str, Any]) -> str:
+        topic_id = of.get("topicId") or ""
+        return named_topic(of) or self.exchange.named.get(topic_id, topic_id)
+
+    def evidence(self, *, of_request: bool = False) -> Evidence:
+        what = f"{self.api} request" if of_request else self.api
+        return Evidence(what, self.exchange.time, file=self.file, line=self.exchange.line)
+
+
+class Calls:
+    """Puts the lines of captures together to calls: each when its response comes, or when none can come any more."""
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[str | None, int], dict[int, CapturedCall]] = {}
+        self._count = 0
+
+    def add(self, line: Captured) -> Iterator[CapturedCall]:
+        """Yield the calls that are complete with a request or a response."""
+        if line.guess or line.api_key is None:
+            return
+        connection = line.origin.capture, line.stream
+        if line.kind == "request":
+            if line.api_key == PRODUCE and line.field("acks") == 0:
+                yield CapturedCall(line)
+                return
+            self._pending.setdefault(connection, {})[line.number] = CapturedCall(line)
+            self._count += 1
+            if self._count > MOST_PENDING:
+                yield from self.end(next(iter(self._pending)))
+        elif line.request is not None:
+            call = self._pending.get(connection, {}).pop(line.request.number, None)
+            self._count -= call is not None
+            call = call or CapturedCall(line.request)
+            call.answer = line
+            yield call
+
+    def end(self, connection: tuple[str | None, int] | None = None) -> Iterator[CapturedCall]:
+        """Yield the calls of a connection (its capture and stream), or of all, that were not answered."""
+        ended = [connection] if connection else [*self._pending]
+        for key in ended:
+            calls = self._pending.pop(key, {})
+            self._count -= len(calls)
+            yield from calls.values()
+
+
+def body_of(line: Captured) -> dict[str, Any]:
+    """Return the body of a request or response in JSON form, records as their sizes; empty if it cannot be read."""
+    if plain := line.plain:
+        return plain.body("size")
+    frame = line.frame
+    body = frame.body.to_json(records="size") if frame and frame.body else None
+    return body if isinstance(body, dict) else _EMPTY
+
+
+def evidence_of(line: Captured, what: str) -> Evidence:
+    """Return a line of a capture as evidence."""
+    file, _ = line.where
+    several = line.origin.several or line.origin.capture is not None
+    return Evidence(what, line.time, line.number, line.stream, line.origin.capture, file if several else None)
+
+
+def named_topic(of: dict[str, Any]) -> str | None:
+    """Return the topic's name in a part of a body, whatever the field is called there."""
+    for key in ("name", "topic", "topicName"):
+        if isinstance(name := of.get(key), str) and name:
+            return name
+    return None
+
+
+def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, Any], ...]]:
+    """Yield the objects at the end of a path of arrays, each behind the objects around it.
+
+    `parts(body, "topics", "partitions")` yields pairs of a topic and a partition. Whatever is not as its definition
+    says is skipped.
+    """
+    first, *rest = path
+    values = (body or _EMPTY).get(first)
+    for value in values if isinstance(values, list) else ():
+        if isinstance(value, dict):
+            if rest:
+                yield from ((value, *inner) for inner in parts(value, *rest))
+            else:
+                yield (value,)
+
+
+def seconds(nanoseconds: int | None) -> float | None:
+    """Return a time in seconds."""
+    return None if nanoseconds is None else nanoseconds / 1e9
+
+
+@lru_cache(maxsize=1 << 10)
+def moment(text: str | None) -> float | None:
+    """Return ISO 8601 text as seconds since 1970; None if it is no time."""
+    try:
+        return None if text is None else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+def instant(time: float | None) -> str | None:
+    """Return seconds since 1970 as ISO 8601 text in UTC, as answers have it."""
+    return None if time is None else time_text(round(time * 1e6) * 1000)
+
+
+def between(first: float | None, last: float | None) -> float:
+    """Return the seconds between two times; 0 if one of them is unknown."""
+    return 0.0 if first is None or last is None else last - first
+
+
+def in_order(calls: Iterable[Any]) -> list[Any]:
+    """Return events that begin with their time in the order of their times, those without a time first."""
+    return sorted(calls, key=lambda event: event[0] or 0.0)

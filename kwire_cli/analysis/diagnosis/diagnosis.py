@@ -1,0 +1,170 @@
+"""The question what is wrong, as a fold that runs all rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.calls import Calls, LoggedCall
+from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, LogItem, takes
+from kwire_cli.analysis.diagnosis.rules import RULES
+from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
+    from kwire_cli.source.kafka.captured import Captured
+
+    Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
+
+COLUMNS = (
+    Column("code"),
+    Column("severity"),
+    Column("subject"),
+    Column("text"),
+    Column("evidence", "list"),
+    Column("meaning"),
+    Column("advice"),
+    Column("see", "list"),
+    Column("command"),
+)
+_LEVELS = {"error": "error", "warning": "warning", "info": "info"}
+_SHOWN_PLACES = 4
+
+
+class Diagnosis:
+    """The findings of all rules in captures, request logs and log directories: a fold."""
+
+    def __init__(self) -> None:
+        self.rules: list[Rule] = [rule() for rule in RULES]
+        self.subjects = 0
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        self._calls = Calls()
+        self._by_api: dict[str, list[Callable[[Call], None]]] = {}
+        self._all_calls = [rule.call for rule in self.rules if takes(rule, "call") and not rule.apis]
+        self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
+        self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
+        self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: the rules, which have all calls by now."""
+        self._finish()
+        return {"rules": self.rules, "subjects": self.subjects}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._dispatch()
+
+    def add(self, subject: Subject) -> None:
+        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        self.subjects += 1
+        if isinstance(subject, TcpConnection):
+            for call in self._calls.end((subject.capture, subject.stream)):
+                self._call(call)
+            for take_connection in self._connections:
+                take_connection(subject)
+        elif isinstance(subject, LogItem):
+            for take_item in self._log_items:
+                take_item(subject)
+        elif isinstance(subject, Exchange):
+            self._call(LoggedCall(subject))
+        elif not isinstance(subject, LineFault):
+            if subject.kind in {"request", "response"}:
+                for call in self._calls.add(subject):
+                    self._call(call)
+            else:
+                for take_line in self._lines:
+                    take_line(subject)
+
+    def _call(self, call: Call) -> None:
+        api = call.api
+        takers = self._by_api.get(api)
+        if takers is None:
+            own = [rule.call for rule in self.rules if api in rule.apis and takes(rule, "call")]
+            takers = self._by_api[api] = [*self._all_calls, *own]
+        for take in takers:
+            take(call)
+
+    def _finish(self) -> None:
+        for call in self._calls.end():
+            self._call(call)
+
+    def merge(self, other: Diagnosis) -> None:
+        """Take in what another one was given."""
+        self._finish()
+        other._finish()
+        self.subjects += other.subjects
+        for own, its in zip(self.rules, other.rules, strict=True):
+            own.merge(its)
+
+    def findings(self, least: Severity = "info") -> list[Finding]:
+        """Return the findings, the most severe and the causes first, down to a severity."""
+        self._finish()
+        shown = SEVERITIES[: SEVERITIES.index(least) + 1]
+        found = [finding for rule in self.rules for finding in rule.findings() if finding.level in shown]
+        return sorted(found, key=_order)
+
+    def answer(self, least: Severity = "info") -> Answer:
+        """Return the findings down to a severity; `found` says that one of them is an error."""
+        findings = self.findings(least)
+        counts = {level: sum(finding.level == level for finding in findings) for level in SEVERITIES}
+        facts = Facts([Fact("findings", {level: count for level, count in counts.items() if count}, "map")])
+        table = Table("findings", COLUMNS, [_row(finding) for finding in findings], wide=True)
+        outline = Outline("", [*_items(findings)])
+        blocks: list[Any] = [facts, table, outline]
+        if not findings:
+            blocks.append(Note("nothing found", "good"))
+        return Answer("diagnosis", blocks, found=counts["error"] > 0)
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    kind = finding.kind
+    return SEVERITIES.index(finding.level), kind.rank, -finding.weight, kind.code, finding.subject
+
+
+def _row(finding: Finding) -> tuple[Any, ...]:
+    kind = finding.kind
+    evidence = [place.to_json() for place in finding.evidence[:MOST_EVIDENCE]]
+    return (
+        kind.code,
+        finding.level,
+        finding.subject,
+        finding.text,
+        evidence,
+        kind.meaning,
+        kind.advice,
+        [*kind.see],
+        finding.command,
+    )
+
+
+def _items(findings: Sequence[Finding]) -> Iterator[Item]:
+    """Yield the lines for people: a finding, what was seen, where, what it means and what to do."""
+    for finding in findings:
+        kind = finding.kind
+        yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, _LEVELS[finding.level])  # type: ignore[arg-type] # levels of findings are levels
+        yield Item(1, finding.text)
+        if finding.evidence:
+            yield Item(1, f"Evidence: {places(finding.evidence)}")
+        yield Item(1, f"Meaning: {kind.meaning}")
+        yield Item(1, f"Do: {kind.advice}")
+        see = [*([f"kwire {finding.command}"] if finding.command else []), *kind.see]
+        if see:
+            yield Item(1, f"See: {' · '.join(see)}")
+
+
+def places(evidence: Sequence[Evidence]) -> str:
+    """Return the places of evidence as text: `LeaveGroup request 88, 131; JoinGroup response 90`."""
+    named: dict[str, list[str]] = {}
+    for place in evidence[:_SHOWN_PLACES]:
+        at = place.frame if place.frame is not None else place.offset if place.offset is not None else place.line
+        named.setdefault(place.what, []).append("" if at is None else str(at))
+    texts = [f"{what} {', '.join(at)}".rstrip(", ") for what, at in named.items()]
+    more = len(evidence) - _SHOWN_PLACES
+    return "; ".join(texts) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,133 @@
+"""Parts of the diagnosis: kinds of findings with their documentation, findings, and rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""From the most severe one."""
+MOST_EVIDENCE = 10
+"""Places that a finding keeps: the first ones."""
+
+
+class FindingKind(NamedTuple):
+    """A kind of finding, with its documentation.
+
+    `meaning` says what has happened, `advice` what to do about it; `see` names KIPs and settings. `rank` orders
+    findings of one severity: causes (small numbers) before what follows from them.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    meaning: str
+    advice: str
+    see: tuple[str, ...] = ()
+    rank: int = 50
+
+
+class Finding(NamedTuple):
+    """A finding: its kind, what it is about, what was seen in numbers, and where.
+
+    `weight` orders findings of one kind: the larger first. `command` is what shows more, without the inputs, such as
+    `groups --group billing`.
+    """
+
+    kind: FindingKind
+    subject: str
+    text: str
+    evidence: Sequence[Evidence] = ()
+    weight: float = 0.0
+    severity: Severity | None = None
+    command: str = ""
+
+    @property
+    def level(self) -> Severity:
+        """The severity: that of the kind, unless the finding has its own."""
+        return self.severity or self.kind.severity
+
+
+class LogItem(NamedTuple):
+    """A batch of a log directory, or the bytes between two, with its topic and partition."""
+
+    topic: str | None
+    partition: int | None
+    file: str
+    item: Batch | Gap
+
+    @property
+    def name(self) -> str:
+        """The partition's folder, such as `orders-0`; the file if no folder names it."""
+        return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+
+class Rule:
+    """A rule: it takes in what it looks at, and finds in the end.
+
+    A rule defines the methods whose subjects it looks at, and no others. `apis` are the apis whose calls it takes; all
+    calls if empty. Its state can be pickled, is bounded, and has no frames in it: tasks of `kwire scan` have rules of
+    their own, which are merged. Calls come when they are answered, those without an answer when their connection ends,
+    and connections behind their calls. Parts that are merged come in any order, so whatever depends on order is sorted
+    by time in `findings`.
+    """
+
+    KINDS: ClassVar[tuple[FindingKind, ...]] = ()
+    apis: ClassVar[frozenset[str]] = frozenset()
+
+    def call(self, call: Call, /) -> None:
+        """Take a request with its response. Never raises, whatever the bodies hold."""
+
+    def line(self, line: Captured, /) -> None:
+        """Take a line of a capture that is neither a request nor a response: a token, another protocol, a gap."""
+
+    def connection(self, connection: TcpConnection, /) -> None:
+        """Take a TCP connection that has ended."""
+
+    def log_item(self, item: LogItem, /) -> None:
+        """Take a batch of a log directory, or a gap."""
+
+    def merge(self, other: Self, /) -> None:
+        """Take in what another rule of this kind was given."""
+        raise NotImplementedError
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what was found."""
+        raise NotImplementedError
+
+
+def takes(rule: Rule, method: str) -> bool:
+    """Return whether a rule defines one of the methods that take subjects."""
+    return getattr(type(rule), method) is not getattr(Rule, method)
+
+
+class Bounded(list[Any]):
+    """A list of events that keeps the first `most` and counts the others in `dropped`."""
+
+    most = 1 << 16
+
+    def __init__(self, events: Sequence[Any] = ()) -> None:
+        super().__init__(events)
+        self.dropped = 0
+
+    def append(self, event: Any, /) -> None:
+        """Keep an event, unless there are too many."""
+        if len(self) < self.most:
+            super().append(event)
+        else:
+            self.dropped += 1
+
+    def merge(self, other: Bounded) -> None:
+        """Keep the events of another list."""
+        room = self.most - len(self)
+        super().extend(other[:room])
+        self.dropped += other.dropped + max(len(other) - room, 0)

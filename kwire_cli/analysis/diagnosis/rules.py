@@ -1,0 +1,25 @@
+"""The rules of the diagnosis, one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.diagnosis.authentication import Authentication
+from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
+from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.tls import TlsMismatch
+
+if TYPE_CHECKING:
+    from kwire_cli.analysis.diagnosis.model import FindingKind, Rule
+
+RULES: tuple[type[Rule], ...] = (
+    Listeners,
+    TlsMismatch,
+    Authentication,
+    ClosedAtRequest,
+)
+
+
+def kinds() -> list[FindingKind]:
+    """Return the kinds of findings of all rules, by code."""
+    return sorted((kind for rule in RULES for kind in rule.KINDS), key=lambda kind: kind.code)

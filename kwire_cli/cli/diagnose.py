@@ -1,0 +1,54 @@
+"""`kwire diagnose`: what is wrong in captures, request logs and log directories, with evidence and advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.typed_options import flag, option, takes
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment, Exit
+
+EXAMPLES = (
+    ("kwire diagnose incident.pcap", "what is wrong, where it shows, and what to do"),
+    ("kwire diagnose incident.pcap --severity error --exit-code", "fail a test on errors"),
+    ("kwire diagnose kafka-logs -o findings.html", "a log directory, as a page for a ticket"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Asking):
+    """Options of `kwire diagnose`."""
+
+    severity: str = option(
+        "--severity",
+        section="Choose",
+        type=click.Choice(SEVERITIES),
+        default="info",
+        show_default=True,
+        help="Show only findings that are at least this severe.",
+    )
+    exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a finding of severity error.")
+
+
+@click.command(name="diagnose", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Find what is wrong in captures, brokers' request logs and log directories.
+
+    INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
+    where, what it means, and what to do. Causes come before what follows from them.
+    """
+    diagnosis = Diagnosis()
+    with environment.answering():
+        ask(environment, options, diagnosis, connections=True)
+        answer = diagnosis.answer(cast("Severity", options.severity))
+        return emit(environment, answer._replace(found=answer.found and options.exit_code), options)

@@ -1,0 +1,94 @@
+"""Inputs of commands that ask about traffic and logs: captures, request logs and log directories as subjects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.diagnosis.model import LogItem
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
+from kwire_cli.cli.options import Captures, Definitions, Report
+from kwire_cli.cli.typed_options import argument
+from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import open_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from kwire_cli.analysis.fold import Counter
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.reading import Opened
+
+TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
+"""Inputs that show requests and responses."""
+LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
+"""Inputs that show the logs of partitions."""
+_NAMES = {
+    Kind.CAPTURE: "packet captures",
+    Kind.REQUEST_LOG: "brokers' request logs",
+    Kind.FOLDER: "log directories and segments",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Asking(Report, Captures, Definitions):
+    """Inputs and output of a command that asks about traffic and logs."""
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+
+
+def ask(
+    environment: Environment,
+    options: Asking,
+    fold: Counter[Any],
+    *,
+    takes: Collection[Kind] = TRAFFIC | LOGS,
+    connections: bool = False,
+) -> int:
+    """Add all subjects of the inputs to a fold, and return how many there were.
+
+    Subjects are lines of captures, exchanges and faults of request logs, and items of logs; with `connections` also
+    the TCP connections of captures.
+
+    Raises:
+        InputError: An input cannot be read, is of a kind that the question is not about, or nothing was in any input.
+            Captures and request logs together: both may show the same requests, which would count twice.
+
+    """
+    source = options.source
+    wanted = [name for kind, name in _NAMES.items() if kind in takes]
+    if not source and environment.stdin.isatty():
+        raise InputError(f"no input: give {' or '.join(wanted)}, or - for standard input")
+    how = replace(reading_of(options), connections=connections)
+    count = 0
+    kinds: set[Kind] = set()
+    for opened in open_inputs(source, how, Terminal(environment), waits=True):
+        if opened.kind not in takes:
+            what = f"is {opened.kind.what}; this question is about {' and '.join(wanted)}{missing_names(source)}"
+            raise InputError(what, file=opened.name)
+        kinds.add(opened.kind)
+        if kinds >= TRAFFIC:
+            raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
+        for subject in subjects_of(opened):
+            count += 1
+            fold.add(subject)
+    if not count:
+        raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
+    return count
+
+
+def subjects_of(opened: Opened) -> Iterator[Any]:
+    """Yield the subjects of an input: of a log each batch and gap with its partition."""
+    if not isinstance(opened, LogInput):
+        yield from opened.subjects()
+        return
+    try:
+        for file in opened.files():
+            if file.has_batches:
+                for item in file.items(file.source(opened.how), opened.caller):
+                    yield LogItem(file.topic, file.partition, file.label, item)
+    finally:
+        opened.caller.done()
