@@ -27,7 +27,8 @@ _EMPTY: dict[str, Any] = {}
 class Evidence(NamedTuple):
     """A place that shows something: a frame of a capture, a line of a request log, or an offset of a log.
 
-    `what` names it, such as `JoinGroup request`. `time` is ISO 8601 text in UTC.
+    `what` names it, such as `JoinGroup request`. `time` is ISO 8601 text in UTC. Where connections are read apart,
+    frames have no numbers: then `packet` says which one it is.
     """
 
     what: str
@@ -38,6 +39,7 @@ class Evidence(NamedTuple):
     file: str | None = None
     line: int | None = None
     offset: int | None = None
+    packet: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known of the place, by name."""
@@ -352,12 +354,12 @@ class Calls:
             if line.api_key == PRODUCE and line.field("acks") == 0:
                 yield CapturedCall(line)
                 return
-            self._pending.setdefault(connection, {})[line.number] = CapturedCall(line)
+            self._pending.setdefault(connection, {})[id(line)] = CapturedCall(line)
             self._count += 1
             if self._count > MOST_PENDING:
                 yield from self.end(next(iter(self._pending)))
         elif line.request is not None:
-            call = self._pending.get(connection, {}).pop(line.request.number, None)
+            call = self._pending.get(connection, {}).pop(id(line.request), None)
             self._count -= call is not None
             call = call or CapturedCall(line.request)
             call.answer = line
@@ -383,9 +385,17 @@ def body_of(line: Captured) -> dict[str, Any]:
 
 def evidence_of(line: Captured, what: str) -> Evidence:
     """Return a line of a capture as evidence."""
-    file, _ = line.where
+    file, packet = line.where
     several = line.origin.several or line.origin.capture is not None
-    return Evidence(what, line.time, line.number, line.stream, line.origin.capture, file if several else None)
+    return Evidence(
+        what,
+        line.time,
+        line.number or None,
+        line.stream,
+        line.origin.capture,
+        file if several else None,
+        packet=packet,
+    )
 
 
 def named_topic(of: dict[str, Any]) -> str | None:

@@ -19,6 +19,7 @@ from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import GROUPS, Stats
 from kwire_cli.answer import together
 from kwire_cli.cli.advise import APART, Advising, write
@@ -178,6 +179,28 @@ def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     return folds
 
 
+def _asked(run: Run, make: Callable[[], Any], *, logs: bool = True, connections: bool = False) -> dict[str, Any]:
+    """Return the folds of a question: of request logs, and of captures and with `logs` of segments.
+
+    Raises InputError if nothing could be read.
+    """
+    from kwire_cli.pipeline.reports import asked
+
+    counted = asked(run.inputs, make, logs=logs, connections=connections)
+    run.sum_up(*counted.values())
+    if len(counted) > 1:
+        tell_of_logs(run.environment, counted["request logs"].files, "they are asked apart, request logs first")
+    folds = {name: one.by for name, one in counted.items() if one.subjects}
+    if not folds:
+        raise InputError(f"no capture, request log {'or segment ' if logs else ''}in this could be read")
+    return folds
+
+
+def _diagnose(run: Run) -> Answer:
+    folds: dict[str, Diagnosis] = _asked(run, Diagnosis, connections=True)
+    return together("diagnosis", {name: fold.answer()._replace(found=False) for name, fold in folds.items()})
+
+
 def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
     """Return the statistics of request logs and of captures; with `errors` of groups that have errors."""
     folds: dict[str, Stats] = _traffic(run, Stats, "they are counted apart, request logs first")
@@ -268,6 +291,7 @@ class Report(NamedTuple):
 REPORTS = {
     "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
+    "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),

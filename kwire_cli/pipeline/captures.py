@@ -35,7 +35,7 @@ from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.kafka.traffic import names_in, traffic
+from kwire_cli.source.kafka.traffic import TcpConnection, names_in, traffic
 from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import PART_SIZE, PartReader
@@ -102,9 +102,9 @@ NAMES = pa.schema(
 
 
 class Found(NamedTuple):
-    """A line, and the first packet of its connection."""
+    """A line (`Captured`), or a connection that has ended (`TcpConnection`), and the first packet of its connection."""
 
-    captured: Captured
+    captured: Any
     stream: int
 
 
@@ -195,18 +195,35 @@ def layouts(catalog: Catalog) -> Layouts:
 
 
 def lines(
-    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, names: Mapping[int, Names], port: int | None
+    batches: Iterable[pa.RecordBatch],
+    plan: Schedule,
+    catalog: Catalog,
+    names: Mapping[int, Names],
+    port: int | None,
+    *,
+    connections: bool = False,
 ) -> Iterator[Found]:
-    """The lines of the connections in sorted descriptors. `names` are what was learnt of all connections of each
-    capture point beforehand.
+    """The lines of the connections in sorted descriptors, and with `connections` these themselves behind their lines.
+
+    `names` are what was learnt of all connections of each capture point beforehand.
     """
     for point, replay in owned(batches, plan):
         point_names = names.get(point) or Names()
         own = Names({**point_names.topics}, {**point_names.brokers}, {**point_names.sessions})
+        ended: list[TcpConnection] = []
         for line in traffic(
-            catalog, replay, port=port, waiting_since=replay.waiting_since, names=own, layouts=layouts(catalog)
+            catalog,
+            replay,
+            port=port,
+            waiting_since=replay.waiting_since,
+            names=own,
+            layouts=layouts(catalog),
+            ended=ended.append if connections else None,
         ):
+            yield from (Found(connection, replay.starts[connection.stream]) for connection in ended)
+            ended.clear()
             yield Found(line, replay.starts[line.stream])
+        yield from (Found(connection, replay.starts[connection.stream]) for connection in ended)
 
 
 def frames(
@@ -425,16 +442,24 @@ class Captures:
         """The files that cannot be read, or not to their end, and why."""
         return [FileFault(row.file, row.detail) for row in self.file_faults().collect() if row.code != SAME_CONNECTIONS]
 
-    def folded(self, fold: Callable[[Iterator[Line]], Any], merge: Merge, *, learnt: bool = True) -> list[Any]:
+    def folded(
+        self,
+        fold: Callable[[Iterator[Line]], Any],
+        merge: Merge,
+        *,
+        learnt: bool = True,
+        connections: bool = False,
+    ) -> list[Any]:
         """Return the results of `fold` over the lines of a task's connections, for each task or several tasks.
 
-        `learnt` says that `fold` needs names.
+        `learnt` says that `fold` needs names, `connections` that it takes TCP connections too.
         """
 
         def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
             yield made_by(TaskContext.get().partitionId(), fold(lines))  # type: ignore[union-attr]
 
-        return gathered(self._lines(MADE_SCHEMA, rows, learnt=learnt), self._tasks, merge)
+        made = self._lines(MADE_SCHEMA, rows, learnt=learnt, connections=connections)
+        return gathered(made, self._tasks, merge)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -447,6 +472,7 @@ class Captures:
         filters: Sequence[Filter] = (),
         *,
         learnt: bool,
+        connections: bool = False,
     ) -> DataFrame:
         """Return the rows that `rows` makes of the lines of all connections that may pass all filters."""
         port, options, catalog = self._port, self._options, self._catalog
@@ -454,7 +480,8 @@ class Captures:
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
-            all_lines = (Line(*line, how) for line in lines(batches, plan, catalog, names.value, port))
+            each = lines(batches, plan, catalog, names.value, port, connections=connections)
+            all_lines = (Line(*line, how) for line in each)
             return rows(wanted_lines(all_lines, filters), how)
 
         return self._owned(schema, of)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
+from kwire_cli.analysis.diagnosis.model import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
@@ -16,10 +17,11 @@ from kwire_cli.pipeline.parts import Faults, FileFault, folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
-from kwire_cli.source.logs.files import Segment, segments_of
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.logs.files import Segment, partition_of, segments_of
 from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log.reading import LogPart, parts_of
-from kwire_cli.stores import absolute, location, mapped, sizes
+from kwire_cli.stores import absolute, location, mapped, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,6 +56,11 @@ class Inputs:
     def catalog(self) -> Catalog:
         """The definitions."""
         return self.reading.catalog
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """The paths as tasks have them, each with the path as it was given."""
+        return [(absolute(path), path) for path in self.paths]
 
     def captures(self, files: Sequence[str]) -> Captures:
         """Return the captures in some files."""
@@ -109,10 +116,15 @@ def over_captures(
     read: Callable[[Iterable[Line]], Iterable[Any]],
     *,
     learnt: bool = True,
+    connections: bool = False,
 ) -> Counted:
-    """Count the subjects in the lines of captures, connection by connection; `learnt` says that names are needed."""
+    """Count the subjects in the lines of captures, connection by connection.
+
+    `learnt` says that names are needed, `connections` that TCP connections are subjects too.
+    """
     counted = Counted(make(), [*files], captures.size)
-    for some in captures.folded(partial(_task_of_lines, make, read), Counted.merge, learnt=learnt):
+    task = partial(_task_of_lines, make, read)
+    for some in captures.folded(task, Counted.merge, learnt=learnt, connections=connections):
         counted.merge(some)
     counted.faults.add(*captures.unread())
     return counted
@@ -162,6 +174,60 @@ def traffic(inputs: Inputs, make: Callable[[], Counter[Traffic]]) -> dict[str, C
 
 def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]:
     return found_in(part, catalog, faults)
+
+
+# Questions about traffic and logs, as the commands for one machine ask them.
+
+
+def asked(inputs: Inputs, make: Make, *, logs: bool, connections: bool) -> dict[str, Counted]:
+    """Count the subjects of a question: those of request logs, and those of captures and with `logs` of segments.
+
+    A capture and a broker's log may show the same exchanges, so the two are not added. With `connections` the TCP
+    connections of captures are subjects too. Frames have no numbers here, as connections are read apart.
+
+    Raises:
+        InputError: There is nothing of a name, or no file of these kinds in all of them.
+
+    """
+    kinds = (CAPTURES, REQUEST_LOGS, SEGMENTS) if logs else (CAPTURES, REQUEST_LOGS)
+    files, request_logs, segments = (*by_kind(inputs.paths, *kinds), [])[:3]
+    counted = {}
+    if request_logs:
+        read = partial(_exchanges, inputs.catalog)
+        counted["request logs"] = over_units(inputs, make, parts_of_all(request_logs), read, request_logs)
+    if files or segments:
+        units = segments_of(segments) if segments else []
+        some = over_units(inputs, make, units, partial(_log_items, inputs.reading, inputs.names), segments)
+        if files:
+            lines = over_captures(make, inputs.captures(files), files, _unnumbered, connections=connections)
+            some.merge(lines)
+        counted["captures and logs" if segments else "captures"] = some
+    return counted
+
+
+def _unnumbered(lines: Iterable[Line]) -> Iterator[Any]:
+    """Yield the lines of captures without numbers, and TCP connections, by the streams of the table `frames`."""
+    for line in lines:
+        subject: Any = line.captured
+        if isinstance(subject, TcpConnection):
+            yield subject._replace(stream=line.stream)
+        else:
+            subject.stream, subject.number = line.stream, 0
+            yield subject
+
+
+def _log_items(reading: Reading, names: Sequence[tuple[str, str]], segment: Segment, faults: Faults) -> Iterator[Any]:
+    """Yield the batches and gaps of a segment, under the name that the command for one machine gives the file."""
+    try:
+        source = source_of(mapped(segment.path), topic=segment.topic, catalog=reading.catalog, limits=reading.limits)
+    except InputError as error:
+        faults.add(FileFault(segment.path, error.reason))
+        return
+    folder = partition_of(path_of(segment.path))
+    partition = folder.partition if folder else None
+    path = next((short + segment.path[len(long) :] for long, short in names if segment.path.startswith(long)), None)
+    for item in items(source):
+        yield LogItem(segment.topic, partition, path or segment.path, item)
 
 
 # Bytes of captures and segments.

@@ -188,3 +188,32 @@ def test_what_does_not_go_together_is_refused():
         assert why in done.err
     none = kwire("scan", "--report", "advise", "samples/segments/orders-zstd-0")
     assert (none.code, "this holds no message that is certain" in none.err) == (2, True)
+
+
+INCIDENTS = ROOT / "samples" / "incidents"
+
+
+def without_frames(document):
+    """An answer without numbers of frames and streams: scan reads connections apart, and names packets."""
+    if isinstance(document, dict):
+        return {
+            key: without_frames(value)
+            for key, value in document.items()
+            if key not in {"frame", "frames", "stream", "requestFrame"}
+        }
+    return [without_frames(value) for value in document] if isinstance(document, list) else document
+
+
+@pytest.mark.parametrize(
+    ("command", "paths"),
+    [
+        ("diagnose", [str(INCIDENTS / "sasl.pcap")]),
+        ("diagnose", [LOG]),
+        ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")]),
+    ],
+    ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
+)
+def test_questions_have_the_answers_of_their_commands(command, paths):
+    one, two = map(json.loads, both(command, paths))
+    assert without_frames(one) == without_frames(two)
+    assert one["tables"]

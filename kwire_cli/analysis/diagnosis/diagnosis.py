@@ -130,7 +130,7 @@ def _order(finding: Finding) -> tuple[Any, ...]:
 
 def _row(finding: Finding) -> tuple[Any, ...]:
     kind = finding.kind
-    evidence = [place.to_json() for place in finding.evidence[:MOST_EVIDENCE]]
+    evidence = [place.to_json() for place in _by_time(finding.evidence)[:MOST_EVIDENCE]]
     return (
         kind.code,
         finding.level,
@@ -159,12 +159,18 @@ def _items(findings: Sequence[Finding]) -> Iterator[Item]:
             yield Item(1, f"See: {' · '.join(see)}")
 
 
+def _by_time(evidence: Sequence[Evidence]) -> list[Evidence]:
+    return sorted(evidence, key=lambda place: (place.time or "", place.packet or 0))
+
+
 def places(evidence: Sequence[Evidence]) -> str:
     """Return the places of evidence as text: `LeaveGroup request 88, 131; JoinGroup response 90`."""
     named: dict[str, list[str]] = {}
-    for place in evidence[:_SHOWN_PLACES]:
-        at = place.frame if place.frame is not None else place.offset if place.offset is not None else place.line
-        named.setdefault(place.what, []).append("" if at is None else str(at))
-    texts = [f"{what} {', '.join(at)}".rstrip(", ") for what, at in named.items()]
+    for place in _by_time(evidence)[:_SHOWN_PLACES]:
+        numbers = (place.frame, place.offset, place.line, place.packet)
+        at = next((number for number in numbers if number is not None), None)
+        what = f"{place.what}, packet" if at is not None and at is place.packet else place.what
+        named.setdefault(what, []).append("" if at is None else str(at))
+    texts = [f"{what} {', '.join(filter(None, at))}".rstrip() for what, at in named.items()]
     more = len(evidence) - _SHOWN_PLACES
     return "; ".join(texts) + (f"; and {more} more" if more > 0 else "")

@@ -1,0 +1,125 @@
+"""The diagnosis as a whole: incidents are named by their causes, and findings do not depend on how input is cut."""
+
+import json
+import pickle
+import random
+
+import pytest
+from command_line import ROOT, kwire
+
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.model import SEVERITIES, Bounded
+from kwire_cli.analysis.diagnosis.rules import RULES, kinds
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading
+from kwire_cli.spec.catalog import catalog
+
+INCIDENTS = ROOT / "samples" / "incidents"
+CAUSES = {
+    "advertised.pcap": "UNREACHABLE_LISTENER",
+    "tls-to-plain.pcap": "TLS_TO_PLAIN_PORT",
+    "plain-to-tls.pcap": "PLAIN_TO_TLS_PORT",
+    "sasl.pcap": "AUTHENTICATION_FAILED",
+}
+
+
+def findings(*paths):
+    done = kwire("diagnose", *paths, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]["findings"]
+
+
+def subjects(path):
+    for opened in open_inputs([str(path)], Reading(catalog=catalog(), connections=True)):
+        yield from opened.subjects()
+
+
+@pytest.mark.parametrize(("name", "code"), CAUSES.items())
+def test_an_incident_is_named_by_its_cause(name, code):
+    first, *_ = findings(INCIDENTS / name)
+    assert (first["code"], first["severity"]) == (code, "error")
+    assert first["evidence"]
+    assert all(place["time"] for place in first["evidence"])
+
+
+def test_the_answer_has_all_of_a_finding():
+    by_code = {finding["code"]: finding for finding in findings(INCIDENTS / "sasl.pcap")}
+    assert [*by_code] == ["AUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "NO_LOGIN"]
+    finding = by_code["SASL_MECHANISM_REFUSED"]
+    assert finding["subject"] == "client billing"
+    assert "it asked for SCRAM-SHA-512; the listener has PLAIN" in finding["text"]
+    assert finding["evidence"][0]["frame"] == 10
+    assert finding["meaning"]
+    assert finding["advice"]
+    assert by_code["NO_LOGIN"]["text"].startswith("127.0.0.1:29092 closed 14 connections")
+
+
+def test_severities_choose_and_exit_codes_tell():
+    path = INCIDENTS / "sasl.pcap"
+    assert kwire("diagnose", path).code == 0
+    assert kwire("diagnose", path, "--exit-code").code == 1
+    assert kwire("diagnose", ROOT / "samples/captures/kafka-python-4.4.0.pcapng", "--exit-code").code == 0
+    errors = kwire("diagnose", path, "--severity", "error", "--format", "json").out
+    assert {row["severity"] for row in json.loads(errors)["tables"]["findings"]} == {"error"}
+
+
+def test_captures_and_request_logs_are_not_added():
+    done = kwire("diagnose", INCIDENTS / "sasl.pcap", ROOT / "samples/request-logs/kafka-request.log")
+    assert done.code == 2
+    assert "may show the same requests" in done.err
+
+
+def test_other_inputs_are_refused():
+    done = kwire("diagnose", "0000000d00120000000000070003617070")
+    assert done.code == 2
+    assert "this question is about packet captures" in done.err
+
+
+def test_findings_do_not_depend_on_how_connections_are_cut():
+    """Tasks of Spark have connections of their own, and their results are merged in any order."""
+    for path in sorted(INCIDENTS.glob("*.pcap")):
+        whole = Diagnosis()
+        by_stream = {}
+        for subject in subjects(path):
+            whole.add(subject)
+            by_stream.setdefault(subject.stream, Diagnosis()).add(subject)
+        parts = [pickle.loads(pickle.dumps(part)) for part in by_stream.values()]
+        random.Random(7).shuffle(parts)
+        merged = Diagnosis()
+        for part in parts:
+            merged.merge(part)
+        rows = [[(row[0], row[1], row[2], row[3]) for row in fold.answer().tables[0].rows] for fold in (whole, merged)]
+        assert rows[0] == rows[1], path.name
+
+
+def test_connections_come_behind_their_calls():
+    ended = set()
+    for subject in subjects(INCIDENTS / "sasl.pcap"):
+        assert subject.stream not in ended
+        if isinstance(subject, TcpConnection):
+            ended.add(subject.stream)
+    assert len(ended) == 16
+
+
+def test_each_kind_is_documented_once():
+    all_kinds = kinds()
+    codes = [kind.code for kind in all_kinds]
+    assert len(set(codes)) == len(codes)
+    for kind in all_kinds:
+        assert kind.severity in SEVERITIES
+        for text in (kind.title, kind.meaning, kind.advice):
+            assert text.endswith("."), kind.code
+            assert text == text.strip()
+    assert all(rule.KINDS for rule in RULES)
+
+
+def test_bounded_lists_keep_the_first_and_count_the_rest():
+    one, two = Bounded(), Bounded()
+    one.most = two.most = 3
+    for number in range(5):
+        one.append(number)
+    two.append(9)
+    two.merge(one)
+    assert (one, one.dropped) == ([0, 1, 2], 2)
+    assert (two, two.dropped) == ([9, 0, 1], 3)
