@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import click
 
+from kwire_cli.analysis.costs.comparison_answer import records_answer
 from kwire_cli.analysis.costs.generated import Wanted, generated
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderForms, Register, register_of
-from kwire_cli.analysis.costs.record_answer import records_answer
 from kwire_cli.analysis.costs.record_forms import (
     ALL,
     AS_IS,

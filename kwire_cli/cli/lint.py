@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.definition_advice import definition_advice
-from kwire_cli.analysis.costs.traffic_advice import traffic_findings
+from kwire_cli.analysis.costs.definition_advice import definition_advice, traffic_findings
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit

@@ -7,8 +7,8 @@ from record_sets import SEGMENTS
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import record_forms
+from kwire_cli.analysis.costs.comparison_answer import records_answer
 from kwire_cli.analysis.costs.header_forms import Register
-from kwire_cli.analysis.costs.record_answer import records_answer
 from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, Plan, RecordForms
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
