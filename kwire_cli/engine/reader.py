@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Series, Struct
-from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, MalformedError, UnsupportedError
-from kwire_cli.engine.sinks import Counter, Sink, Skip
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, Counter, MalformedError, Sink, Skip, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

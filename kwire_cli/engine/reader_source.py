@@ -1,6 +1,6 @@
 """The generator of readers: statements that read the nodes of a lowered layout, for messages and records alike.
 
-What becomes of the bytes is the business of a sink (`engine.sinks`). Text of definitions never becomes part of the
+What becomes of the bytes is the business of a sink (`Sink`). Text of definitions never becomes part of the
 source: names and defaults are constants of its namespace.
 """
 
@@ -11,8 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import weight
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct, Tags
-from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, Source, UnsupportedError, varint_reader
-from kwire_cli.engine.sinks import Counter, Sink
+from kwire_cli.engine.python_source import (
+    ERROR,
+    TOPIC,
+    TOPIC_ID,
+    Counter,
+    Sink,
+    Source,
+    UnsupportedError,
+    varint_reader,
+)
 from kwire_cli.structs.lengths import UNKNOWN_KEY, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from kwire_cli.engine import kernel, program as p
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.python_source import Sink
 from kwire_cli.engine.reader import records_reader
-from kwire_cli.engine.sinks import Sink
 from kwire_cli.engine.spans import CHUNK, Spans, first_state
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies, value

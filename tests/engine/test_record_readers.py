@@ -9,8 +9,8 @@ from readers import mutated, summed
 from record_sets import SEGMENTS, record
 
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.python_source import Counter, Sink
 from kwire_cli.engine.reader import records_counter, records_reader
-from kwire_cli.engine.sinks import Counter, Sink
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies, value

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kwire_cli.engine.program import Leaf, Program
-    from kwire_cli.engine.sinks import Counter
+    from kwire_cli.engine.python_source import Counter
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, Kind, in_batch, in_records, in_wrapper
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.python_source import Counter
 from kwire_cli.engine.reader import records_counter
-from kwire_cli.engine.sinks import Counter
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import decompress
