@@ -27,7 +27,7 @@ from kwire_cli.view.batch_table import (
 )
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
-from kwire_cli.view.listing import HELD, layout
+from kwire_cli.view.widths import HELD, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.source.reading import Reading
     from kwire_cli.view.html.page import Page
-    from kwire_cli.view.listing import Layout
+    from kwire_cli.view.widths import Layout
 
     Entries = Iterable[dict[str, Any]]
 

@@ -268,9 +268,9 @@ class Table(Columns):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import frame_table, listing
+        from kwire_cli.view import frame_table, widths
 
-        self._frames, self._listing = frame_table, listing
+        self._frames, self._widths = frame_table, widths
         self._columns = frame_table.columns_of(settings.fields)
         self._room = None if settings.wide else environment.width
         self._held: list[list[str]] | None = None
@@ -285,7 +285,7 @@ class Table(Columns):
     def _head(self, *, whole: bool) -> None:
         """Write the heading and the rows that wait, which are all rows if `whole`."""
         rows, self._held = self._held or [], None
-        self._layout = self._listing.layout(
+        self._layout = self._widths.layout(
             self._columns, rows, self._room, whole=whole and bool(rows) and not self.settings.fields
         )
         unbounded = self._room is None and not self.environment.in_colour
@@ -302,7 +302,7 @@ class Table(Columns):
             self.environment.write_lines([self._layout.row(cells)], folded=False)
             return
         self._held.append(cells)
-        if len(self._held) == self._listing.HELD:
+        if len(self._held) == self._widths.HELD:
             self._head(whole=False)
 
     def end_capture(self) -> None:

@@ -20,8 +20,8 @@ from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.frame_table import cells, columns_of
 from kwire_cli.view.html.frames import line_row
-from kwire_cli.view.listing import layout
 from kwire_cli.view.tables import TABLE
+from kwire_cli.view.widths import layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

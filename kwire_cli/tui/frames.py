@@ -14,10 +14,10 @@ from kwire_cli.source.kafka.columns import BatchRow, FrameRow
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.batch_table import batch_row, table_columns
 from kwire_cli.view.bounded_outline import of_frame, of_item
-from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.outline import batch_title
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.tree import frame_title
+from kwire_cli.view.widths import Column, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,9 +10,8 @@ from kwire_cli.errors import counted
 from kwire_cli.records.batch import TRUNCATED, Batch, base64_text, head_json, headers_of, record_json
 from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 from kwire_cli.view.lines import moment
-from kwire_cli.view.listing import Column
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.widths import cut
+from kwire_cli.view.widths import Column, cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

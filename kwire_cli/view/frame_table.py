@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
 from kwire_cli.view.lines import escaped
-from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.tables import text_of
+from kwire_cli.view.widths import Column, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.known_layout import Layout as MessageLayout, Plain
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.columns import LineRow
-    from kwire_cli.view.listing import Layout
+    from kwire_cli.view.widths import Layout
 
 _COLUMNS = (
     Column("frame", width=6, right=True, style="dim"),

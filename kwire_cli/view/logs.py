@@ -15,8 +15,8 @@ from kwire_cli.errors import counted
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, anomaly_lines, moment
-from kwire_cli.view.listing import Column, layout
 from kwire_cli.view.tables import text_of
+from kwire_cli.view.widths import Column, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,9 +12,8 @@ from rich.text import Text
 from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.view.lines import STYLES
-from kwire_cli.view.listing import kept, shrunk
 from kwire_cli.view.tables import bar, text_of
-from kwire_cli.view.widths import cell_width, cut
+from kwire_cli.view.widths import cell_width, cut, kept, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

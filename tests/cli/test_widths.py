@@ -122,7 +122,7 @@ def test_columns_without_a_value_go(monkeypatch):
 
 def test_an_error_behind_the_first_rows_stands_at_the_end_of_its_line(monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("kwire_cli.view.listing.HELD", 4)
+    monkeypatch.setattr("kwire_cli.view.widths.HELD", 4)
     lines = screen(("decode", "--format", "table", SARAMA), 120)
     assert "error" not in lines[0]
     [error] = [line for line in lines if "UNKNOWN" in line]

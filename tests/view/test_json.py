@@ -14,7 +14,7 @@ from kwire_cli.view.batch_json import field_text
 from kwire_cli.view.frame_table import UNBOUNDED, cells, columns_of, plain_rows
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
 from kwire_cli.view.lines import plain
-from kwire_cli.view.listing import layout
+from kwire_cli.view.widths import layout
 
 CATALOG = kwire.catalog()
 ROOT = Path(__file__).resolve().parents[2]

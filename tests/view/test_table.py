@@ -6,7 +6,7 @@ from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
-from kwire_cli.view import listing
+from kwire_cli.view import widths
 from kwire_cli.view.tables import csv_row, text_of
 
 SECRET = b"\0alice\0wonderland"
@@ -95,7 +95,7 @@ def test_columns_that_were_asked_for_are_as_wide_as_their_cells():
 
 
 def test_the_rows_behind_the_first_have_their_columns(monkeypatch):
-    monkeypatch.setattr(listing, "HELD", 50)
+    monkeypatch.setattr(widths, "HELD", 50)
     lines = kwire(
         "decode", "--format", "table", "--fields", "client,kind,frame", "samples/captures/ipv6.pcap"
     ).out.splitlines()
