@@ -104,8 +104,8 @@ READERS: dict[str, tuple[str, str]] = {
     "json": ("literals", "read_json"),
     "rust": ("literals", "read_rust"),
     "erlang": ("literals", "read_erlang"),
-    "gdb": ("debuggers", "read_gdb"),
-    "intellij": ("debuggers", "read_intellij"),
+    "gdb": ("rows", "read_gdb"),
+    "intellij": ("rows", "read_intellij"),
     "base64": ("digits", "read_base64"),
     "log": ("log_lines", "read_log_lines"),
 }
