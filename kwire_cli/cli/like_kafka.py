@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.batch_views import Shown, View
 from kwire_cli.records.gaps import Gap
+from kwire_cli.source.logs.files import File
 from kwire_cli.source.logs.model import Kind
 from kwire_cli.view.batch_json import numbered
 from kwire_cli.view.kafka_tool import (
@@ -89,7 +90,8 @@ class LikeKafka(View):
         if file.path is None or file.name.kind not in INDEXES:
             self.environment.note(f"Ignoring unknown file {file.label}")
         else:
-            for line in file_lines(file.path, file.label, file.name.kind, self.trouble, self.environment.note):
+            index = File(file.path, file.name)
+            for line in file_lines(index, file.label, self.trouble, self.environment.note):
                 self.environment.write(line)
         return 0, False
 

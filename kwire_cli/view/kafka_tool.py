@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from kwire_cli.records.kafka_topics import Control, RecordPayload
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.payload_model import Payload
+    from kwire_cli.source.logs.files import File
     from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.source.logs.model import Contents, FileName
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-    from kwire_cli.stores import Place
 
 
 # Logs and KRaft's snapshots in the lines of Kafka's own DumpLogSegments, for scripts that read those.
@@ -281,7 +281,7 @@ _NO_OFFSET = -1
 _LAST_SEQUENCE = (1 << 31) - 1
 
 
-def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Callable[[str], None]) -> Iterator[str]:
+def file_lines(file: File, label: str, trouble: Trouble, note: Callable[[str], None]) -> Iterator[str]:
     """An index or producer snapshot; `label` is its path as it was asked for, `note` takes what belongs on standard
     error at once.
 
@@ -289,12 +289,12 @@ def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Call
         InputError: It cannot be read.
 
     """
-    contents = read_log_file(path)
-    if kind is Kind.INDEX:
-        yield from _offset_index(path, label, contents, trouble)
-    elif kind is Kind.TIME_INDEX:
-        yield from _time_index(path, contents, trouble)
-    elif kind is Kind.TRANSACTION_INDEX:
+    contents = read_log_file(file.path)
+    if file.kind is Kind.INDEX:
+        yield from _offset_index(file, label, contents, trouble)
+    elif file.kind is Kind.TIME_INDEX:
+        yield from _time_index(file, contents, trouble)
+    elif file.kind is Kind.TRANSACTION_INDEX:
         for entry in contents.entries:
             yield (
                 f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
@@ -305,28 +305,28 @@ def file_lines(path: Place, label: str, kind: Kind, trouble: Trouble, note: Call
         yield from _snapshot(contents, note)
 
 
-def _offset_index(path: Place, label: str, contents: Contents[OffsetEntry], trouble: Trouble) -> Iterator[str]:
+def _offset_index(file: File, label: str, contents: Contents[OffsetEntry], trouble: Trouble) -> Iterator[str]:
     base = contents.head["baseOffset"] or 0
     entries = _entries(contents.entries, contents.size, OffsetEntry(0, base, 0))
     if not entries:
         yield f"{label} is empty."
         return
-    source = _log_of(path)
+    source = _log_of(file)
     for number, entry in enumerate(entries):
         if number and entry.offset == base:
             return
         if source:
             last = next((batch.last_offset for batch in _shallow(source, entry.position)), _NO_OFFSET)
             if last != entry.offset:
-                trouble.mismatches.setdefault(str(path.absolute()), {})[entry.offset] = last
+                trouble.mismatches.setdefault(str(file.path.absolute()), {})[entry.offset] = last
         yield f"offset: {entry.offset} position: {entry.position}"
 
 
-def _time_index(path: Place, contents: Contents[TimeEntry], trouble: Trouble) -> Iterator[str]:
+def _time_index(file: File, contents: Contents[TimeEntry], trouble: Trouble) -> Iterator[str]:
     base = contents.head["baseOffset"] or 0
-    source = _log_of(path)
-    log = _Log(source, _index_of(path)) if source else None
-    place, before = str(path.absolute()), -1
+    source = _log_of(file)
+    log = _Log(source, _index_of(file)) if source else None
+    place, before = str(file.path.absolute()), -1
     for number, entry in enumerate(_entries(contents.entries, contents.size, TimeEntry(0, 0, base))):
         if number and entry.offset == base:
             return
@@ -405,19 +405,14 @@ def _entries(entries: Sequence[Any], size: int, first: Any) -> Sequence[Any]:
     return entries if entries or not size else (first,)
 
 
-def _beside(path: Place, kind: Kind) -> Place:
-    """The file of another kind that belongs to the same segment."""
-    return path.with_name(f"{path.name.partition('.')[0]}.{kind}")
+def _log_of(file: File) -> Source | None:
+    log = file.beside(Kind.LOG)
+    return source_of(log.path) if log else None
 
 
-def _log_of(path: Place) -> Source | None:
-    log = _beside(path, Kind.LOG)
-    return source_of(log) if log.is_file() else None
-
-
-def _index_of(path: Place) -> Sequence[OffsetEntry]:
-    index = _beside(path, Kind.INDEX)
-    entries: Sequence[OffsetEntry] = read_log_file(index).entries if index.is_file() else ()
+def _index_of(file: File) -> Sequence[OffsetEntry]:
+    index = file.beside(Kind.INDEX)
+    entries: Sequence[OffsetEntry] = read_log_file(index.path).entries if index else ()
     return entries
 
 
