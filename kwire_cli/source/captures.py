@@ -323,13 +323,12 @@ class Replay:
         ends: bytes,
         runs: Iterable[Run],
         last: int,
-        limits: Limits | None = None,
         secrets: Sequence[Secrets] = (),
         origin: Origin = ALONE,
     ) -> None:
         self.ends, self.last, self.origin = ends, last, origin
         self.tls = Decryption((), lambda: secrets)
-        self.streams = Streams(limits)
+        self.streams = Streams()
         self.starts: dict[int, int] = {}
         self.runs = runs
 

@@ -55,9 +55,8 @@ class Fragments:
     one stands), and `joined` the fragments that were waiting for the last one of their datagram.
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self.incomplete = self.differing = self.joined = 0
-        self._limit, self._held = limit, 0
+    def __init__(self) -> None:
+        self.incomplete = self.differing = self.joined = self._held = 0
         self._parts: dict[tuple[bytes, int, int], _Parts] = {}
 
     def add(self, fragment: Fragment, protocol: int, data: bytes) -> tuple[int, bytes] | None:
@@ -80,7 +79,7 @@ class Fragments:
             self.joined += parts.waiting
             return parts.protocol, whole
         parts.waiting += 1
-        while self._held > self._limit:
+        while self._held > LIMIT:
             self.incomplete += 1
             self._drop(next(iter(self._parts)))
         return None

@@ -141,9 +141,9 @@ def _from(start: Place, place: Place) -> Place:
 # Files of a git revision, read by the git command without touching the working tree.
 
 
-def revision_files(place: str, suffix: str) -> Iterator[tuple[str, bytes]]:
-    """The file, or the files whose name ends in `suffix` at any depth of the folder, that REV:PATH names, each as
-    REV:PATH with its bytes.
+def revision_files(place: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the file that REV:PATH names, or the JSON files at any depth of the folder that it names, each as REV:PATH
+    with its bytes.
 
     PATH is one of git's: from the top of the repository, or from here if it begins with ./ . InputError where git finds
     nothing, or is not there.
@@ -156,7 +156,7 @@ def revision_files(place: str, suffix: str) -> Iterator[tuple[str, bytes]]:
     blobs: list[tuple[str, bytes]] = []
     for entry in _git("ls-tree", "-r", "-z", "--full-tree", place).split(b"\0"):
         about, _, path = entry.partition(b"\t")
-        if path.endswith(suffix.encode()) and about.split()[1:2] == [b"blob"]:
+        if path.endswith(b".json") and about.split()[1:2] == [b"blob"]:
             blobs.append((path.decode("utf-8", "backslashreplace"), about.split()[2]))
     # All of them by one process: a folder holds hundreds.
     rest = _git("cat-file", "--batch", given=b"".join(oid + b"\n" for _, oid in blobs)) if blobs else b""
@@ -244,7 +244,7 @@ def holds_definitions(source: str) -> bool:
 def _texts(source: str) -> Iterator[tuple[str, str]]:
     path = Path(source)
     if is_revision(source):
-        blobs = dict(revision_files(source, ".json"))
+        blobs = dict(revision_files(source))
         if set(blobs) == {source}:
             yield source, _decoded(blobs[source], source)
         else:

@@ -26,7 +26,7 @@ from packets import (
 
 from kwire_cli.source.captures import unseen
 from kwire_cli.source.packets.model import Endpoint, endpoints, turned
-from kwire_cli.source.packets.segments import MAX_NESTING, Segments
+from kwire_cli.source.packets.segments import LIMIT, MAX_NESTING, Segments
 from kwire_cli.source.packets.tcp import Streams
 from kwire_cli.structs import network
 
@@ -254,7 +254,7 @@ def test_missing_fragments_are_counted_and_memory_is_bounded():
     for n in range(60_000):
         frame = next(iter(fragments4(bytes(1400), 1400, identification=n & 0xFFFF)))
         assert list(read([packet(frame)])) == []
-    assert read.fragments._held <= read.fragments._limit
+    assert read.fragments._held <= LIMIT
     assert len(read.fragments._parts) < 4000
     read.close()
     assert read.fragments.incomplete == 60_000
