@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.cli.capture_inputs import Choice
-    from kwire_cli.cli.interrupt import Interrupt
+    from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.sorting import Order
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened

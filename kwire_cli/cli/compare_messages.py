@@ -31,7 +31,6 @@ from kwire_cli.cli.completers import (
     complete_overlay,
 )
 from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
-from kwire_cli.cli.numbers import combinations, counts, numbers
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -42,7 +41,7 @@ from kwire_cli.cli.options import (
     message_option,
     version_option,
 )
-from kwire_cli.cli.typed_options import flag, option
+from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batches import BatchRun
     from kwire_cli.cli.capture_inputs import Choice
-    from kwire_cli.cli.interrupt import Interrupt
+    from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.message_views import View
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.log_inputs import LogInput

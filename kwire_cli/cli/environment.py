@@ -1,4 +1,4 @@
-"""Streams, colours and exit codes."""
+"""Streams, colours, exit codes and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import enum
 import io
 import os
+import signal
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +15,6 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 import click
 
-from kwire_cli.cli.interrupt import Interrupt
 from kwire_cli.cli.outputs import ResultFile, Screen
 from kwire_cli.cli.progress import Progress
 from kwire_cli.errors import KwireError, without_queries
@@ -24,6 +24,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
+
+
+class Interrupt:
+    """Flag that tells whether Ctrl-C was pressed.
+
+    The first Ctrl-C only sets the flag, so that what is there can still be shown. The second ends the process as
+    always.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def __bool__(self) -> bool:
+        return self.came
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it
+        stays so.
+        """
+        before = signal.getsignal(signal.SIGINT)
+        if before is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._keep)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+        if self.came:
+            raise KeyboardInterrupt
+
+    def _keep(self, *_: object) -> None:
+        self.came = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in,

@@ -21,9 +21,8 @@ from kwire_cli.cli.completers import (
     complete_sort,
     complete_version,
 )
-from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.sorting import Order, order_of
-from kwire_cli.cli.typed_options import Printing, either, flag, option
+from kwire_cli.cli.typed_options import Printing, either, flag, option, size_of
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS

@@ -16,9 +16,8 @@ from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import Captures, Choosing, Decompression, Messages, RecordSets, Report, Verbose, WhatIf
-from kwire_cli.cli.typed_options import Printing, argument, flag, option, takes
+from kwire_cli.cli.typed_options import Printing, argument, flag, option, size_of, takes
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.source.kinds import Kind

@@ -19,11 +19,10 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.numbers import size_of
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
-from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.pipeline import streams, tables
 from kwire_cli.pipeline.model import Reading

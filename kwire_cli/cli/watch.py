@@ -20,9 +20,8 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.environment import Environment, Exit, Interrupt
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.interrupt import Interrupt
 from kwire_cli.cli.options import PORT, Choosing, Definitions, Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError
