@@ -194,12 +194,15 @@ INCIDENTS = ROOT / "samples" / "incidents"
 
 
 def without_frames(document):
-    """An answer without numbers of frames and streams: scan reads connections apart, and names packets."""
+    """An answer without numbers of frames and streams: scan reads connections apart, and names packets.
+
+    Files of captures have whole paths there, and a folder beside a capture makes no capture point.
+    """
     if isinstance(document, dict):
         return {
             key: without_frames(value)
             for key, value in document.items()
-            if key not in {"frame", "frames", "stream", "requestFrame"}
+            if key not in {"frame", "frames", "stream", "requestFrame", "capture", "file"}
         }
     return [without_frames(value) for value in document] if isinstance(document, list) else document
 

@@ -1,0 +1,66 @@
+"""docs/findings.md: its list of findings is made from the rules, and its table of captures is what diagnose finds."""
+
+import json
+import re
+
+import pytest
+from command_line import ROOT, kwire
+
+from kwire_cli.analysis.diagnosis.model import SEVERITIES
+from kwire_cli.analysis.diagnosis.rules import kinds
+
+PAGE = ROOT / "docs" / "findings.md"
+BEGIN, END = "<!-- made from the rules: begin -->", "<!-- made from the rules: end -->"
+OWN = ROOT.parent / "shared" / "real" / "own" / "captures"
+
+
+def wrapped(text, width=100, first="", rest=""):
+    lines, line = [], first
+    for word in text.split():
+        if len(line) + len(word) + 1 > width and line.strip():
+            lines.append(line.rstrip())
+            line = rest
+        line += ("" if not line or line.endswith(" ") else " ") + word
+    return "\n".join([*lines, line])
+
+
+def made():
+    """The part of the page that is made: a table by code, and a section for each kind."""
+    ranked = sorted(kinds(), key=lambda kind: (SEVERITIES.index(kind.severity), kind.code))
+    lines = ["| finding | severity | what it says |", "| --- | --- | --- |"]
+    lines += [f"| [`{kind.code}`](#{kind.code.lower()}) | {kind.severity} | {kind.title} |" for kind in ranked]
+    for kind in ranked:
+        lines += ["", f"### {kind.code}", "", wrapped(f"*{kind.severity.capitalize()}.* {kind.title}"), ""]
+        lines += [wrapped(kind.meaning), "", wrapped(f"*What to do.* {kind.advice}")]
+        if kind.see:
+            lines += ["", wrapped(f"*See* {', '.join(kind.see)}.")]
+    return "\n".join(lines)
+
+
+def test_the_page_lists_every_finding_as_the_rules_document_it(request):
+    text = PAGE.read_text("utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    anew = f"{before}{BEGIN}\n\n{made()}\n\n{END}{after}"
+    if request.config.getoption("--update"):
+        PAGE.write_text(anew, "utf-8")
+        text = anew
+    assert text == anew
+
+
+ROW = re.compile(r"^\| `([\w.-]+)` \| (?:`(\w+)`)?\s*\|", re.MULTILINE)
+
+
+@pytest.mark.shared
+@pytest.mark.skipif(not OWN.is_dir(), reason="there is no reference data beside this checkout")
+def test_the_table_of_captures_is_what_diagnose_finds():
+    """Each finding in real captures was judged by hand: a new one has to be judged too."""
+    text = PAGE.read_text("utf-8").partition("## Real captures, judged by hand")[2]
+    judged = {(name, code) for name, code in ROW.findall(text) if code}
+    found = set()
+    for path in sorted(OWN.glob("*/*.pcap*")):
+        done = kwire("diagnose", path, "--severity", "warning", "--format", "json")
+        assert done.code == 0, done.err
+        codes = {row["code"] for row in json.loads(done.out)["tables"]["findings"]}
+        found |= {(path.parent.name, code) for code in codes}
+    assert found == judged
