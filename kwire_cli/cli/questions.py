@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.diagnosis.model import LogItem
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Definitions, Report

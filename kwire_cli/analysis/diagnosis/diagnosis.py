@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import Calls, LoggedCall
-from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, LogItem, takes
+from kwire_cli.analysis.calls import Calls
+from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, takes
 from kwire_cli.analysis.diagnosis.rules import RULES
+from kwire_cli.analysis.subjects import LogItem, calls_of
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -64,23 +65,17 @@ class Diagnosis:
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
+        for call in calls_of(self._calls, subject):
+            self._call(call)
         if isinstance(subject, TcpConnection):
-            for call in self._calls.end((subject.capture, subject.stream)):
-                self._call(call)
             for take_connection in self._connections:
                 take_connection(subject)
         elif isinstance(subject, LogItem):
             for take_item in self._log_items:
                 take_item(subject)
-        elif isinstance(subject, Exchange):
-            self._call(LoggedCall(subject))
-        elif not isinstance(subject, LineFault):
-            if subject.kind in {"request", "response"}:
-                for call in self._calls.add(subject):
-                    self._call(call)
-            else:
-                for take_line in self._lines:
-                    take_line(subject)
+        elif not isinstance(subject, Exchange | LineFault) and subject.kind not in {"request", "response"}:
+            for take_line in self._lines:
+                take_line(subject)
 
     def _call(self, call: Call) -> None:
         api = call.api

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+
+from kwire_cli.analysis.subjects import Bounded, LogItem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call, Evidence
-    from kwire_cli.records.batch import Batch
-    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
+
+__all__ = ["MOST_EVIDENCE", "SEVERITIES", "Bounded", "Finding", "FindingKind", "LogItem", "Rule", "Severity", "takes"]
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -57,20 +59,6 @@ class Finding(NamedTuple):
         return self.severity or self.kind.severity
 
 
-class LogItem(NamedTuple):
-    """A batch of a log directory, or the bytes between two, with its topic and partition."""
-
-    topic: str | None
-    partition: int | None
-    file: str
-    item: Batch | Gap
-
-    @property
-    def name(self) -> str:
-        """The partition's folder, such as `orders-0`; the file if no folder names it."""
-        return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
-
-
 class Rule:
     """A rule: it takes in what it looks at, and finds in the end.
 
@@ -108,26 +96,3 @@ class Rule:
 def takes(rule: Rule, method: str) -> bool:
     """Return whether a rule defines one of the methods that take subjects."""
     return getattr(type(rule), method) is not getattr(Rule, method)
-
-
-class Bounded(list[Any]):
-    """A list of events that keeps the first `most` and counts the others in `dropped`."""
-
-    most = 1 << 16
-
-    def __init__(self, events: Sequence[Any] = ()) -> None:
-        super().__init__(events)
-        self.dropped = 0
-
-    def append(self, event: Any, /) -> None:
-        """Keep an event, unless there are too many."""
-        if len(self) < self.most:
-            super().append(event)
-        else:
-            self.dropped += 1
-
-    def merge(self, other: Bounded) -> None:
-        """Keep the events of another list."""
-        room = self.most - len(self)
-        super().extend(other[:room])
-        self.dropped += other.dropped + max(len(other) - room, 0)

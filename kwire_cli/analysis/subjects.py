@@ -1,0 +1,112 @@
+"""Subjects of questions about behaviour, as folds get them: batches of logs, and calls made of what goes by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from kwire_cli.analysis.calls import Call, Calls, LoggedCall
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.kafka.captured import Captured
+
+    Subject = Captured | TcpConnection | Exchange | LineFault | "LogItem"
+
+
+class LogItem(NamedTuple):
+    """A batch of a log directory, or the bytes between two, with its topic and partition."""
+
+    topic: str | None
+    partition: int | None
+    file: str
+    item: Batch | Gap
+
+    @property
+    def name(self) -> str:
+        """The partition's folder, such as `orders-0`; the file if no folder names it."""
+        return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+
+class Bounded(list[Any]):
+    """A list of events that keeps the first `most` and counts the others in `dropped`."""
+
+    most = 1 << 16
+
+    def __init__(self, events: Sequence[Any] = ()) -> None:
+        super().__init__(events)
+        self.dropped = 0
+
+    def append(self, event: Any, /) -> None:
+        """Keep an event, unless there are too many."""
+        if len(self) < self.most:
+            super().append(event)
+        else:
+            self.dropped += 1
+
+    def merge(self, other: Bounded) -> None:
+        """Keep the events of another list."""
+        room = self.most - len(self)
+        super().extend(other[:room])
+        self.dropped += other.dropped + max(len(other) - room, 0)
+
+
+def calls_of(calls: Calls, subject: Any) -> Iterator[Call]:
+    """Yield the calls that are complete with a subject: its own, or those that its connection leaves unanswered."""
+    if isinstance(subject, TcpConnection):
+        yield from calls.end((subject.capture, subject.stream))
+    elif isinstance(subject, Exchange):
+        yield LoggedCall(subject)
+    elif not isinstance(subject, LineFault | LogItem) and subject.kind in {"request", "response"}:
+        yield from calls.add(subject)
+
+
+class CallFold:
+    """A fold over calls and items of logs. A subclass takes them, and merges what it keeps.
+
+    `apis` are the apis whose calls it takes. Its state is pickled without calls that wait: these are taken before.
+    """
+
+    apis: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self) -> None:
+        self.subjects = 0
+        self._calls = Calls()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: everything but calls that wait for answers."""
+        self.finish()
+        return {name: value for name, value in self.__dict__.items() if name != "_calls"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._calls = Calls()
+
+    def add(self, subject: Subject) -> None:
+        """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
+        self.subjects += 1
+        if isinstance(subject, LogItem):
+            self.log_item(subject)
+        else:
+            for call in calls_of(self._calls, subject):
+                self._take(call)
+
+    def finish(self) -> None:
+        """Take the calls that were not answered."""
+        for call in self._calls.end():
+            self._take(call)
+
+    def _take(self, call: Call) -> None:
+        if call.api in self.apis:
+            self.call(call)
+
+    def call(self, call: Call, /) -> None:
+        """Take a request with its response."""
+
+    def log_item(self, item: LogItem, /) -> None:
+        """Take a batch of a log directory, or a gap."""
