@@ -21,6 +21,7 @@ from kwire_cli.source.packets.points import Timed, points_of
 from kwire_cli.source.packets.segment_columns import payloads, segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import is_url, location
+from kwire_cli.structs.network import ZERO_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -177,6 +178,8 @@ def _shown(
             column = pa.array(rows["position"], kind, mask=(rows["position"] < 0) | packed)
         elif name == "payload":
             column = _payloads(data, found)
+        elif name == "flags":
+            column = pa.array((rows["flags"] & ~ZERO_WINDOW).astype(kind.to_pandas_dtype()))
         else:
             column = pa.array(rows[name].astype(kind.to_pandas_dtype()))
         columns.append(column)

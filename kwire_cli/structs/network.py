@@ -169,6 +169,8 @@ TCP = Struct(
 
 
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+ZERO_WINDOW = 1 << 8
+"""Not on the wire: stands beside the flags of a segment whose sender takes no more bytes for now."""
 
 UDP = Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub, "checksum" / Int16ub)
 

@@ -37,8 +37,10 @@ class TcpConnection(NamedTuple):
     Pairs are of the client and the broker, in this order. `sides_known` is False if neither the opening nor a frame
     says who the client is: `client` is then the end that was seen first. `opened` says that the opening was seen, and
     `syns` counts its SYNs. `heard` says whether a side sent anything but a RST. `sizes` are bytes of payload, None if
-    the beginning was not seen. `repeated` counts segments with payload that were sent again. `first` and `closed` are
-    nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says that it was by a RST.
+    the beginning was not seen. `repeated` counts segments with payload that were sent again, and `again` their bytes.
+    `first` and `closed` are nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says
+    that it was by a RST. `shut` are the nanoseconds for which a side took no bytes of the other (a window of 0),
+    `lost` the bytes of a side that the capture does not have, and `cut` those that it cut off packets.
     """
 
     stream: int
@@ -59,11 +61,18 @@ class TcpConnection(NamedTuple):
     capture: str | None
     file: str | None
     packet: int | None
+    again: tuple[int, int] = (0, 0)
+    shut: tuple[int, int] = (0, 0)
+    lost: tuple[int, int] = (0, 0)
+    cut: tuple[int, int] = (0, 0)
 
     @property
     def outcome(self) -> str:
-        """What became of the opening: accepted, refused (a RST was the answer), or silent; accepted if not seen."""
-        if not self.opened or self.heard[1]:
+        """What became of the opening: accepted, refused (a RST was the answer), or silent; accepted if not seen.
+
+        A client that sends payload had an answer, even if the capture lacks that.
+        """
+        if not self.opened or self.heard[1] or self.sizes[0]:
             return "accepted"
         return "refused" if self.reset and self.closed_by == "broker" else "silent"
 
@@ -287,6 +296,7 @@ class Watch:
             self.origin.capture,
             file,
             packet,
+            *((pair[at], pair[1 - at]) for pair in (life.again, life.shut, life.lost, life.cut)),
         )
 
     def close(self) -> list[Captured]:
@@ -323,7 +333,7 @@ def _foreign(event: Foreign) -> Seen:
 # Layouts and what was read by them are not in it: they are those of the catalogue of whoever takes it up
 # again.
 
-FORM = 4
+FORM = 5
 """Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 
 

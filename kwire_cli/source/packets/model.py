@@ -59,7 +59,7 @@ class Segment(NamedTuple):
     """One TCP segment.
 
     `ends` is both addresses, then both ports, as they stand in the headers; `missing` counts the bytes of payload that
-    the capture cut off.
+    the capture cut off. `flags` has ZERO_WINDOW beside the flags of the header if the sender takes no more bytes.
     """
 
     packet: int
@@ -285,8 +285,10 @@ class Life(NamedTuple):
     `syns` counts the SYNs of the side that opened the connection, which sends another one if the first is not
     answered. `heard` says of each direction whether it sent anything but a RST. `sizes` are the bytes of payload in
     each direction modulo 2^32, None if its beginning was not seen; `repeated` are the segments with payload that were
-    sent again. `first` is the time of the first packet in nanoseconds, and `packet` its number. `closed_by` is the
-    direction that sent the first FIN or RST, at the time `closed`; `reset` says that it was a RST.
+    sent again, and `again` the bytes in them. `first` is the time of the first packet in nanoseconds, and `packet` its
+    number. `closed_by` is the direction that sent the first FIN or RST, at the time `closed`; `reset` says that it was
+    a RST. `shut` are the nanoseconds for which the sender of a direction took no bytes from the other side, `lost` the
+    bytes that were sent but are not in the capture, and `cut` the bytes that the capture cut off its packets.
     """
 
     syns: int
@@ -298,6 +300,10 @@ class Life(NamedTuple):
     closed_by: int | None = None
     closed: int | None = None
     reset: bool = False
+    again: tuple[int, int] = (0, 0)
+    shut: tuple[int, int] = (0, 0)
+    lost: tuple[int, int] = (0, 0)
+    cut: tuple[int, int] = (0, 0)
 
 
 class End(NamedTuple):

@@ -17,6 +17,7 @@ from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import compiled, numpy_type, octets, offset_of, read_rows
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.model import NO_TIME, Packet, Segment, turned
+from kwire_cli.source.packets.segments import WINDOW_COUNTS
 from kwire_cli.structs import network
 from kwire_cli.structs.network import TCP
 
@@ -39,7 +40,7 @@ DESCRIPTOR = np.dtype(
         ("acknowledgment", "<u4"),
         ("size", "<u4"),
         ("missing", "<u4"),
-        ("flags", "u1"),
+        ("flags", "<u2"),
         ("direction", "u1"),
     ]
 )
@@ -159,6 +160,8 @@ def _usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints,
         headers["tcp.acknowledgment"],
         headers["tcp.flags"],
     )
+    shut = (headers["tcp.window"] == 0) & (headers["tcp.flags"] & WINDOW_COUNTS == network.ACK)
+    rows["flags"] |= np.where(shut, np.uint16(network.ZERO_WINDOW), np.uint16(0))
     rows["size"], rows["missing"] = size, end - start - size
     ends = np.ascontiguousarray(headers).view(np.uint8).reshape(len(taken), layout.itemsize)
     return taken, rows, _canonical(ends, common, rows)

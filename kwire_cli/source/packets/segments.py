@@ -22,7 +22,20 @@ from kwire_cli.source.packets.headers import (
 )
 from kwire_cli.source.packets.model import Chunks, Packet, Segment
 from kwire_cli.structs import network as link_types
-from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, IPV4, IPV4_MORE_FRAGMENTS, IPV4_OFFSET, PROTOCOL_TCP, TCP
+from kwire_cli.structs.network import (
+    ACK,
+    ETHER_IPV4,
+    ETHER_IPV6,
+    FIN,
+    IPV4,
+    IPV4_MORE_FRAGMENTS,
+    IPV4_OFFSET,
+    PROTOCOL_TCP,
+    RST,
+    SYN,
+    TCP,
+    ZERO_WINDOW,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -118,7 +131,7 @@ MAX_NESTING = 8
 """IP packets inside each other."""
 
 
-_TCP = fixed(TCP, (("source_port", "destination_port"), "sequence", "acknowledgment", "data_offset", "flags"))
+_TCP = fixed(TCP, (("source_port", "destination_port"), "sequence", "acknowledgment", "data_offset", "flags", "window"))
 _TCP_SIZE = fixed(TCP).size
 _COMMON_FIELDS = (
     "link.protocol",
@@ -131,12 +144,15 @@ _COMMON_FIELDS = (
     "tcp.acknowledgment",
     "tcp.data_offset",
     "tcp.flags",
+    "tcp.window",
 )
 _COMMON = fixed(Struct("link" / link_types.ETHERNET, "ip" / IPV4, "tcp" / TCP), _COMMON_FIELDS)
 _ETHERNET_SIZE = fixed(link_types.ETHERNET).size
 _TCP_AT = _ETHERNET_SIZE + fixed(IPV4).size
 _FRAGMENT_BITS = IPV4_MORE_FRAGMENTS | IPV4_OFFSET
 _PLAIN_IPV4 = 4 << 4 | fixed(IPV4).size // 4
+WINDOW_COUNTS = FIN | SYN | RST | ACK
+"""Flags, of which ACK alone has to be set for a window of 0 to say that the sender takes no more."""
 
 
 class Segments:
@@ -154,9 +170,19 @@ class Segments:
         for packet in packets:
             number, time, kind, data, _ = packet
             if kind == 1 and len(data) >= size:
-                protocol, first, total, fragment, upper_protocol, ends, sequence, acknowledgment, offset, flags = (
-                    unpack(data)
-                )
+                (
+                    protocol,
+                    first,
+                    total,
+                    fragment,
+                    upper_protocol,
+                    ends,
+                    sequence,
+                    acknowledgment,
+                    offset,
+                    flags,
+                    window,
+                ) = unpack(data)
                 if (
                     protocol == ETHER_IPV4
                     and first == _PLAIN_IPV4
@@ -165,6 +191,8 @@ class Segments:
                 ):
                     start, end = _TCP_AT + (offset >> 4) * 4, _ETHERNET_SIZE + total
                     if _COMMON.size <= start <= end <= len(data):
+                        if not window and flags & WINDOW_COUNTS == ACK:
+                            flags |= ZERO_WINDOW
                         yield new(Segment, (number, time, ends, sequence, acknowledgment, flags, data[start:end], 0))
                         continue
             segment = slow(packet)
@@ -212,7 +240,9 @@ class Segments:
 
 
 def _tcp(number: int, time: int | None, data: bytes, found: Datagram) -> Segment:
-    ports, sequence, acknowledgment, offset, flags = _TCP.unpack(data, found.start)
+    ports, sequence, acknowledgment, offset, flags, window = _TCP.unpack(data, found.start)
+    if not window and flags & WINDOW_COUNTS == ACK:
+        flags |= ZERO_WINDOW
     start = found.start + (offset >> 4) * 4
     if not found.start + _TCP_SIZE <= start <= found.end:
         raise OtherError(f"{MALFORMED} tcp")

@@ -20,7 +20,7 @@ from kwire_cli.source.packets.tcp_direction import (
     signed,
 )
 from kwire_cli.structs import network
-from kwire_cli.structs.network import ACK, RST, SYN
+from kwire_cli.structs.network import ACK, RST, SYN, ZERO_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,7 +158,7 @@ class Limits(NamedTuple):
 
 _NEVER = 1 << 62
 _NOTHING: tuple[Event, ...] = ()
-DECIDING = network.FIN | SYN | RST | ACK
+DECIDING = network.FIN | SYN | RST | ACK | ZERO_WINDOW
 
 
 class Streams:
@@ -292,6 +292,7 @@ class Streams:
             self._stray(half, segment, events)
             return
         half.last = segment.packet
+        half.opens_or_shuts(segment)
         if segment.flags & ACK:
             half.acked = acknowledgment
             half.peer.receives(acknowledgment)
@@ -402,7 +403,8 @@ class Streams:
     def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
         """Deliver what is left, end the connection, and keep of it only what tells late packets from new ones."""
         self._delivery.deliver_all(connection, events)
-        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, connection.life))
+        life = connection.life(self._delivery.time)
+        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, life))
         connection.closed = True
         connection.settle()
         for half in connection.halves:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.source.packets.model import Chunks, Conflict, Data, Event, Fin, Gap, GapKind, Life
-from kwire_cli.structs.network import ACK
+from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Segment
@@ -58,9 +58,11 @@ class Half:
 
     __slots__ = (
         "acked",
+        "again",
         "anchor",
         "calm",
         "connection",
+        "cut",
         "direction",
         "fin",
         "fin_tag",
@@ -70,11 +72,14 @@ class Half:
         "isn",
         "last",
         "least",
+        "lost",
         "mark",
         "next",
         "peer",
         "position",
         "repeated",
+        "shut",
+        "shut_since",
         "since",
         "stray",
         "unseen",
@@ -101,7 +106,10 @@ class Half:
         )
         self.fin = UNKNOWN  # the sequence number of a FIN
         self.finished = False
-        self.repeated = 0  # segments with payload that was there before
+        self.repeated = self.again = 0  # segments with payload that was there before, and how many bytes of it
+        self.lost = self.cut = 0  # bytes that are not in the capture, and bytes that it cut off packets
+        self.shut = 0  # nanoseconds for which this side took no bytes, up to `shut_since`
+        self.shut_since: int | None = None  # the time since which it takes none
         self.since = 0  # the packet since which what waits could go on; 0 while it can't, or nothing waits
         self.last = 0  # the last packet of this side
         self.stray: Segment | None = None
@@ -198,9 +206,23 @@ class Half:
         """The bytes of payload from this side modulo 2^32; None if its beginning was not seen."""
         return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
 
+    def opens_or_shuts(self, segment: Segment) -> None:
+        """Note whether a segment of this side says that it takes no more bytes, or takes some again."""
+        if segment.flags & ZERO_WINDOW:
+            if self.shut_since is None:
+                self.shut_since = segment.time
+        elif self.shut_since is not None:
+            self.shut, self.shut_since = self.shut_until(segment.time), None
+
+    def shut_until(self, time: int | None) -> int:
+        """Return for how many nanoseconds this side took no bytes, up to a time."""
+        if self.shut_since is None or time is None:
+            return self.shut
+        return self.shut + max(time - self.shut_since, 0)
+
     def busy(self) -> bool:
-        """Return whether anything waits here, has ended, or is known to be on its way."""
-        if self.held or self.fin != UNKNOWN or self.hole() != UNKNOWN:
+        """Return whether anything waits here, has ended, is known to be on its way, or is not taken for now."""
+        if self.held or self.fin != UNKNOWN or self.shut_since is not None or self.hole() != UNKNOWN:
             return True
         return self.next == UNKNOWN and not self.unseen and (self.hint != UNKNOWN or self.peer.isn != UNKNOWN)
 
@@ -256,10 +278,10 @@ class Connection:
         if self.closed_by is None:
             self.closed_by, self.ended = half, time
 
-    @property
-    def life(self) -> Life:
-        """The course of the connection so far."""
+    def life(self, time: int | None) -> Life:
+        """The course of the connection up to a time."""
         one, other = self.halves
+        until = self.ended if self.ended is not None else time
         return Life(
             self.syns,
             (one.heard, other.heard),
@@ -270,6 +292,10 @@ class Connection:
             None if self.closed_by is None else self.closed_by.direction,
             self.ended,
             self.closed_by is not None and self.closed_by is self.reset_by,
+            (one.again, other.again),
+            (one.shut_until(until), other.shut_until(until)),
+            (one.lost, other.lost),
+            (one.cut, other.cut),
         )
 
     def settle(self) -> bool:
@@ -310,7 +336,8 @@ class Delivery:
         if half.next != UNKNOWN and start < half.position:
             old = min(half.position - start, size)
             self.count("duplicate", old)
-            half.repeated += size > KEEP_ALIVE
+            if size > KEEP_ALIVE:
+                half.repeated, half.again = half.repeated + 1, half.again + old
             payload, missing, start, size = (
                 payload[old:],
                 missing - max(half.position - start - size, 0),
@@ -320,7 +347,8 @@ class Delivery:
         if size:
             insertion = half.held.insert(start, size, payload, tag)
             self.count("duplicate", insertion.duplicate)
-            half.repeated += insertion.duplicate > KEEP_ALIVE
+            if insertion.duplicate > KEEP_ALIVE:
+                half.repeated, half.again = half.repeated + 1, half.again + insertion.duplicate
             if insertion.differs:
                 events.append(Conflict(half.connection.number, half.direction, segment.time, segment.packet))
         if missing > 0:
@@ -353,8 +381,11 @@ class Delivery:
             tag = half.held.chunks[0].tag
         else:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0, 0)
-        events.append(Gap(half.connection.number, half.direction, end - half.position, kind, 0, tag.time, tag.packet))
-        half.advance(end - half.position)
+        size = end - half.position
+        events.append(Gap(half.connection.number, half.direction, size, kind, 0, tag.time, tag.packet))
+        half.lost += 0 if kind == "end" else size  # nobody acknowledged what is missing at the end
+        half.lost += size if kind != "end" else 0
+        half.advance(size)
 
     def deliver(self, connection: Connection, events: list[Event]) -> None:
         """Deliver what is next in both directions, each no further than the other lets it."""
@@ -376,6 +407,7 @@ class Delivery:
         self.held += half.held.cost - before
         if data is None:
             events.append(Gap(half.connection.number, half.direction, size, "cut", tag.have, tag.time, tag.packet))
+            half.cut += size
         else:
             events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
         half.advance(size)
