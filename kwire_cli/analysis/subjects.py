@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from kwire_cli.analysis.calls import Call, Calls, LoggedCall
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
 
-    Subject = Captured | TcpConnection | Exchange | LineFault | "LogItem"
+    Subject: TypeAlias = "Captured | TcpConnection | Exchange | LineFault | LogItem"
 
 
 class LogItem(NamedTuple):
