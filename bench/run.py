@@ -9,7 +9,7 @@ from pathlib import Path
 
 from timing import machine, processor
 
-BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "records", "logs", "columns", "pipeline")
+BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "questions", "records", "logs", "columns", "pipeline")
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         "--turns",
         type=int,
         default=3,
-        help="turns that every row of `captures`, `overhead`, `logs` and `pipeline` gets [3]",
+        help="turns that every row of `captures`, `overhead`, `questions`, `logs` and `pipeline` gets [3]",
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of the data for `pipeline`")
     parser.add_argument(
@@ -60,6 +60,10 @@ def main() -> None:
             import overhead
 
             overhead.block(options.turns, options.captures)
+        elif name == "questions":
+            import questions
+
+            questions.block(options.turns, options.captures)
         elif name == "records":
             import records
 
