@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import click
 
+    from kwire_cli.analysis.diagnosis.model import FindingKind
     from kwire_cli.filter import Rows
     from kwire_cli.spec.catalog import Catalog
 
@@ -79,6 +80,18 @@ def complete_error(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 def complete_anomaly(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Codes of anomalies that go on from what was typed."""
     return [code for code in MEANING if code.startswith(incomplete.upper().replace("-", "_"))]
+
+
+def complete_finding(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Codes of findings that go on from what was typed."""
+    return [code for code in finding_kinds() if code.startswith(incomplete.upper().replace("-", "_"))]
+
+
+def finding_kinds() -> dict[str, FindingKind]:
+    """Return the kinds of findings of `kwire diagnose`, by code."""
+    from kwire_cli.analysis.diagnosis.rules import kinds
+
+    return {kind.code: kind for kind in kinds()}
 
 
 def complete_dimensions(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

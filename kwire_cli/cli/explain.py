@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from kwire_cli.cli.command import Group
+from kwire_cli.cli.completers import finding_kinds
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.explain_inputs import Explained, Explanations
 from kwire_cli.cli.explain_topics import TOPICS, Explaining
@@ -95,6 +96,7 @@ def _elsewhere(word: str) -> str:
         "type": word.lower().replace("_", "-") in TYPES,
         "error": any(row.name == word.upper() for row in definitions.errors),
         "anomaly": word.upper() in MEANING,
+        "finding": word.upper() in finding_kinds(),
         "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
     if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, there in places.items() if there]):

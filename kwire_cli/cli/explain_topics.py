@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_anomaly, complete_api, complete_error, complete_file
+from kwire_cli.cli.completers import (
+    complete_anomaly,
+    complete_api,
+    complete_error,
+    complete_file,
+    complete_finding,
+    finding_kinds,
+)
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.errors import matching_codes
 from kwire_cli.cli.explain_inputs import batch_at
@@ -37,6 +44,7 @@ from kwire_cli.view.explain.topics import (
     explain_bytes,
     explain_crc,
     explain_error,
+    explain_finding,
     explain_header,
     explain_headers,
     explain_value,
@@ -412,4 +420,29 @@ def anomaly(environment: Environment, options: AnomalyOptions) -> None:
     output.show(events())
 
 
-TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, anomaly)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FindingOptions(Explaining):
+    """Options of `kwire explain finding`."""
+
+    code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_finding)
+
+
+@click.command(name="finding", cls=Command, short_help="A finding of kwire diagnose: finding UNREACHABLE_LISTENER.")
+@takes(FindingOptions)
+def finding(environment: Environment, options: FindingOptions) -> None:
+    """Explain findings of `kwire diagnose`; all of them without CODE."""
+    output = options.printer(environment)
+    kinds = finding_kinds()
+
+    def events() -> Iterator[Event]:
+        for code in options.code or kinds:
+            name = code.upper().replace("-", "_")
+            if name not in kinds:
+                near = did_you_mean(close_to(name, kinds)) or "; kwire explain finding lists all"
+                raise InputError(f"{code!a} is not a finding{near}")
+            yield from explain_finding(kinds[name])
+
+    output.show(events())
+
+
+TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, anomaly, finding)

@@ -246,3 +246,14 @@ def test_a_frame_by_its_number():
     done = run("explain", "--short", "--frame", "3", text)
     assert done.code == 2
     assert "there is no frame 3: it has 2" in done.err
+
+
+def test_findings_of_diagnose_are_explained():
+    done = run("explain", "finding", "no-login")
+    assert done.out.startswith("NO_LOGIN, error\n")
+    assert "What to do: Set security.protocol" in done.out
+    assert "did you mean kwire explain finding NO_LOGIN?" in run("explain", "NO_LOGIN").err
+    done = run("explain", "finding", "NO_LOGINN")
+    assert (done.code, done.err) == (2, "kwire: 'NO_LOGINN' is not a finding; did you mean NO_LOGIN?\n")
+    everything = run("explain", "finding").out
+    assert everything.index("TLS_TO_PLAIN_PORT, error") > everything.index("NO_LOGIN, error")

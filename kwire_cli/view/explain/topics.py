@@ -24,6 +24,7 @@ from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.analysis.diagnosis.model import FindingKind
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
     from kwire_cli.view.explain.messages import Look
@@ -128,6 +129,16 @@ def explain_anomaly(code: str) -> Iterator[Event]:
     """Yield the meaning of an anomaly of kwire."""
     yield Remark(code)
     yield say(f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
+
+
+def explain_finding(kind: FindingKind) -> Iterator[Event]:
+    """Yield the severity, the meaning and the advice of a finding of `kwire diagnose`."""
+    yield Remark(f"{kind.code}, {kind.severity}")
+    yield say(kind.title)
+    yield say(kind.meaning)
+    yield say(f"What to do: {kind.advice}")
+    if kind.see:
+        yield say(f"See {', '.join(kind.see)}.")
 
 
 def explain_headers() -> Iterator[Event]:
