@@ -12,22 +12,8 @@ from kwire_cli.records.batch import head_json, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
-from kwire_cli.view import logs
-from kwire_cli.view.batch_json import Lines, line_pieces, quick_lines
-from kwire_cli.view.batch_table import (
-    CSV_BATCH,
-    CSV_RECORD,
-    batch_cells,
-    batch_row,
-    gap_cells,
-    gap_row,
-    record_cells,
-    record_row,
-    table_columns,
-)
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
-from kwire_cli.view.widths import HELD, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -166,6 +152,8 @@ class View:
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show these entries of a file. By default they are a tree."""
+        from kwire_cli.view import logs  # start-up counts
+
         self.environment.write_lines(logs.file_tree_lines(contents, entries))
 
     def end(self) -> None:
@@ -208,6 +196,8 @@ class Hex(View):
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show the whole file."""
+        from kwire_cli.view import logs  # start-up counts
+
         self.environment.write_lines(logs.hex_lines(contents, data, form=self._form))
         return 0
 
@@ -219,7 +209,10 @@ class TableView(View):
 
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        self._columns = table_columns(deep=self.deep)
+        from kwire_cli.view import batch_table, listing  # start-up counts
+
+        self._rows, self._listing = batch_table, listing
+        self._columns = batch_table.table_columns(deep=self.deep)
         self._room = None if settings.wide else environment.width
         self._layout: Layout | None = None
         self._held: list[tuple[str, ...]] = []
@@ -234,12 +227,12 @@ class TableView(View):
         """Show a batch or a gap."""
         item, batch = shown.item, shown.batch
         if not self.deep:
-            self._held.append(batch_row(item))
+            self._held.append(self._rows.batch_row(item))
         elif isinstance(item, Gap):
-            self._held.append(gap_row(item, deep=True))
+            self._held.append(self._rows.gap_row(item, deep=True))
         if self.deep and batch:
-            self._held += [record_row(batch, record, self.hide) for _, record in shown.records or ()]
-        if self._layout or self._room is None or len(self._held) >= HELD:
+            self._held += [self._rows.record_row(batch, record, self.hide) for _, record in shown.records or ()]
+        if self._layout or self._room is None or len(self._held) >= self._listing.HELD:
             self._write(whole=False)
 
     def _write(self, *, whole: bool) -> None:
@@ -247,7 +240,7 @@ class TableView(View):
         lines = []
         if self._layout is None:
             rows = [] if self._room is None else self._held
-            self._layout = layout(self._columns, rows, self._room, whole=whole)
+            self._layout = self._listing.layout(self._columns, rows, self._room, whole=whole)
             lines.append(self._layout.heading())
         lines += map(self._layout.row, self._held)
         self._held = []
@@ -255,6 +248,8 @@ class TableView(View):
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show entries of a file as a table of their own."""
+        from kwire_cli.view import logs  # start-up counts
+
         self.end()
         self.environment.write_lines(logs.table_lines(contents, entries, self._room), folded=False)
         self.environment.write_lines(anomaly_lines(contents.anomalies))
@@ -288,20 +283,28 @@ class CsvView(ForPrograms):
 
     columns: tuple[str, ...] = ()
 
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view import batch_table  # start-up counts
+
+        self._cells = batch_table
+
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
-        item, batch = shown.item, shown.batch
-        self._head((*self.label, *(CSV_RECORD if self.deep else CSV_BATCH)))
+        item, batch, cells = shown.item, shown.batch, self._cells
+        self._head((*self.label, *(cells.CSV_RECORD if self.deep else cells.CSV_BATCH)))
         if not self.deep:
-            rows = [batch_cells(item)]
+            rows = [cells.batch_cells(item)]
         else:
-            rows = [gap_cells(item)] if isinstance(item, Gap) else []
-            rows += [record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
+            rows = [cells.gap_cells(item)] if isinstance(item, Gap) else []
+            rows += [cells.record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
         for row in rows:
             self.environment.write_csv([*self.label.values(), *row])
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
+        from kwire_cli.view import logs  # start-up counts
+
         self._head((*self.label, *logs.csv_columns(contents)))
         for entry in entries:
             self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])
@@ -343,12 +346,18 @@ class JsonLines(ForPrograms):
 
     STREAMS = True
 
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        from kwire_cli.view import batch_json  # start-up counts
+
+        self._texts = batch_json
+
     def show_first(self, source: Source, reader: Reader, tell: Callable[[], None]) -> tuple[int, bool]:
         """Show the first batches of a file, up to one that is not as nearly all are."""
         if not self.settings.shows_all:
             return 0, False
-        lines = Lines(self.label, self.hide if self.deep else None, deep=self.deep)
-        for text in quick_lines(source, reader, lines):
+        lines = self._texts.Lines(self.label, self.hide if self.deep else None, deep=self.deep)
+        for text in self._texts.quick_lines(source, reader, lines):
             self.environment.write_text(text)
             tell()
         return lines.batches, lines.odd
@@ -358,7 +367,8 @@ class JsonLines(ForPrograms):
         item, records, notes = shown
         chosen = None if records is None else [records]
         hide = self.hide if self.deep else None
-        for piece in line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes):
+        pieces = self._texts.line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes)
+        for piece in pieces:
             self.environment.write_text(piece)
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:

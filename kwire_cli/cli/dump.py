@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
-from kwire_cli.cli.batches import BatchRun
-from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
@@ -156,6 +154,8 @@ def command(environment: Environment, options: Options) -> int:
         return _state(environment, options)
     if options.verify:
         return _verify(environment, options)
+    from kwire_cli.cli.batches import BatchRun  # --state and --verify show no batches
+
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
     settings = _settings(environment, options)
@@ -230,6 +230,8 @@ def _selection(options: Options) -> Selection:
     if options.times:
         selection = replace(selection, times=time_range(options.times))
     if options.filter:
+        from kwire_cli.cli.capture_inputs import filter_of  # start-up counts
+
         selection = replace(selection, filter=filter_of(options.catalog, options.filter, "batches"))
     if options.key is not None:
         selection = replace(selection, key=options.key.encode("utf-8", "surrogateescape"))

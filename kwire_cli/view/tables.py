@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
 import re
 from base64 import b64encode
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.view.json import dumps
@@ -43,6 +41,8 @@ def csv_row(values: Sequence[Any], *, raw: bool = False) -> str:
     None is an empty cell, a list its items with semicolons between; structures are JSON.
     A cell that a spreadsheet would run has an apostrophe before it, unless `raw`.
     """
+    import csv  # noqa: PLC0415 - start-up counts
+
     out = io.StringIO()
     csv.writer(out, lineterminator=_END).writerow([_field(value, raw=raw) for value in values])
     return out.getvalue().removesuffix(_END)
@@ -138,12 +138,14 @@ def json_value(value: Any) -> Any:
         return time_text(value)
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dict):
         return {str(name): json_value(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(element) for element in value]
+    from decimal import Decimal  # noqa: PLC0415 - start-up counts, and hardly any value gets here
+
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
     return str(value)
 
 
