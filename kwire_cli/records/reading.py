@@ -144,7 +144,7 @@ class Reader:
                 next_at = self.find(at + 1, stop)
                 cut = (frame is not None and frame.end > stop) or stop - at < FRAME.size
             else:
-                right = self.right(frame, at)
+                right = self.compared(frame)
                 next_at = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
                 if next_at is None:
                     if lost or not right:
@@ -193,10 +193,14 @@ class Reader:
 
     def right(self, frame: Frame, passed: int) -> bool:
         """Return whether the checksum of a frame is valid. Return False if too much was hashed already."""
+        if self.known[0] != frame.start and self.too_much(frame, passed):
+            return False
+        return self.compared(frame)
+
+    def compared(self, frame: Frame) -> bool:
+        """Return whether the checksum of a frame is valid, whatever the cost of hashing it."""
         if self.known[0] == frame.start:
             return self.known[1]
-        if self.too_much(frame, passed):
-            return False
         layout = frame.layout
         self.hashed += frame.end - frame.start
         right: bool = (
