@@ -209,9 +209,9 @@ class TableView(View):
 
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import batch_table, listing  # start-up counts
+        from kwire_cli.view import batch_table, widths  # start-up counts
 
-        self._rows, self._listing = batch_table, listing
+        self._rows, self._widths = batch_table, widths
         self._columns = batch_table.table_columns(deep=self.deep)
         self._room = None if settings.wide else environment.width
         self._layout: Layout | None = None
@@ -232,7 +232,7 @@ class TableView(View):
             self._held.append(self._rows.gap_row(item, deep=True))
         if self.deep and batch:
             self._held += [self._rows.record_row(batch, record, self.hide) for _, record in shown.records or ()]
-        if self._layout or self._room is None or len(self._held) >= self._listing.HELD:
+        if self._layout or self._room is None or len(self._held) >= self._widths.HELD:
             self._write(whole=False)
 
     def _write(self, *, whole: bool) -> None:
@@ -240,7 +240,7 @@ class TableView(View):
         lines = []
         if self._layout is None:
             rows = [] if self._room is None else self._held
-            self._layout = self._listing.layout(self._columns, rows, self._room, whole=whole)
+            self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
             lines.append(self._layout.heading())
         lines += map(self._layout.row, self._held)
         self._held = []

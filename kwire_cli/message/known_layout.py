@@ -69,9 +69,11 @@ class Layouts:
         layout.
         """
         key = (kind, api_key, version)
-        if key not in self._known:
-            self._known[key] = self._make(kind, api_key, version)
-        return self._known[key]
+        try:
+            return self._known[key]
+        except KeyError:
+            layout = self._known[key] = self._make(kind, api_key, version)
+            return layout
 
     def _make(self, kind: str, api_key: int, version: int) -> Layout | None:
         catalog = self.catalog
@@ -150,7 +152,8 @@ class Plain:
     __slots__ = ("_form", "_read", "correlation_id", "data", "layout", "start", "tail")
 
     def __init__(self, layout: Layout, data: bytes, correlation_id: int, tail: Tail, start: int) -> None:
-        self.layout, self.data, self.correlation_id, self.tail, self.start = layout, data, correlation_id, tail, start
+        self.layout, self.data, self.start = layout, data, start
+        self.correlation_id, self.tail = correlation_id, tail
         self._read: Read | None = None
         self._form = ""
 

@@ -195,9 +195,10 @@ class Redaction:
         if self.show_secrets or plain is None:
             return plain is not None
         layout = plain.layout
-        if layout not in self._harmless:
-            self._harmless[layout] = not can_hold_secrets(layout.message, raw_records=self.raw_records)
-        if self._harmless[layout]:
+        harmless = self._harmless.get(layout)
+        if harmless is None:
+            harmless = self._harmless[layout] = not can_hold_secrets(layout.message, raw_records=self.raw_records)
+        if harmless:
             return True
         return not can_hold_secrets(layout.message, raw_records=self.raw_records and any(map(is_internal, line.topics)))
 

@@ -210,15 +210,9 @@ class Captured:
     def __init__(
         self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE
     ) -> None:
-        self.seen, self.stream, self.src, self.dst, self.connection, self.names, self.origin = (
-            seen,
-            stream,
-            src,
-            dst,
-            connection,
-            names,
-            origin,
-        )
+        self.seen, self.stream = seen, stream
+        self.src, self.dst = src, dst
+        self.connection, self.names, self.origin = connection, names, origin
         self._where: Place | None = origin.place(seen.packet) if origin.moving else None
         self.number = 0
         self.request: Captured | None = None
@@ -413,7 +407,7 @@ class Captured:
         if ids or self.session:
             return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
         if names:
-            return list(dict.fromkeys(names))
+            return list(dict.fromkeys(names)) if len(names) > 1 else [*names]
         # A Fetch response without topics is about those of its request.
         return self.request.topics if self.request and self.api_key == FETCH else []
 

@@ -101,7 +101,8 @@ class Seen:
         protocol: str | None = None,
     ) -> None:
         what, self.data, self.packet, self.time, self.missing = cut
-        self.kind, self.side, self.head, self.request, self.protocol = kind, side, head, request, protocol
+        self.kind, self.side, self.protocol = kind, side, protocol
+        self.head, self.request = head, request
         self.size = len(self.data) if what != "lost" else self.missing
         self.code = None if what == "frame" else _GAPS[what]
         self.in_flight: int | None = None

@@ -315,7 +315,7 @@ class Watch:
             seen.line = line
         if self._names_alone:
             self.names.learn_names(line)
-        elif line.is_frame:
+        elif seen.head:
             self.names.learn(line, texts[1 - connection.client] if connection.client is not None else line.dst)
         return line
 

@@ -190,7 +190,7 @@ class Segments:
                     and not fragment & _FRAGMENT_BITS
                 ):
                     start, end = _TCP_AT + (offset >> 4) * 4, _ETHERNET_SIZE + total
-                    if _COMMON.size <= start <= end <= len(data):
+                    if size <= start <= end <= len(data):
                         if not window and flags & WINDOW_COUNTS == ACK:
                             flags |= ZERO_WINDOW
                         yield new(Segment, (number, time, ends, sequence, acknowledgment, flags, data[start:end], 0))
