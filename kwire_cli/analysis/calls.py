@@ -10,14 +10,16 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.engine.values import Form
+from kwire_cli.message.roles import RAW
+from kwire_cli.records.batch import Batch
+from kwire_cli.source.kafka.captured import Captured, time_text
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
-
-    from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.request_log.exchange import Exchange
 
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
@@ -155,6 +157,13 @@ class Call:
         """Return the topic that a part of a body is about: its name, or its id if no name is known."""
         raise NotImplementedError
 
+    def batches(self) -> Iterator[tuple[str, int, Batch]]:
+        """Yield the batches in a Produce request with their topic and partition; nothing for request logs.
+
+        Headers of batches are read, records are not.
+        """
+        raise NotImplementedError
+
     def evidence(self, *, of_request: bool = False) -> Evidence:
         """Return the place of the response, or of the request if there is no response or `of_request`."""
         raise NotImplementedError
@@ -247,6 +256,18 @@ class CapturedCall(Call):
     def topic(self, of: dict[str, Any]) -> str:
         return named_topic(of) or self.line.names.topic(of.get("topicId") or "")
 
+    def batches(self) -> Iterator[tuple[str, int, Batch]]:
+        line = self.line
+        if line.api_key != PRODUCE:
+            return
+        for topic, partition in parts(raw_body(line), "topicData", "partitionData"):
+            records, index = partition.get("records"), partition.get("index")
+            if isinstance(records, bytes | memoryview) and isinstance(index, int):
+                name = self.topic(topic)
+                for item in line.reading().items(records, name):
+                    if isinstance(item, Batch):
+                        yield name, index, item
+
     def evidence(self, *, of_request: bool = False) -> Evidence:
         line = self.line if of_request or self.answer is None else self.answer
         return evidence_of(line, f"{self.api} {'request' if line is self.line else 'response'}")
@@ -333,6 +354,9 @@ class LoggedCall(Call):
         topic_id = of.get("topicId") or ""
         return named_topic(of) or self.exchange.named.get(topic_id, topic_id)
 
+    def batches(self) -> Iterator[tuple[str, int, Batch]]:
+        yield from ()
+
     def evidence(self, *, of_request: bool = False) -> Evidence:
         what = f"{self.api} request" if of_request else self.api
         return Evidence(what, self.exchange.time, file=self.file, line=self.exchange.line)
@@ -344,6 +368,16 @@ class Calls:
     def __init__(self) -> None:
         self._pending: dict[tuple[str | None, int], dict[int, CapturedCall]] = {}
         self._count = 0
+
+    def of(self, subject: object) -> Iterator[Call]:
+        """Yield the calls that are complete with a subject: a line of a capture, a TCP connection, an exchange."""
+        if isinstance(subject, Captured):
+            if subject.kind in {"request", "response"}:
+                yield from self.add(subject)
+        elif isinstance(subject, Exchange):
+            yield LoggedCall(subject)
+        elif isinstance(subject, TcpConnection):
+            yield from self.end((subject.capture, subject.stream))
 
     def add(self, line: Captured) -> Iterator[CapturedCall]:
         """Yield the calls that are complete with a request or a response."""
@@ -380,6 +414,15 @@ def body_of(line: Captured) -> dict[str, Any]:
         return plain.body("size")
     frame = line.frame
     body = frame.body.to_json(records="size") if frame and frame.body else None
+    return body if isinstance(body, dict) else _EMPTY
+
+
+def raw_body(line: Captured) -> dict[str, Any]:
+    """Return the body of a request or response in JSON form, records as their bytes; empty if it cannot be read."""
+    if plain := line.plain:
+        return plain.body(RAW)
+    frame = line.frame
+    body = frame.body.form(Form(RAW)) if frame and frame.body and not frame.body.guess else None
     return body if isinstance(body, dict) else _EMPTY
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from kwire_cli.analysis.calls import Call, Calls, LoggedCall
+from kwire_cli.analysis.calls import Call, Calls
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
@@ -56,16 +56,6 @@ class Bounded(list[Any]):
         self.dropped += other.dropped + max(len(other) - room, 0)
 
 
-def calls_of(calls: Calls, subject: Any) -> Iterator[Call]:
-    """Yield the calls that are complete with a subject: its own, or those that its connection leaves unanswered."""
-    if isinstance(subject, TcpConnection):
-        yield from calls.end((subject.capture, subject.stream))
-    elif isinstance(subject, Exchange):
-        yield LoggedCall(subject)
-    elif not isinstance(subject, LineFault | LogItem) and subject.kind in {"request", "response"}:
-        yield from calls.add(subject)
-
-
 class CallFold:
     """A fold over calls and items of logs. A subclass takes them, and merges what it keeps.
 
@@ -93,7 +83,7 @@ class CallFold:
         if isinstance(subject, LogItem):
             self.log_item(subject)
         else:
-            for call in calls_of(self._calls, subject):
+            for call in self._calls.of(subject):
                 self._take(call)
 
     def finish(self) -> None:

@@ -42,13 +42,14 @@ COMMANDS = {
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions.",
+    "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",
 }
 """Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
     "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
-    "Ask about traffic and logs": ("diagnose", "overhead", "clients", "advise", "scan"),
+    "Ask about traffic and logs": ("diagnose", "transactions", "overhead", "clients", "advise", "scan"),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "errors", "lint", "breaking"),
     "This installation": ("doctor", "completion"),

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.calls import Calls
 from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, takes
 from kwire_cli.analysis.diagnosis.rules import RULES
-from kwire_cli.analysis.subjects import LogItem, calls_of
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
-from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call, Evidence
     from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.exchange import Exchange
+    from kwire_cli.source.request_log.reading import LineFault
 
     Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
 
@@ -65,15 +65,16 @@ class Diagnosis:
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
-        for call in calls_of(self._calls, subject):
+        if isinstance(subject, LogItem):
+            for take_item in self._log_items:
+                take_item(subject)
+            return
+        for call in self._calls.of(subject):
             self._call(call)
         if isinstance(subject, TcpConnection):
             for take_connection in self._connections:
                 take_connection(subject)
-        elif isinstance(subject, LogItem):
-            for take_item in self._log_items:
-                take_item(subject)
-        elif not isinstance(subject, Exchange | LineFault) and subject.kind not in {"request", "response"}:
+        elif isinstance(subject, Captured) and subject.kind not in {"request", "response"}:
             for take_line in self._lines:
                 take_line(subject)
 

@@ -1,0 +1,289 @@
+"""Transactions in logs: the records and markers of partitions, and the records of `__transaction_state`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.state.events import decoded
+from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, MOST_EVENTS, OPEN, HeldBack, Piece, StateRecord
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.kafka import TRANSACTION_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.records.batch import Head
+
+RESULTS = {"COMMIT": COMMITTED, "ABORT": ABORTED}
+MOST_PRODUCERS = 1 << 16
+"""Producers with an open transaction in a partition, and transactional ids, that are known at a time."""
+COORDINATOR_DELAY = 0.05
+"""Seconds that may pass from the time of a record to the record of the coordinator about its transaction."""
+REMOVED = "Removed"
+"""The state of a transactional id whose last record has no value."""
+WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"})
+"""States in which the coordinator knows the partitions of a transaction that has not ended."""
+
+
+@dataclass
+class PartitionLog:
+    """The transactions in one copy of a partition's log.
+
+    `open` are the pieces without a marker by producer id, `closed` the others. `end` is the offset after the last one.
+    """
+
+    name: str
+    open: dict[int, Piece] = field(default_factory=dict)
+    closed: list[Piece] = field(default_factory=list)
+    end: int = 0
+    until: float | None = None
+
+    def pieces(self) -> list[Piece]:
+        """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
+        joined: list[Piece] = []
+        running: dict[int, Piece] = {}
+        for piece in sorted([*self.closed, *self.open.values()], key=lambda piece: piece.at):
+            before = running.get(piece.producer_id)
+            if before is None or before.result:
+                piece = _copy(piece)  # noqa: PLW2901 - joined pieces change
+                running[piece.producer_id] = piece
+                joined.append(piece)
+            else:
+                _join(before, piece)
+        return joined
+
+
+class LogTransactions:
+    """What logs say of transactions. `dropped` counts what was too much to keep."""
+
+    def __init__(self) -> None:
+        self.partitions: dict[tuple[str, str], PartitionLog] = {}
+        """Logs by folder and partition: copies on several brokers are logs of their own."""
+        self.records: list[StateRecord] = []
+        self.latest: dict[str, StateRecord] = {}
+        """The newest record of each transactional id, by its offset."""
+        self.dropped = 0
+        self._kept = 0
+
+    def add(self, item: LogItem) -> None:
+        """Take a batch of a log; gaps and batches with a wrong checksum say nothing."""
+        batch = item.item
+        if not isinstance(batch, Batch) or not batch.crc_valid:
+            return
+        if item.topic == TRANSACTION_STATE:
+            self._add_state(item, batch)
+            return
+        head = batch.head
+        key = str(PurePath(item.file).parent), item.name
+        log = self.partitions.get(key)
+        if log is None:
+            log = self.partitions[key] = PartitionLog(item.name)
+        log.end = max(log.end, head.last_offset + 1)
+        time = head.max_timestamp / 1000 if head.max_timestamp >= 0 else None
+        log.until = max(log.until or 0.0, time) if time is not None else log.until
+        if not head.transactional or head.producer_id < 0:
+            return
+        if head.control:
+            self._add_marker(log, item, batch, head)
+        else:
+            _add_records(log, item, batch, head)
+
+    def _add_marker(self, log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> None:
+        for record in islice(batch.records(), 1):
+            result = RESULTS.get(decode_control(catalog(), record.key, record.value).type)
+            if result is None:
+                return
+            piece = log.open.pop(head.producer_id, None) or Piece(head.producer_id, head.producer_epoch, item.file)
+            piece.result, piece.marker, piece.marker_epoch = result, record.offset, head.producer_epoch
+            piece.marked = record.timestamp / 1000 if record.timestamp >= 0 else None
+            if self._kept < MOST_EVENTS:
+                log.closed.append(piece)
+                self._kept += 1
+            else:
+                self.dropped += 1
+
+    def _add_state(self, item: LogItem, batch: Batch) -> None:
+        if batch.head.control:
+            return
+        for record in batch.records():
+            pair = record.key is not None and decoded(catalog(), TRANSACTION_STATE, record.key, record.value, None)
+            if pair:
+                self._add_record(_state_record(item.file, record.offset, record.timestamp, *pair))
+
+    def _add_record(self, record: StateRecord) -> None:
+        if len(self.records) < MOST_EVENTS:
+            self.records.append(record)
+        else:
+            self.dropped += 1
+        self._keep_latest(record)
+
+    def _keep_latest(self, record: StateRecord) -> None:
+        before = self.latest.get(record.transactional_id)
+        if (before is None and len(self.latest) < MOST_PRODUCERS) or (before and before.offset <= record.offset):
+            self.latest[record.transactional_id] = record
+
+    def merge(self, other: LogTransactions) -> None:
+        """Take in what others saw of the same or of other logs, whatever its place in them."""
+        for key, its in other.partitions.items():
+            own = self.partitions.setdefault(key, PartitionLog(its.name))
+            own.end = max(own.end, its.end)
+            own.until = max((time for time in (own.until, its.until) if time is not None), default=None)
+            own.closed += [_copy(piece) for piece in its.closed]
+            for producer, piece in its.open.items():
+                before = own.open.get(producer)
+                if before is None:
+                    own.open[producer] = _copy(piece)
+                else:  # which of the two comes first shows when all of them are sorted
+                    own.closed.append(_copy(piece))
+        room = MOST_EVENTS - len(self.records)
+        self.records += other.records[:room]
+        self.dropped += other.dropped + max(len(other.records) - room, 0)
+        self._kept += other._kept
+        for record in other.latest.values():
+            self._keep_latest(record)
+
+    def pieces(self) -> dict[int, list[tuple[str, Piece]]]:
+        """Return the parts of transactions by producer id, with their partition; those of copies once."""
+        whole: dict[tuple[str, int, int], Piece] = {}
+        for log in self.partitions.values():
+            for piece in log.pieces():
+                key = log.name, piece.producer_id, piece.at
+                before = whole.get(key)
+                if before is None or (piece.result and not before.result):
+                    whole[key] = piece
+        by_producer: dict[int, list[tuple[str, Piece]]] = {}
+        for (name, producer, _), piece in whole.items():
+            by_producer.setdefault(producer, []).append((name, piece))
+        return by_producer
+
+    def held_back(self, names: Mapping[int, str]) -> list[HeldBack]:
+        """Return the open transactions of all partitions, the first of each partition first.
+
+        `names` are transactional ids by producer id.
+        """
+        latest = {record.producer_id: record for record in self.latest.values()}
+        newest = max((record.time for record in latest.values() if record.time is not None), default=None)
+        rows = []
+        for (_, partition), log in sorted(self.partitions.items()):
+            for piece in log.pieces():
+                if piece.result or piece.first < 0:
+                    continue
+                record = latest.get(piece.producer_id)
+                name = names.get(piece.producer_id) or (record.transactional_id if record else None)
+                rows.append(
+                    HeldBack(
+                        partition,
+                        piece.producer_id,
+                        piece.epoch,
+                        name,
+                        piece.first,
+                        piece.begin,
+                        log.end - piece.first,
+                        log.end,
+                        log.until,
+                        record.state if record else None,
+                        _is_hanging(record, partition, piece, newest),
+                        piece.file,
+                    )
+                )
+        return rows
+
+
+def _is_hanging(record: StateRecord | None, partition: str, piece: Piece, newest: float | None) -> bool | None:
+    """Return whether the coordinator does not know of an open transaction in a partition; None if that is not clear.
+
+    `newest` is the time of the newest record of the coordinator. A log of the coordinator that ends before the
+    transaction began, since it was copied earlier, says nothing.
+    """
+    if record is None:
+        return None
+    if record.state in WITH_PARTITIONS and partition in record.partitions:
+        return False
+    if piece.begin is not None and (newest is None or newest < piece.begin + COORDINATOR_DELAY):
+        return None
+    return True
+
+
+def _add_records(log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> None:
+    piece = log.open.get(head.producer_id)
+    if piece is None:
+        if len(log.open) >= MOST_PRODUCERS:
+            return
+        piece = log.open[head.producer_id] = Piece(head.producer_id, head.producer_epoch, item.file)
+    begin = head.base_timestamp if head.base_timestamp >= 0 else head.max_timestamp
+    count = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
+    piece.first = head.base_offset if piece.first < 0 else min(piece.first, head.base_offset)
+    piece.last = max(piece.last, head.last_offset)
+    piece.epoch = head.producer_epoch
+    if begin >= 0:
+        piece.begin = begin / 1000 if piece.begin is None else min(piece.begin, begin / 1000)
+    piece.written.batches += 1
+    piece.written.records += max(count, 0)
+    piece.written.bytes += batch.size
+
+
+def _copy(piece: Piece) -> Piece:
+    copy = Piece(piece.producer_id, piece.epoch, piece.file, piece.first, piece.last, piece.begin)
+    copy.written.add(piece.written)
+    copy.marker, copy.marker_epoch, copy.marked, copy.result = (
+        piece.marker,
+        piece.marker_epoch,
+        piece.marked,
+        piece.result,
+    )
+    return copy
+
+
+def _join(piece: Piece, later: Piece) -> None:
+    """Add the part that follows in the log."""
+    if piece.first < 0:
+        piece.first = later.first
+    piece.last = max(piece.last, later.last)
+    if piece.begin is None:
+        piece.begin = later.begin
+    piece.written.add(later.written)
+    piece.result, piece.marker, piece.marked = later.result, later.marker, later.marked
+    piece.marker_epoch = later.marker_epoch
+
+
+def _state_record(
+    file: str, offset: int, timestamp: int, key: dict[str, object], value: dict[str, object]
+) -> StateRecord:
+    name = str(key.get("transactionalId"))
+    time = timestamp / 1000 if timestamp >= 0 else None
+    if not value:
+        return StateRecord(offset, time, name, -1, -1, REMOVED, (), None, None, file)
+    status, start, timeout = (
+        value.get(field) for field in ("transactionStatus", "transactionStartTimestampMs", "transactionTimeoutMs")
+    )
+    state = catalog().named_value("TransactionLogValue", "transactionStatus", status) or "UNKNOWN"  # type: ignore[arg-type] # a decoded int8
+    partitions = tuple(
+        f"{topic['topic']}-{number}"
+        for topic in value.get("transactionPartitions") or ()  # type: ignore[attr-defined] # a decoded array
+        for number in topic["partitionIds"]
+    )
+    return StateRecord(
+        offset,
+        time,
+        name,
+        int(value["producerId"]),  # type: ignore[call-overload]
+        int(value["producerEpoch"]),  # type: ignore[call-overload]
+        "".join(map(str.capitalize, state.split("_"))),
+        partitions,
+        start / 1000 if isinstance(start, int) and start >= 0 else None,
+        timeout / 1000 if isinstance(timeout, int) and timeout >= 0 else None,
+        file,
+    )
+
+
+def unfinished(record: StateRecord) -> str:
+    """Return the result that a state of a transactional id says its transaction has: `open` until it is decided."""
+    if record.state.endswith("Commit"):
+        return COMMITTED
+    return ABORTED if record.state.endswith("Abort") else OPEN

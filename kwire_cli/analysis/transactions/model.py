@@ -1,0 +1,228 @@
+"""Events of transactions, and transactions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from kwire_cli.analysis.calls import Evidence
+
+COMMITTED, ABORTED, OPEN = "committed", "aborted", "open"
+MOST_EVENTS = 1 << 16
+"""Events, and parts of transactions in logs, that are kept: some 40 MB of them. Others are counted."""
+NO_PRODUCER = -1
+
+What = Literal[
+    "initProducerId",
+    "addPartitions",
+    "verifyPartitions",
+    "addOffsets",
+    "commitOffsets",
+    "produce",
+    "endTransaction",
+    "writeMarkers",
+    "state",
+    "records",
+    "marker",
+]
+"""Kinds of events.
+
+`verifyPartitions` is a broker that asks the coordinator whether a partition is in a transaction (KIP-890). `state` is
+a record of `__transaction_state`; `records` and `marker` are those of a partition's log.
+"""
+
+
+@dataclass(slots=True)
+class Written:
+    """Counts of what a transaction wrote to a partition."""
+
+    batches: int = 0
+    records: int = 0
+    bytes: int = 0
+
+    def add(self, other: Written) -> None:
+        """Add other counts."""
+        self.batches += other.batches
+        self.records += other.records
+        self.bytes += other.bytes
+
+
+@dataclass(slots=True)
+class Event:
+    """An event of a transaction in traffic, or some of the same kind that follow each other.
+
+    `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
+    `partitions` are those that the event is about, such as `orders-0`. `implicit` says that a broker adds the partitions
+    of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `ok` says that there was
+    a response without an error for a part of the request at least.
+    """
+
+    what: What
+    time: float | None
+    answered: float | None
+    transactional_id: str | None
+    producer_id: int
+    epoch: int
+    place: Evidence
+    client: str = ""
+    partitions: dict[str, Written] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+    result: str = ""
+    errors: Counter[str] = field(default_factory=Counter)
+    detail: str = ""
+    implicit: bool = False
+    ok: bool = True
+    count: int = 1
+    next_epoch: int = NO_PRODUCER
+    timeout: float | None = None
+
+    @property
+    def order(self) -> tuple[float, float, str]:
+        """The key that sorts events by time."""
+        at = self.time if self.time is not None else -1.0
+        return at, self.answered if self.answered is not None else at, self.what
+
+    def repeats(self, other: Event) -> bool:
+        """Return whether another event is of the same kind and producer, so that both can count as one."""
+        return (
+            self.what == other.what
+            and self.what in {"addPartitions", "verifyPartitions", "produce", "commitOffsets", "addOffsets"}
+            and (self.transactional_id, self.producer_id, self.epoch) == (
+                other.transactional_id, other.producer_id, other.epoch
+            )
+            and self.client == other.client
+            and self.ok == other.ok
+            and bool(self.errors) == bool(other.errors)
+        )  # fmt: skip
+
+    def extend(self, other: Event) -> None:
+        """Take in a later event that repeats this one."""
+        self.count += other.count
+        self.answered = other.answered
+        self.errors.update(other.errors)
+        self.groups = tuple(dict.fromkeys((*self.groups, *other.groups)))
+        self.implicit = self.implicit or other.implicit
+        for name, written in other.partitions.items():
+            self.partitions.setdefault(name, Written()).add(written)
+
+
+class StateRecord(NamedTuple):
+    """A record of `__transaction_state`: the state of a transactional id from then on; times are in seconds.
+
+    `start` is when the transaction began, None without one.
+    """
+
+    offset: int
+    time: float | None
+    transactional_id: str
+    producer_id: int
+    epoch: int
+    state: str
+    partitions: tuple[str, ...]
+    start: float | None
+    timeout: float | None
+    file: str
+
+
+@dataclass(slots=True)
+class Piece:
+    """The part of a transaction in the log of one partition: its records, and the marker that ends it.
+
+    Offsets are -1 and times None without records or without a marker. Times are seconds.
+    """
+
+    producer_id: int
+    epoch: int
+    file: str
+    first: int = -1
+    last: int = -1
+    begin: float | None = None
+    written: Written = field(default_factory=Written)
+    marker: int = -1
+    marker_epoch: int = -1
+    marked: float | None = None
+    result: str = ""
+
+    @property
+    def at(self) -> int:
+        """The first offset."""
+        return self.first if self.first >= 0 else self.marker
+
+
+@dataclass(slots=True)
+class Transaction:
+    """A transaction.
+
+    `begin` is None if it began before the input. `decided` is when its end was asked for or written, which orders
+    transactions of one producer; `end` is when the client was told. `ended_by` says who ended it: `client`,
+    `coordinator` (a timeout or an operator) or `initProducerId` (another or a new instance).
+    """
+
+    transactional_id: str | None
+    producer_id: int
+    epoch: int
+    begin: float | None
+    decided: float | None = None
+    end: float | None = None
+    result: str = OPEN
+    partitions: dict[str, Written] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
+    clients: dict[str, None] = field(default_factory=dict)
+    ended_by: str = ""
+    timeout: float | None = None
+    added: set[str] = field(default_factory=set)
+    """Partitions that the coordinator was told of."""
+    marked: set[str] = field(default_factory=set)
+    """Partitions whose marker was seen."""
+    from_beginning: bool = False
+    """Whether the producer's InitProducerId was seen, and so all that it said to the coordinator."""
+    places: list[Evidence] = field(default_factory=list)
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from begin to end."""
+        return None if self.begin is None or self.end is None else max(self.end - self.begin, 0.0)
+
+    @property
+    def written(self) -> Written:
+        """Counts over all partitions."""
+        total = Written()
+        for written in self.partitions.values():
+            total.add(written)
+        return total
+
+    def close(self, result: str, decided: float | None, end: float | None, by: str) -> None:
+        """End the transaction, unless that is so already."""
+        if self.result == OPEN:
+            self.result, self.decided, self.end, self.ended_by = result, decided, end, by
+
+    @property
+    def name(self) -> str:
+        """The transactional id, or the producer id where that is not known."""
+        return self.transactional_id or f"producer {self.producer_id}"
+
+
+class HeldBack(NamedTuple):
+    """A partition of a log with an open transaction: what holds its last stable offset back.
+
+    `behind` counts the offsets from there to the end of the log. `coordinator` is the state of the transactional id
+    with its partitions by `__transaction_state`, None if nothing there is about the producer. `hanging` says that the
+    coordinator does not know of the transaction there; None if the input does not show it. `until` is the newest time
+    in the log.
+    """
+
+    partition: str
+    producer_id: int
+    epoch: int
+    transactional_id: str | None
+    first_offset: int
+    since: float | None
+    behind: int
+    end_offset: int
+    until: float | None
+    coordinator: str | None
+    hanging: bool | None
+    file: str

@@ -1,0 +1,295 @@
+"""Transactions put together from the events of traffic, the coordinator's records and the logs of partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
+from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, Transaction, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kwire_cli.analysis.transactions.model import Event, Piece, StateRecord
+
+Identity = str | int
+"""A transactional id, or a producer id where no transactional id is known."""
+SLACK = 0.002
+"""Seconds by which times of two sources differ though they mean the same: those of logs have milliseconds."""
+BEGINS = frozenset({"addPartitions", "addOffsets", "produce", "commitOffsets"})
+FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+MOST_PLACES = 4
+"""Events of a transaction whose places are kept."""
+
+
+def transactions_of(
+    events: Iterable[Event],
+    records: Iterable[StateRecord],
+    pieces: Mapping[int, Sequence[tuple[str, Piece]]],
+    names: Mapping[int, str],
+) -> list[Transaction]:
+    """Return all transactions, by the time of their begin; `names` are transactional ids by producer id."""
+    by_identity: dict[Identity, list[Event]] = {}
+    for event in sorted(events, key=lambda event: event.order):
+        by_identity.setdefault(_identity(event.transactional_id, event.producer_id, names), []).append(event)
+    timelines = {identity: _of_events(own) for identity, own in by_identity.items()}
+    by_name: dict[str, list[StateRecord]] = {}
+    for record in sorted(set(records), key=lambda record: (record.offset, record.file)):
+        by_name.setdefault(record.transactional_id, []).append(record)
+    for name, own_records in by_name.items():
+        timelines[name] = _together(timelines.get(name, []), _of_records(own_records))
+    for producer, own_pieces in pieces.items():
+        identity = names.get(producer, producer)
+        timelines[identity] = _with_logs(timelines.get(identity, []), own_pieces, names.get(producer))
+    everything = [transaction for timeline in timelines.values() for transaction in timeline]
+    return sorted(everything, key=_order)
+
+
+def _identity(name: str | None, producer: int, names: Mapping[int, str]) -> Identity:
+    return name or names.get(producer, producer)
+
+
+def _order(transaction: Transaction) -> tuple[float, float, str, int]:
+    decided = transaction.decided if transaction.decided is not None else float("inf")
+    begin = transaction.begin if transaction.begin is not None else min(decided, 1e18)
+    return begin, decided, transaction.name, transaction.epoch
+
+
+# From traffic
+
+
+def _of_events(events: Iterable[Event]) -> list[Transaction]:
+    """Return the transactions of one producer from its events in the order of time."""
+    timeline = _Timeline()
+    for event in events:
+        timeline.take(event)
+    return timeline.transactions
+
+
+class _Timeline:
+    def __init__(self) -> None:
+        self.transactions: list[Transaction] = []
+        self.current: Transaction | None = None
+        self.from_beginning = False
+        self.timeout: float | None = None
+        self.before: list[Event] = []  # that failed, and belong to the transaction that begins next
+
+    def take(self, event: Event) -> None:
+        if event.what == "initProducerId":
+            self._init(event)
+        elif event.what == "endTransaction":
+            self._end(event)
+        elif event.what == "writeMarkers":
+            self._markers(event)
+        elif event.what in BEGINS:
+            self._part(event)
+        elif self.current is not None:
+            _keep(self.current, event)
+
+    def _init(self, event: Event) -> None:
+        if not event.ok:
+            if self.current is not None:
+                self.current.errors.update(event.errors)
+            return
+        if self.current is not None:
+            self.current.close(ABORTED, event.time, event.answered, "initProducerId")
+            self.current = None
+        self.from_beginning, self.timeout = True, event.timeout
+
+    def _part(self, event: Event) -> None:
+        old = self._of_epoch(event)
+        if old is not None:  # of an instance that was fenced
+            _keep(old, event)
+            return
+        if not event.ok and self.current is None:
+            self.before.append(event)
+            return
+        transaction = self.current or self._begin(event)
+        _keep(transaction, event)
+        if event.what == "addPartitions" or event.implicit:
+            transaction.added.update(event.partitions)
+        if event.ok or event.what == "produce":
+            for name, written in event.partitions.items():
+                transaction.partitions.setdefault(name, Written()).add(written)
+            transaction.groups.update(dict.fromkeys(event.groups))
+
+    def _of_epoch(self, event: Event) -> Transaction | None:
+        """Return the transaction of an older epoch that an event belongs to, None if it belongs to the newest epoch."""
+        newest = self.current or (self.transactions[-1] if self.transactions else None)
+        if newest is None or event.epoch == NO_PRODUCER or newest.producer_id != event.producer_id:
+            return None
+        fenced = event.epoch <= newest.epoch and bool(FENCES & event.errors.keys())
+        if event.epoch >= newest.epoch and not fenced:
+            return None
+        return next((own for own in reversed(self.transactions) if own.epoch <= event.epoch), None)
+
+    def _begin(self, event: Event) -> Transaction:
+        transaction = Transaction(event.transactional_id, event.producer_id, event.epoch, event.time)
+        transaction.from_beginning, transaction.timeout = self.from_beginning, self.timeout
+        for failed in self.before:
+            transaction.errors.update(failed.errors)
+        self.before.clear()
+        self.transactions.append(transaction)
+        self.current = transaction
+        return transaction
+
+    def _end(self, event: Event) -> None:
+        transaction = self.current
+        old = self._of_epoch(event)
+        if not event.ok or old is not None:
+            if owner := old or transaction or (self.transactions[-1] if self.transactions else None):
+                _keep(owner, event)
+            return
+        if transaction is None:
+            if self.transactions or self.from_beginning:
+                return  # sent again, or of a transaction without records
+            transaction = self._begin(event)
+            transaction.begin = None
+        _keep(transaction, event)
+        transaction.close(event.result, event.time, event.answered, "client")
+        self.current = None
+
+    def _markers(self, event: Event) -> None:
+        last = self.transactions[-1] if self.transactions else None
+        transaction = self.current
+        if transaction is None and last is not None and not last.marked & event.partitions.keys():
+            transaction = last  # another broker gets its own markers
+        if transaction is None:
+            transaction = self._begin(event)
+            transaction.begin = None
+        _keep(transaction, event)
+        if event.ok:
+            transaction.marked.update(event.partitions)
+        for name in event.partitions:
+            transaction.partitions.setdefault(name, Written())
+        transaction.close(event.result, event.time, event.answered, "coordinator")
+        self.current = None
+
+
+def _keep(transaction: Transaction, event: Event) -> None:
+    transaction.transactional_id = transaction.transactional_id or event.transactional_id
+    if transaction.producer_id == NO_PRODUCER:
+        transaction.producer_id, transaction.epoch = event.producer_id, event.epoch
+    if event.client and event.what != "writeMarkers":
+        transaction.clients[event.client] = None
+    transaction.errors.update(event.errors)
+    if len(transaction.places) < MOST_PLACES:
+        transaction.places.append(event.place)
+
+
+# From the coordinator's records
+
+
+def _of_records(records: Iterable[StateRecord]) -> list[Transaction]:
+    """Return the transactions of one transactional id from its records in the order of the log."""
+    transactions: list[Transaction] = []
+    current: Transaction | None = None
+    for record in records:
+        result = unfinished(record)
+        if record.state in {"Empty", "Dead", REMOVED}:
+            current = None
+            continue
+        start = record.start if record.start is not None else record.time
+        if current is None or (record.state == "Ongoing" and current.result != OPEN):
+            current = Transaction(record.transactional_id, record.producer_id, record.epoch, start)
+            current.timeout = record.timeout
+            transactions.append(current)
+            if record.start is None:
+                current.begin = None
+        for name in record.partitions:
+            current.partitions.setdefault(name, Written())
+            current.added.add(name)
+        if result != OPEN:
+            current.close(result, record.time, record.time, "")
+        if record.state.startswith("Complete"):
+            current = None
+    return transactions
+
+
+def _together(timeline: list[Transaction], others: list[Transaction]) -> list[Transaction]:
+    """Return the transactions of one transactional id by traffic and by the coordinator's records."""
+    additional = []
+    for other in others:
+        own = _match(timeline, other.decided, other.epoch, other.begin)
+        if own is None:
+            additional.append(other)
+            continue
+        own.added |= other.added
+        for name in other.partitions:
+            own.partitions.setdefault(name, Written())
+        own.timeout = own.timeout if own.timeout is not None else other.timeout
+        if own.result == OPEN and other.result != OPEN:
+            own.close(other.result, other.decided, other.end, "coordinator")
+    return sorted([*timeline, *additional], key=_order)
+
+
+def _match(
+    timeline: Sequence[Transaction], decided: float | None, epoch: int, begin: float | None
+) -> Transaction | None:
+    """Return the transaction that ended at a time, None if there is no such transaction.
+
+    It is the last one of the epoch that had begun, and whose end was asked for by then. One that has not ended is
+    that which is open.
+    """
+    for own in reversed(timeline):
+        if own.epoch not in {epoch, NO_PRODUCER}:
+            continue
+        if decided is None:
+            is_same = own.result == OPEN or (
+                own.decided is not None and begin is not None and own.decided > begin + SLACK
+            )
+            return own if is_same else None
+        begun = own.begin is None or own.begin <= decided + SLACK
+        if begun and (own.decided is None or own.decided <= decided + SLACK):
+            # A transaction that ended before another one began is not that one.
+            return own if begin is None or own.decided is None or own.decided >= begin - SLACK else None
+    return None
+
+
+# From the logs of partitions
+
+
+def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]], name: str | None) -> list[Transaction]:
+    """Return the transactions of a producer with what the logs of partitions have of them."""
+    by_logs: list[Transaction] = []
+    additional: list[Transaction] = []
+    for partition, piece in sorted(pieces, key=_by_end):
+        own = _match(timeline, piece.marked, piece.epoch, piece.begin) if piece.result or timeline else None
+        if own is not None and partition in own.marked:
+            own = None
+        if own is None:
+            own = _joined(by_logs, partition, piece)
+        if own is None:
+            own = Transaction(name, piece.producer_id, piece.epoch, piece.begin)
+            by_logs.append(own)
+            additional.append(own)
+        if piece.begin is not None and own in additional:
+            own.begin = piece.begin if own.begin is None else min(own.begin, piece.begin)
+        counts = own.partitions.setdefault(partition, Written())
+        if not counts.batches:  # traffic counted them already
+            counts.add(piece.written)
+        if piece.result:
+            own.marked.add(partition)
+            own.close(piece.result, piece.marked, piece.marked, "")
+    return sorted([*timeline, *additional], key=_order)
+
+
+def _by_end(pair: tuple[str, Piece]) -> tuple[float, float, str, int]:
+    partition, piece = pair
+    end = float("inf") if not piece.result else piece.marked if piece.marked is not None else -1.0
+    return end, piece.begin if piece.begin is not None else -1.0, partition, piece.at
+
+
+def _joined(by_logs: Sequence[Transaction], partition: str, piece: Piece) -> Transaction | None:
+    """Return the transaction of other partitions that a piece belongs to: its records came before their markers."""
+    last = by_logs[-1] if by_logs else None
+    if (
+        last is None
+        or last.epoch != piece.epoch
+        or last.result != (piece.result or OPEN)
+        or partition in last.partitions
+    ):
+        return None
+    if last.decided is not None and piece.begin is not None and piece.begin > last.decided + SLACK:
+        return None
+    return last

@@ -1,0 +1,319 @@
+"""The question what transactions there were, and how they ended: a fold over traffic and logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.calls import Calls, Evidence, instant
+from kwire_cli.analysis.diagnosis.model import LogItem
+from kwire_cli.analysis.transactions.logs import LogTransactions
+from kwire_cli.analysis.transactions.model import (
+    ABORTED,
+    COMMITTED,
+    MOST_EVENTS,
+    NO_PRODUCER,
+    OPEN,
+    Written,
+)
+from kwire_cli.analysis.transactions.timeline import transactions_of
+from kwire_cli.analysis.transactions.traffic import APIS, events_of
+from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.errors import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
+    from kwire_cli.answer import Block, Row
+
+TRANSACTIONS = (
+    Column("transactionalId", title="transactional id", absent="(not known)"),
+    Column("producerId", "id", "producer", keep=3),
+    Column("epoch", "id", keep=4),
+    Column("begin", "instant", absent="before the input"),
+    Column("end", "instant", keep=6),
+    Column("durationSeconds", "duration", "duration", keep=1),
+    Column("result", level="info"),
+    Column("endedBy", title="ended by", keep=7),
+    Column("partitions", "list", keep=2),
+    Column("offsetsGroups", "list", "offsets of", keep=2),
+    Column("batches", "count", keep=5, sparse=True),
+    Column("records", "count", keep=5, sparse=True),
+    Column("bytes", "bytes", keep=8, sparse=True),
+    Column("errors", "map", level="error", keep=1),
+    Column("clients", "list", keep=5),
+    Column("timeoutSeconds", "duration", wide=True),
+)
+EVENTS = (
+    Column("time", "instant"),
+    Column("transactionalId", title="transactional id", absent="(not known)"),
+    Column("producerId", "id", "producer", keep=2),
+    Column("epoch", "id", keep=2),
+    Column("event"),
+    Column("count", "count", keep=4, wide=True),
+    Column("detail"),
+    Column("errors", "map", level="error", keep=1),
+    Column("client", keep=3),
+    Column("capture", wide=True),
+    Column("frame", "id", keep=5),
+    Column("stream", "id", wide=True),
+    Column("file", keep=7, wide=True),
+    Column("line", "id", keep=6),
+    Column("offset", "id", keep=5),
+)
+HELD_BACK = (
+    Column("partition"),
+    Column("producerId", "id", "producer"),
+    Column("epoch", "id", keep=2),
+    Column("transactionalId", title="transactional id", keep=1, absent="(not known)"),
+    Column("firstOffset", "id", "first offset"),
+    Column("endOffset", "id", "end offset", keep=3),
+    Column("behind", "count"),
+    Column("since", "instant", keep=1),
+    Column("coordinator", title="coordinator says", absent="-"),
+    Column("hanging", "flag", level="error"),
+    Column("file", wide=True),
+)
+_NAMES_OF_EVENTS = {"addPartitions", "verifyPartitions", "produce", "writeMarkers"}
+_SOME = 3
+
+
+class Transactions:
+    """The transactions in captures, request logs and log directories: a fold, in bounded memory.
+
+    `dropped` counts events that were too many to keep.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.logs = LogTransactions()
+        self.names: dict[int, str] = {}
+        """Transactional ids by producer id."""
+        self.dropped = 0
+        self._calls = Calls()
+        self._last: dict[tuple[str | None, int, str], Event] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs."""
+        self._finish()
+        return {"events": self.events, "logs": self.logs, "names": self.names, "dropped": self.dropped}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._calls, self._last = Calls(), {}
+
+    def add(self, subject: object) -> None:
+        """Take in a line of a capture, an exchange of a request log, or a batch of a log."""
+        if isinstance(subject, LogItem):
+            self.logs.add(subject)
+            return
+        for call in self._calls.of(subject):
+            if call.api in APIS:
+                self.call(call)
+
+    def call(self, call: Call) -> None:
+        """Take a request with its response."""
+        for event in events_of(call):
+            self._learn(event)
+            key = event.transactional_id, event.producer_id, event.client
+            last = self._last.get(key)
+            if last is not None and last.repeats(event):
+                last.extend(event)
+                continue
+            if len(self.events) < MOST_EVENTS:
+                self.events.append(event)
+                self._last[key] = event
+                if event.transactional_id is not None:  # what follows is of the other form
+                    self._last.pop((event.transactional_id, NO_PRODUCER, event.client), None)
+            else:
+                self.dropped += 1
+
+    def _learn(self, event: Event) -> None:
+        if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
+            self.names[event.producer_id] = event.transactional_id
+
+    def _finish(self) -> None:
+        for call in self._calls.end():
+            if call.api in APIS:
+                self.call(call)
+
+    def merge(self, other: Transactions) -> None:
+        """Take in what another one was given, in whatever order the parts come."""
+        self._finish()
+        other._finish()
+        room = MOST_EVENTS - len(self.events)
+        self.events += other.events[:room]
+        self.dropped += other.dropped + max(len(other.events) - room, 0)
+        self.names |= other.names
+        self.logs.merge(other.logs)
+        self._last.clear()
+
+    def producers(self) -> dict[int, str]:
+        """Return transactional ids by producer id."""
+        by_records = {record.producer_id: record.transactional_id for record in self.logs.records}
+        latest = {record.producer_id: record.transactional_id for record in self.logs.latest.values()}
+        names = by_records | latest | self.names
+        names.pop(NO_PRODUCER, None)
+        return names
+
+    def transactions(self) -> list[Transaction]:
+        """Return all transactions by the time of their begin."""
+        self._finish()
+        return transactions_of(self.events, self.logs.records, self.logs.pieces(), self.producers())
+
+    def held_back(self) -> list[HeldBack]:
+        """Return the open transactions in the logs of partitions."""
+        return self.logs.held_back(self.producers())
+
+    def answer(self, name: str | None = None, *, only_open: bool = False) -> Answer:
+        """Return the transactions: those of a transactional id, and those that are open at the end of the input."""
+        transactions = self.transactions()
+        names = self.producers()
+        held = [row for row in self.held_back() if name is None or row.transactional_id == name]
+        rows = [
+            transaction
+            for transaction in transactions
+            if (name is None or transaction.transactional_id == name) and (not only_open or transaction.result == OPEN)
+        ]
+        wanted = {transaction.name for transaction in rows} if only_open else None
+        events = [
+            row
+            for row in _event_rows(self.events, self.logs, names)
+            if (name is None or row[1] == name) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
+        ]
+        blocks: list[Block] = [
+            Facts(_facts(rows)),
+            Table("transactions", TRANSACTIONS, [_row(transaction) for transaction in rows], shown=MOST_ROWS),
+        ]
+        if held:
+            note = "the first open transaction of a partition holds back readers of committed records"
+            blocks.append(Table("heldBack", HELD_BACK, [_held_row(row) for row in held], shown=MOST_ROWS, note=note))
+        blocks.append(Table("events", EVENTS, events, shown=None if name else MOST_ROWS))
+        if dropped := self.dropped + self.logs.dropped:
+            blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
+        if not rows:
+            blocks.append(Note("there is no such transaction in this" if name or only_open else "no transaction"))
+        return Answer("transactions", blocks)
+
+
+def _facts(transactions: list[Transaction]) -> list[Fact]:
+    results = {
+        result: count
+        for result in (COMMITTED, ABORTED, OPEN)
+        if (count := sum(transaction.result == result for transaction in transactions))
+    }
+    durations = [transaction.duration for transaction in transactions if transaction.duration is not None]
+    facts = [
+        Fact("transactionalIds", len({transaction.name for transaction in transactions}), "count"),
+        Fact("transactions", results, "map"),
+    ]
+    if durations:
+        facts.append(Fact("longestSeconds", round(max(durations), 6), "duration", "longest"))
+    return facts
+
+
+def _row(transaction: Transaction) -> Row:
+    written, duration = transaction.written, transaction.duration
+    return (
+        transaction.transactional_id,
+        _number(transaction.producer_id),
+        _number(transaction.epoch),
+        instant(transaction.begin),
+        instant(transaction.end),
+        None if duration is None else round(duration, 6),
+        transaction.result,
+        transaction.ended_by or None,
+        sorted(transaction.partitions),
+        [*transaction.groups],
+        written.batches,
+        written.records,
+        written.bytes,
+        dict(sorted(transaction.errors.items())),
+        [*transaction.clients],
+        transaction.timeout,
+    )
+
+
+def _held_row(row: HeldBack) -> Row:
+    return (
+        row.partition,
+        row.producer_id,
+        row.epoch,
+        row.transactional_id,
+        row.first_offset,
+        row.end_offset,
+        row.behind,
+        instant(row.since),
+        row.coordinator,
+        row.hanging,
+        row.file,
+    )
+
+
+def _number(number: int) -> int | None:
+    return None if number == NO_PRODUCER else number
+
+
+def _event_rows(events: Iterable[Event], logs: LogTransactions, names: dict[int, str]) -> list[Row]:
+    """Return the rows of all events in the order of time."""
+    rows: list[tuple[tuple[float, int], Row]] = []
+    for event in events:
+        at = event.time if event.time is not None else -1.0
+        name = event.transactional_id or names.get(event.producer_id)
+        head = name, _number(event.producer_id), _number(event.epoch), event.what, event.count, _detail(event)
+        tail = dict(event.errors), event.client, *_place(event.place)
+        rows.append(((at, 0), (instant(event.time), *head, *tail)))
+    for record in set(logs.records):
+        detail = record.state + (f": {_few(record.partitions)}" if record.partitions else "")
+        place = Evidence("", file=record.file, offset=record.offset)
+        ids = _number(record.producer_id), _number(record.epoch)
+        row = (instant(record.time), record.transactional_id, *ids, "state", 1, detail, {}, None, *_place(place))
+        rows.append(((record.time if record.time is not None else -1.0, record.offset), row))
+    for producer, pieces in logs.pieces().items():
+        for partition, piece in pieces:
+            rows += _piece_rows(partition, names.get(producer), piece)
+    return [row for _, row in sorted(rows, key=lambda pair: (pair[0], str(pair[1])))]
+
+
+def _piece_rows(partition: str, name: str | None, piece: Any) -> Iterator[tuple[tuple[float, int], Row]]:
+    if piece.first >= 0:
+        text = f"{partition}: {counted(piece.written.records, 'record')} in {counted(piece.written.batches, 'batch')}"
+        place = _place(Evidence("", file=piece.file, offset=piece.first))
+        row = instant(piece.begin), name, piece.producer_id, piece.epoch, "records", piece.written.batches, text
+        yield (piece.begin if piece.begin is not None else -1.0, piece.first), (*row, {}, None, *place)
+    if piece.result:
+        text = f"{partition}: {'COMMIT' if piece.result == COMMITTED else 'ABORT'}"
+        place = _place(Evidence("", file=piece.file, offset=piece.marker))
+        row = instant(piece.marked), name, piece.producer_id, piece.marker_epoch, "marker", 1, text
+        yield (piece.marked if piece.marked is not None else -1.0, piece.marker), (*row, {}, None, *place)
+
+
+def _place(place: Evidence) -> Row:
+    return place.capture, place.frame, place.stream, place.file, place.line, place.offset
+
+
+def _detail(event: Event) -> str:
+    """Return what an event is about in a few words."""
+    if event.what in _NAMES_OF_EVENTS:
+        counts = Written()
+        for written in event.partitions.values():
+            counts.add(written)
+        text = _few(sorted(event.partitions))
+        if counts.records:
+            text += f": {counted(counts.records, 'record')} in {counted(counts.batches, 'batch')}"
+        if event.implicit:
+            text += ", added by the broker"
+        if event.what == "writeMarkers":
+            text = f"{'COMMIT' if event.result == COMMITTED else 'ABORT'} to {text}"
+        return text
+    if event.what == "endTransaction":
+        return "commit" if event.result == COMMITTED else "abort"
+    if event.groups:
+        return f"group {_few(event.groups)}" + (f": {event.detail}" if event.detail else "")
+    return event.detail
+
+
+def _few(names: Any) -> str:
+    names = [*names]
+    return ", ".join(names[:_SOME]) + (f" and {len(names) - _SOME} more" if len(names) > _SOME else "")

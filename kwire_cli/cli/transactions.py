@@ -1,0 +1,50 @@
+"""`kwire transactions`: a timeline of each transactional id in captures, request logs and log directories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.typed_options import flag, option, takes
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment, Exit
+
+EXAMPLES = (
+    ("kwire transactions incident.pcap", "which transactions there were, and how they ended"),
+    ("kwire transactions kafka-logs --open", "what is open, and what it holds back"),
+    ("kwire transactions incident.pcap --transactional-id checkout", "one id, event by event"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Asking):
+    """Options of `kwire transactions`."""
+
+    transactional_id: str | None = option(
+        "--transactional-id",
+        section="Choose",
+        metavar="NAME",
+        help="Show only transactions of this transactional id.",
+    )
+    open: bool = flag("--open", help="Show only transactions that are open at the end.")
+
+
+@click.command(name="transactions", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Show transactions: begin, partitions, offsets, end, errors.
+
+    INPUT is captures, brokers' request logs and log directories, counted together, or - for standard input.
+    Partitions' logs and __transaction_state are joined with traffic by producer id.
+    """
+    transactions = Transactions()
+    with environment.answering():
+        ask(environment, options, transactions)
+        return emit(environment, transactions.answer(options.transactional_id, only_open=options.open), options)
