@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-Kind = Literal["text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar"]
+Kind = Literal[
+    "text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar", "spark"
+]
 """Kinds of values.
 
 A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an
 `id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a
-number that repeats another column: terminals and pages draw the bar, other formats leave the column out.
+number that repeats another column: terminals and pages draw the bar, other formats leave the column out. A `spark` is
+a list of numbers, one for each step of time, None where there is nothing to measure: terminals and pages draw a line of
+columns as high as the numbers, other formats have the list.
 """
 Level = Literal["", "good", "info", "warning", "error"]
 """Levels of importance for a person. What a diff adds is `good`, what it removes an `error`."""
@@ -53,7 +57,7 @@ class Column(NamedTuple):
     wide: bool = False
     sparse: bool = False
     digits: int | None = None
-    """Digits behind the point of numbers for eyes. By default as many as the kind needs."""
+    """Digits behind the point of numbers, or of the seconds of instants, for eyes. By default as many as the kind needs."""
     absent: str = ""
     """The text for eyes in place of None."""
 

@@ -1,4 +1,4 @@
-"""Statistics over a capture or a request log: counts, sizes, latencies and errors by api, client, topic and broker.
+"""Statistics over a capture or a request log: counts, sizes, latencies and errors by api, client, topic and so on.
 
 Memory grows with these, not with the frames. What was counted of parts can be merged, in any order.
 """
@@ -10,19 +10,21 @@ from dataclasses import dataclass, field
 from math import ceil, frexp, ldexp, log10
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Row
     from kwire_cli.source.kafka.captured import Captured
 
 GROUPS = ("api", "client", "topic", "broker")
+"""The dimensions that are counted by default, of those in `dimensions`."""
 OTHERS = "(others)"
 """The group of all that have none of their own."""
 SHARES = (0.5, 0.95, 0.99)
@@ -203,8 +205,21 @@ def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counter.items(), key=lambda item: (-item[1], str(item[0])))
 
 
-def _api(name: str | None, key: int | None, version: int | None) -> str:
-    return f"{name or key} {version}"
+def add_line(line: Captured, groups: Sequence[Group]) -> None:
+    """Count a request or a response of a capture in each of some groups."""
+    size = line.seen.size
+    if line.kind == "request":
+        in_flight = line.seen.in_flight or 0
+        for group in groups:
+            group.add_request(size, in_flight)
+    else:
+        latency, errors, throttle = line.latency, line.errors, line.throttle or 0
+        timed = None if latency is None else (latency, bucket_of(latency), line.api in WAITING)
+        for group in groups:
+            group.add_response(size, timed, errors, throttle)
+    if software := line.software:
+        for group in groups:
+            group.software.add(software)
 
 
 @dataclass
@@ -237,41 +252,23 @@ class Stats:
             self.anomalies.update(anomalies)
         if kind not in {"request", "response"} or line.guess:
             return
-        groups = [
-            self._group("api", _api(line.api, line.api_key, line.api_version)),
-            self._group("client", line.client_id or ""),
-        ]
-        groups += [self._group("topic", topic) for topic in line.topics]
-        broker = self._group("broker", line.dst if kind == "request" else line.src)
-        broker.node = line.broker
-        size = line.seen.size
-        if kind == "request":
-            in_flight = line.seen.in_flight or 0
-            for group in (*groups, broker):
-                group.add_request(size, in_flight)
-        else:
-            latency, errors, throttle = line.latency, line.errors, line.throttle or 0
-            timed = None if latency is None else (latency, bucket_of(latency), line.api in WAITING)
-            for group in (*groups, broker):
-                group.add_response(size, timed, errors, throttle)
-        if software := line.software:
-            for group in (*groups, broker):
-                group.software.add(software)
+        groups = []
+        for of in self.groups:
+            for name in OF_LINES[of](line):
+                group = self._group(of, name)
+                if of == "broker":
+                    group.node = line.broker
+                groups.append(group)
+        add_line(line, groups)
 
     def _add_exchange(self, exchange: Exchange) -> None:
         self.kinds["request"] += 1
         if exchange.response is not None:
             self.kinds["response"] += 1
         self.named.update(exchange.named)
-        keys = {
-            "api": [_api(exchange.api, exchange.api_key, exchange.api_version)],
-            "client": [exchange.client_id or ""],
-            "topic": exchange.topics,
-            "broker": [exchange.broker] if exchange.broker else [],
-        }
-        for group, names in keys.items():
-            for name in names:
-                self._group(group, name).add_exchange(exchange)
+        for kind in self.groups:
+            for name in OF_EXCHANGES[kind](exchange):
+                self._group(kind, name).add_exchange(exchange)
 
     def _group(self, kind: str, name: str) -> Group:
         groups = self.groups[kind]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from kwire_cli.answer import together
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
@@ -410,34 +409,11 @@ _STATS_FITS = {"stats": _TRAFFIC} | FITS | {"follow": CAPTURES}
 def _show_stats(environment: Environment, options: Options) -> Exit:
     """Show the statistics of all request logs and of all captures, apart from each other in one answer."""
     from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
-    from kwire_cli.cli.captures import ChosenLines
     from kwire_cli.cli.emit import emit
+    from kwire_cli.cli.stats import count_traffic
 
-    interrupt = environment.interrupt
-    follow = Follow(stop=lambda: interrupt.came) if options.follow else None
-    of_lines, of_logs = Stats(), Stats()
-    decodable = anomalies = False
-    empty: bool | None = None
-    with environment.answering(), ExitStack() as watched:
-        for opened in open_inputs(options.source, reading_of(options, follow=follow), Terminal(environment)):
-            refuse_unfit(options, opened, _STATS_FITS)
-            if opened.kind is Kind.REQUEST_LOG:
-                decodable, empty = True, False
-                for entry in opened.subjects():
-                    of_logs.add(entry)
-                continue
-            lines = ChosenLines(opened, options.choice(options.limit), interrupt)
-            watched.enter_context(lines.watched())
-            for line in lines:
-                of_lines.add(line)
-            lines.note()
-            decodable, anomalies = decodable or lines.decodable, anomalies or lines.has_faults
-            empty = lines.are_empty and empty is not False
-        if not decodable:
-            raise InputError("there is no line of a capture or of a request log in this")
-        folds = {"request logs": of_logs, "captures": of_lines}
-        answers = {name: stats.answer() for name, stats in folds.items() if stats.kinds}
-        emit(environment, together("statistics", answers or {"captures": of_lines.answer()}), options)
-        anomalies = anomalies or any(stats.anomalies for stats in folds.values())
-    found = (options.strict and anomalies) or (options.exit_code and bool(empty))
+    with environment.answering():
+        counted = count_traffic(environment, options, options.source, Stats, _STATS_FITS, options.limit)
+        emit(environment, counted.answer(), options)
+    found = (options.strict and counted.is_anomalous) or (options.exit_code and counted.is_empty)
     return Exit.FOUND if found else Exit.DONE

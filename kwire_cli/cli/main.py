@@ -30,7 +30,7 @@ COMMANDS = {
     "completion": "Complete commands, options and names in bash, zsh and fish.",
     "decode": "Decode requests, responses and other messages.",
     "diagnose": "Find what is wrong in captures and logs, and what to do.",
-    "diff": "Show the differences between two definitions, messages or partitions.",
+    "diff": "Show the differences between two definitions, messages, partitions or captures.",
     "doctor": "Show what is installed, what is missing and how to get it.",
     "dump": "Show log segments and snapshots batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
@@ -42,6 +42,7 @@ COMMANDS = {
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
     "spec": "Show message definitions.",
+    "stats": "Count requests, bytes, latencies and errors, in sum or over time.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",
@@ -49,7 +50,7 @@ COMMANDS = {
 """Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
     "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
-    "Ask about traffic and logs": ("diagnose", "transactions", "overhead", "clients", "advise", "scan"),
+    "Ask about traffic and logs": ("diagnose", "stats", "transactions", "overhead", "clients", "advise", "scan"),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "errors", "lint", "breaking"),
     "This installation": ("doctor", "completion"),

@@ -185,6 +185,23 @@ def size_of(text: str, option: str) -> int:
     return int(match[1]) << _UNITS[match[2].lower()]
 
 
+MILLISECONDS = {"ms": 1, "": 1_000, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}
+"""Units of durations. A number without a unit is seconds."""
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*(ms|s|m|min|h|)", re.IGNORECASE)
+
+
+def milliseconds_of(text: str, option: str) -> int:
+    """Return the milliseconds of a duration such as `500ms`, `10s`, `5m` or `1h`, at least 1.
+
+    Raises UsageError that names the option for any other text.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    milliseconds = round(float(match[1]) * MILLISECONDS[match[2].lower()]) if match else 0
+    if milliseconds < 1:
+        raise click.UsageError(f"{option} takes a duration of at least 1ms, such as 500ms, 10s, 5m or 1h, not {text!r}")
+    return milliseconds
+
+
 MOST = 1000
 """Combinations, and numbers in one range."""
 

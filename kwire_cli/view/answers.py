@@ -145,6 +145,8 @@ def _arrow_type(pa: Any, column: Column) -> Any:
             return pa.bool_()
         case "list":
             return pa.list_(pa.string())
+        case "spark":
+            return pa.list_(pa.float64())
         case "map":
             return pa.map_(pa.string(), pa.float64() if column.unit == "s" else pa.int64())
         case _:

@@ -8,6 +8,7 @@ import math
 import re
 from base64 import b64encode
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.view.json import dumps
@@ -118,6 +119,37 @@ def bar(value: float, most: float) -> str:
         return ""
     eighths = max(1, round(min(value / most, 1) * BAR * 8))
     return "█" * (eighths // 8) + _PARTS[eighths % 8].strip()
+
+
+SPARK = 24
+"""Characters of a line of columns. More numbers than that share a character, which shows the largest of them."""
+_COLUMNS = "▁▂▃▄▅▆▇█"
+
+
+def spark(values: Sequence[float | None], room: int = SPARK) -> str:
+    """Return a line of columns as high as the numbers, the largest one as high as a line of text.
+
+    The lowest column is 0, and any other number is higher than that. None is a space.
+    """
+    points = fewer(values, room)
+    most = max((value for value in points if value is not None), default=0)
+    return "".join(" " if value is None else _column(value, most) for value in points)
+
+
+def fewer(values: Sequence[float | None], most: int) -> list[float | None]:
+    """Return at most so many numbers for a list of numbers: the largest one of each part of the list."""
+    count = len(values)
+    if count <= most:
+        return [*values]
+    bounds = [number * count // most for number in range(most + 1)]
+    parts = (values[start:stop] for start, stop in pairwise(bounds))
+    return [max((value for value in part if value is not None), default=None) for part in parts]
+
+
+def _column(value: float, most: float) -> str:
+    if value <= 0 or most <= 0:
+        return _COLUMNS[0]
+    return _COLUMNS[max(1, round(value / most * (len(_COLUMNS) - 1)))]
 
 
 # Rows of any table, such as a query gives: as JSON, as csv, and as cells for eyes.

@@ -12,7 +12,7 @@ from rich.text import Text
 from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.view.lines import STYLES
-from kwire_cli.view.tables import bar, text_of
+from kwire_cli.view.tables import bar, spark, text_of
 from kwire_cli.view.widths import cell_width, cut, kept, shrunk
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _STYLE: dict[Kind, str] = {
     "share": STYLES["number"],
     "duration": STYLES["number"],
     "instant": STYLES["dim"],
+    "spark": STYLES["number"],
 }
 _LEVEL = {
     "": "",
@@ -239,7 +240,7 @@ def cell_text(
     if is_blank(value, column):
         return column.absent if value is None else ""
     if isinstance(value, str):
-        return text_of(value[:19].replace("T", " ") if column.kind == "instant" else value)
+        return text_of(_moment(value, column.digits) if column.kind == "instant" else value)
     digits = _DIGITS.get(column.kind, 3) if column.digits is None else column.digits
     match column.kind:
         case "share":
@@ -251,6 +252,13 @@ def cell_text(
         case "map":
             more = f" ({len(value) - names} more)" if names is not None and len(value) > names else ""
             return ", ".join(f"{count} {text_of(name)}" for name, count in [*value.items()][:names]) + more
+        case "spark":
+            return spark(value)
         case "list":
             return ", ".join(text_of(member) for member in value)
     return f"{value:.{digits}f}" if isinstance(value, float) else text_of(value)
+
+
+def _moment(text: str, digits: int | None) -> str:
+    """Return an instant for eyes: to the second, or with so many digits behind the point."""
+    return text[: 20 + digits if digits else 19].replace("T", " ")

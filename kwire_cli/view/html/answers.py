@@ -8,6 +8,7 @@ from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outlin
 from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.html.page import bars, histogram, icicle, report
 from kwire_cli.view.lines import escaped
+from kwire_cli.view.tables import fewer
 from kwire_cli.view.terminal import EMPTY, cell_text, is_blank
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _CLASS = {
 }
 MOST_COLUMNS = 12
 """Columns that have room on a page beside each other; where there are more, wide ones are left out."""
+MOST_POINTS = 120
+"""Columns of a line of columns in a cell."""
 
 
 def answer_page(answer: Answer) -> str:
@@ -112,9 +115,13 @@ def _most(rows: list[Row], at: int) -> float:
 
 
 def _cell(value: Any, column: Column, most: float) -> Any:
-    """Return a cell: a number with its text, so that it sorts, a bar as its share of the longest one, or a text."""
+    """Return a cell: a number with its text, so that it sorts, a bar as its share of the longest one, the numbers of a
+    line of columns, or a text.
+    """
     if column.kind == "bar":
         return {"bar": round((value or 0) / most, 4) if most else 0}
+    if column.kind == "spark":
+        return {"spark": fewer(value or [], MOST_POINTS)}
     text = cell_text(value, column)
     if text and column.kind in NUMBERS and isinstance(value, int | float):
         return [value, text]

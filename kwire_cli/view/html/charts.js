@@ -8,6 +8,19 @@ function barOf(part) {
     svg("rect", { class: "track", width: 100, height: 10 }), svg("rect", { class: "fill", width: (100 * part).toFixed(2), height: 10 }));
 }
 
+// A line of columns, one for each number, the largest one as high as the line; null has none, and 0 is a thin line.
+function sparkOf(values) {
+  const most = Math.max(0, ...values);
+  const step = 100 / Math.max(values.length, 1);
+  const name = `${values.length} steps, the largest ${number(most)}`;
+  return svg("svg", { class: "spark", viewBox: "0 0 100 20", preserveAspectRatio: "none", role: "img", "aria-label": name }, svg("title", {}, name),
+    values.map((value, i) => {
+      if (value === null) return null;
+      const tall = value > 0 ? Math.max((20 * value) / most, 2) : 0.5;
+      return svg("rect", { class: "fill", x: (i * step).toFixed(2), y: (20 - tall).toFixed(2), width: (step * 0.9).toFixed(2), height: tall.toFixed(2) });
+    }));
+}
+
 function bars(items, all, unit = (value) => counted(value, "byte")) {
   const most = Math.max(1, ...items.map((item) => item.value));
   const shown = items.map((item) => {

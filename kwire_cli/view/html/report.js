@@ -26,11 +26,12 @@ function pieces(line) {
 
 function table({ columns, rows }) {
   const body = el("tbody");
-  const value = (cell) => (Array.isArray(cell) ? cell[0] : cell?.bar ?? cell);
+  const value = (cell) => (Array.isArray(cell) ? cell[0] : cell?.spark ? Math.max(0, ...cell.spark) : cell?.bar ?? cell);
   const numeric = columns.map((_, i) => rows.some((row) => Array.isArray(row[i])));
   // On a narrow page each row is a card, where the name of a column stands before its cell.
   const cellOf = (cell, i) => {
     if (cell?.bar !== undefined) return el("td", { class: "bars" }, barOf(cell.bar));
+    if (cell?.spark !== undefined) return el("td", { class: "spark-cell", "data-column": columns[i] || null }, sparkOf(cell.spark));
     return el("td", { class: numeric[i] ? "right" : i ? "" : "mono", "data-column": columns[i] || null }, Array.isArray(cell) ? cell[1] : cell ?? "");
   };
   const draw = (shown) => body.replaceChildren(...shown.map((row) => el("tr", { class: row[0] === "total" && "total" }, row.map(cellOf))));

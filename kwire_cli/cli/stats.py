@@ -1,0 +1,184 @@
+"""`kwire stats`: counts, sizes, latencies and errors of traffic, in sum or over time."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+import click
+
+from kwire_cli.analysis.dimensions import DIMENSIONS
+from kwire_cli.analysis.stats import GROUPS, Stats
+from kwire_cli.analysis.timeline import BUSIEST, Timeline
+from kwire_cli.answer import together
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.captures import ChosenLines
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.inputs import FITS, Fit, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
+from kwire_cli.cli.typed_options import argument, milliseconds_of, option, refuse, takes
+from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kwire_cli.answer import Answer
+    from kwire_cli.cli.environment import Environment, Exit
+
+EXAMPLES = (
+    ("kwire stats incident.pcap --every 2s", "when it was slow and when it failed"),
+    ("kwire stats incident.pcap --every 5s --by group", "the same for each consumer group"),
+    ("kwire stats kafka-request.log --by software", "which software asks how much"),
+)
+_TRAFFIC = Fit(frozenset({Kind.CAPTURE, Kind.REQUEST_LOG}), "packet captures and brokers' request logs")
+_FITS = {"every": _TRAFFIC} | FITS
+
+
+class Counting(Protocol):
+    """A fold over traffic that says what it counted besides its answer."""
+
+    anomalies: Any
+
+    def add(self, subject: Any, /) -> None:
+        """Count a line of a capture, or an exchange or a damaged line of a request log."""
+
+    def answer(self) -> Answer:
+        """Return the counts."""
+        raise NotImplementedError
+
+
+Fold = TypeVar("Fold", bound=Counting)
+
+
+@dataclass
+class CountedTraffic(Generic[Fold]):
+    """Folds over all request logs and over all captures, which may show the same requests and count apart.
+
+    `has_logs` and `has_lines` say that there was anything to count, `is_anomalous` that there were anomalies or faults,
+    and `is_empty` that the choice of lines left out everything.
+    """
+
+    of_logs: Fold
+    of_lines: Fold
+    has_logs: bool = False
+    has_lines: bool = False
+    is_empty: bool = False
+    is_anomalous: bool = False
+
+    def answer(self) -> Answer:
+        """Return the answers, in one if there are both."""
+        folds = {"request logs": self.of_logs} if self.has_logs else {}
+        folds |= {"captures": self.of_lines} if self.has_lines or not self.has_logs else {}
+        answers = {name: fold.answer() for name, fold in folds.items()}
+        return together(next(iter(answers.values())).title, answers)
+
+
+class Chooser(Protocol):
+    """Options that choose lines of captures."""
+
+    def choice(self, limit: int | None) -> Choice:
+        """Return which lines are wanted, and at most how many."""
+        raise NotImplementedError
+
+
+def count_traffic(
+    environment: Environment,
+    options: Any,
+    source: Sequence[str],
+    make: Callable[[], Fold],
+    fits: Mapping[str, Fit],
+    limit: int | None = None,
+) -> CountedTraffic[Fold]:
+    """Count request logs and chosen lines of captures with folds that `make` makes.
+
+    `options` are those of a command with a `choice` of lines, and perhaps --follow. Raises InputError if there is
+    nothing to count, and UsageError for an option that does not go with an input, as `fits` says.
+    """
+    chooser: Chooser = options
+    interrupt = environment.interrupt
+    follow = Follow(stop=lambda: interrupt.came) if getattr(options, "follow", False) else None
+    counted = CountedTraffic(make(), make())
+    empty: bool | None = None
+    decodable = False
+    with ExitStack() as watched:
+        for opened in open_inputs(source, reading_of(options, follow=follow), Terminal(environment)):
+            refuse_unfit(options, opened, fits)
+            if opened.kind is Kind.REQUEST_LOG:
+                decodable, empty = True, False
+                for entry in opened.subjects():
+                    counted.of_logs.add(entry)
+                    counted.has_logs = True
+                continue
+            lines = ChosenLines(opened, chooser.choice(limit), interrupt)
+            watched.enter_context(lines.watched())
+            for line in lines:
+                counted.of_lines.add(line)
+                counted.has_lines = True
+            lines.note()
+            decodable, counted.is_anomalous = decodable or lines.decodable, counted.is_anomalous or lines.has_faults
+            empty = lines.are_empty and empty is not False
+    if not decodable:
+        raise InputError("there is no line of a capture or of a request log in this")
+    counted.is_empty = bool(empty)
+    counted.is_anomalous |= bool(counted.of_logs.anomalies or counted.of_lines.anomalies)
+    return counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Captures, Choosing, Definitions):
+    """Options of `kwire stats`."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    every: str | None = option(
+        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s, 5m or 1h."
+    )
+    by: tuple[str, ...] = option(
+        "--by",
+        type=click.Choice(DIMENSIONS),
+        multiple=True,
+        help="Count by this; repeatable.  [default: api, client, topic, broker; with --every all together]",
+    )
+    busiest: int | None = option(
+        "--busiest",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"With --every, count all but the N busiest as (others).  [default: {BUSIEST}]",
+    )
+
+    def __post_init__(self) -> None:
+        if self.every is None:
+            refuse(self, ("busiest",), "goes with --every")
+
+    def choice(self, limit: int | None) -> Choice:
+        """Return which lines of captures are wanted, and at most how many."""
+        return Choice(self, self.catalog, limit)
+
+    def fold(self) -> Stats | Timeline:
+        """Return the fold that counts what the options ask for."""
+        kinds = tuple(dict.fromkeys(self.by))
+        if self.every is None:
+            return Stats({kind: {} for kind in kinds or GROUPS})
+        return Timeline(milliseconds_of(self.every, "--every"), kinds, self.busiest or BUSIEST)
+
+
+@click.command(name="stats", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Count requests, bytes, latencies and errors in captures and request logs.
+
+    INPUT is packet captures and brokers' request logs, or - for standard input. Each table is of one dimension.
+    With --every, the counts are those of intervals.
+    """
+    options.fold()  # before anything is read
+    with environment.answering():
+        return emit(
+            environment, count_traffic(environment, options, options.source, options.fold, _FITS).answer(), options
+        )
