@@ -57,7 +57,7 @@ class Column(NamedTuple):
     wide: bool = False
     sparse: bool = False
     digits: int | None = None
-    """Digits behind the point of numbers, or of the seconds of instants, for eyes. By default as many as the kind needs."""
+    """Digits behind the point of numbers, and of the seconds of instants, for eyes. By default what the kind needs."""
     absent: str = ""
     """The text for eyes in place of None."""
 

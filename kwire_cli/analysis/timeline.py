@@ -194,11 +194,10 @@ class Timeline:
             Fact("withoutTime", self.untimed or None, "count"),
         ]
         blocks: list[Block] = [Facts(facts)]
-        if groups:
-            blocks.append(Table("overTime", (*heads, *OVER_TIME), over_time))
-            blocks.append(Table("intervals", (start, *heads, *INTERVALS), [*rows], shown=MOST_ROWS))
         if self.width != self.every * _MS:
             blocks.append(Note(self._widened(), "warning"))
+        blocks.append(Table("overTime", (*heads, *OVER_TIME), over_time))
+        blocks.append(Table("intervals", (start, *heads, *INTERVALS), [*rows] if groups else [], shown=MOST_ROWS))
         return Answer("statistics over time", blocks)
 
     def _widened(self) -> str:
@@ -256,7 +255,7 @@ OVER_TIME = (
 
 INTERVALS = (
     Column("requests", "count"),
-    Column("requestsPerSecond", "number", title="per s", digits=1, keep=1),
+    Column("requestsPerSecond", "number", title="per s", digits=2, keep=1),
     Column("responses", "count", keep=9),
     Column("requestBytes", "bytes", title="req bytes", keep=5),
     Column("responseBytes", "bytes", title="resp bytes", keep=6),

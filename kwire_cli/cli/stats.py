@@ -18,8 +18,9 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import FITS, Fit, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.typed_options import milliseconds_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
-from kwire_cli.cli.typed_options import argument, milliseconds_of, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -36,8 +37,8 @@ EXAMPLES = (
     ("kwire stats incident.pcap --every 5s --by group", "the same for each consumer group"),
     ("kwire stats kafka-request.log --by software", "which software asks how much"),
 )
-_TRAFFIC = Fit(frozenset({Kind.CAPTURE, Kind.REQUEST_LOG}), "packet captures and brokers' request logs")
-_FITS = {"every": _TRAFFIC} | FITS
+TRAFFIC = Fit(frozenset({Kind.CAPTURE, Kind.REQUEST_LOG}), "packet captures and brokers' request logs")
+"""Inputs that show requests and responses."""
 
 
 class Counting(Protocol):
@@ -92,7 +93,7 @@ def count_traffic(
     options: Any,
     source: Sequence[str],
     make: Callable[[], Fold],
-    fits: Mapping[str, Fit],
+    fits: Mapping[str, Fit] = FITS,
     limit: int | None = None,
 ) -> CountedTraffic[Fold]:
     """Count request logs and chosen lines of captures with folds that `make` makes.
@@ -109,6 +110,8 @@ def count_traffic(
     with ExitStack() as watched:
         for opened in open_inputs(source, reading_of(options, follow=follow), Terminal(environment)):
             refuse_unfit(options, opened, fits)
+            if opened.kind not in TRAFFIC.kinds:
+                raise InputError(f"is {opened.kind.what}; this is about {TRAFFIC.what}", file=opened.label)
             if opened.kind is Kind.REQUEST_LOG:
                 decodable, empty = True, False
                 for entry in opened.subjects():
@@ -179,6 +182,5 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     options.fold()  # before anything is read
     with environment.answering():
-        return emit(
-            environment, count_traffic(environment, options, options.source, options.fold, _FITS).answer(), options
-        )
+        counted = count_traffic(environment, options, options.source, options.fold)
+        return emit(environment, counted.answer(), options)

@@ -1,0 +1,73 @@
+"""kwire stats: what it counts, over time and by dimension, in every format."""
+
+import csv
+import io
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from command_line import ROOT, hold_page, kwire
+
+CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
+LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
+
+
+def test_the_page_says_what_commands_print(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "stats.md", updating)
+
+
+@pytest.mark.parametrize("path", [CAPTURE, LOG])
+def test_without_every_it_is_decode_stats(path):
+    assert kwire("stats", path, "-f", "json").out == kwire("decode", path, "--stats", "-f", "json").out
+
+
+def test_lists_of_numbers_for_programs(tmp_path):
+    arguments = ("stats", CAPTURE, "--every", "5s", "--by", "client")
+    document = json.loads(kwire(*arguments, "-f", "json").out)
+    over_time = document["tables"]["overTime"][0]["requestsOverTime"]
+    rows = [*csv.DictReader(io.StringIO(kwire(*arguments, "-f", "csv").out))]
+    assert rows[0]["requestsOverTime"] == ";".join(map(str, over_time))
+    file = tmp_path / "stats.parquet"
+    assert kwire(*arguments, "-o", file).code == 0
+    assert pq.read_table(file)["requestsOverTime"][0].as_py() == over_time
+
+
+def test_lines_of_columns_for_eyes(tmp_path):
+    arguments = ("stats", CAPTURE, "--every", "5s")
+    assert "█" in kwire(*arguments, terminal=True).out
+    page = tmp_path / "stats.html"
+    kwire(*arguments, "-o", page)
+    assert '{"spark":[' in page.read_text("utf-8")
+
+
+def test_filter_chooses_lines():
+    done = kwire("stats", CAPTURE, "--by", "api", "--filter", "api == JoinGroup", "-f", "json")
+    assert [row["api"] for row in json.loads(done.out)["tables"]["api"]] == ["JoinGroup 7"]
+
+
+def test_captures_and_logs_count_apart():
+    done = kwire("stats", CAPTURE, LOG, "--every", "1h", "-f", "json")
+    rows = json.loads(done.out)["tables"]["overTime"]
+    assert [(row["of"], row["requests"]) for row in rows] == [("request logs", 39), ("captures", 166)]
+
+
+@pytest.mark.parametrize("duration", ["0", "0.4ms", "soon", "5 d", "-1s", ""])
+def test_durations_are_checked_before_anything_is_read(duration):
+    done = kwire("stats", "no-such-file", "--every", duration)
+    assert done.code == 2
+    assert "--every takes a duration" in done.err
+
+
+def test_what_does_not_fit_is_an_error():
+    assert "--busiest goes with --every" in kwire("stats", CAPTURE, "--busiest", "3").err
+    assert "--filter is for packet captures" in kwire("stats", LOG, "--filter", "error").err
+    assert "this is about packet captures" in kwire("stats", ROOT / "samples" / "segments" / "orders-zstd-0").err
+    assert kwire("stats", stdin=None).code == 2
+
+
+def test_code_of_the_page_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    for code in re.findall(r"```python\n(.*?)```\n", (ROOT / "docs" / "stats.md").read_text("utf-8"), re.DOTALL):
+        exec(compile(code, "stats.md", "exec"), {})
