@@ -88,7 +88,10 @@ class Table(NamedTuple):
 
 
 class Fact(NamedTuple):
-    """A single value under a camelCase name. A `wide` one is left to programs."""
+    """A single value under a camelCase name.
+
+    A `wide` fact is left to programs. A `spoken` one says in words what tables have in numbers: it is left to people.
+    """
 
     name: str
     value: Any
@@ -96,6 +99,7 @@ class Fact(NamedTuple):
     title: str = ""
     level: Level = ""
     wide: bool = False
+    spoken: bool = False
 
     @property
     def heading(self) -> str:
@@ -137,19 +141,48 @@ class Outline(NamedTuple):
     title: str = ""
 
 
-class Chart(NamedTuple):
-    """Numbers to draw; pages draw them, other formats have them in tables.
+class Participant(NamedTuple):
+    """A participant of a ladder: a name that no other participant of the ladder has, and what it is besides."""
 
-    Series of `bars` and `histogram` are pairs of a name and a number; those of an `icicle` pairs of a path (a tuple of
-    names, the outermost first) and a size. `whole` is what all bars are parts of.
+    name: str
+    detail: str = ""
+
+
+class Arrow(NamedTuple):
+    """An arrow of a ladder: what one participant sends to another.
+
+    `source` and `target` are names of participants. `time` is ISO 8601 text in UTC, `number` that of a frame or a line.
+    An arrow that is a `reply` answers another one.
     """
 
-    kind: Literal["bars", "histogram", "icicle"]
+    time: str | None
+    source: str
+    target: str
+    label: str
+    level: Level = ""
+    number: int | None = None
+    reply: bool = False
+
+
+class Chart(NamedTuple):
+    """Numbers to draw, or a ladder.
+
+    Series of `bars` and `histogram` are pairs of a name and a number; those of an `icicle` pairs of a path (a tuple of
+    names, the outermost first) and a size. `whole` is what all bars are parts of. Pages draw them, other formats have
+    their numbers in tables.
+
+    A `ladder` (sequence diagram) has `participants` and `arrows` in the order of time, and no series. Terminals and
+    pages draw it, and it can be written as a picture; other formats have its arrows in a table.
+    """
+
+    kind: Literal["bars", "histogram", "icicle", "ladder"]
     title: str
-    series: Iterable[tuple[Any, float]]
+    series: Iterable[tuple[Any, float]] = ()
     unit: str = "byte"
     whole: float | None = None
     note: str = ""
+    participants: Sequence[Participant] = ()
+    arrows: Sequence[Arrow] = ()
 
 
 Block = Table | Facts | Note | Outline | Chart
@@ -169,6 +202,11 @@ class Answer(NamedTuple):
     def tables(self) -> list[Table]:
         """The tables, in order."""
         return [block for block in self.blocks if isinstance(block, Table)]
+
+    @property
+    def ladder(self) -> Chart | None:
+        """The first ladder, None if there is none."""
+        return next((block for block in self.blocks if isinstance(block, Chart) and block.kind == "ladder"), None)
 
 
 def together(title: str, answers: Mapping[str, Answer]) -> Answer:

@@ -124,6 +124,11 @@ class Call:
         raise NotImplementedError
 
     @property
+    def has_response(self) -> bool:
+        """Return whether there is a response, without reading its body."""
+        return self.response is not None
+
+    @property
     def errors(self) -> list[str | int]:
         """The names of the error codes in the response, numbers where no name is known."""
         raise NotImplementedError
@@ -236,6 +241,10 @@ class CapturedCall(Call):
         if self._response is None and self.answer is not None:
             self._response = body_of(self.answer)
         return self._response
+
+    @property
+    def has_response(self) -> bool:
+        return self.answer is not None
 
     @property
     def errors(self) -> list[str | int]:

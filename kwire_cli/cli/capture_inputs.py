@@ -56,12 +56,21 @@ class Choice:
             return
         for line in lines:
             self.seen += 1
-            number = line.number
-            if number >= self.first and (not self._streams or line.stream in self._streams) and self._wants(line):
+            if self.takes(line):
                 yield line
                 left = left if left is None or (self._pairs and line.kind != "response") else left - 1
-            if left == 0 or (last is not None and number >= last):
+            if left == 0 or (last is not None and line.number >= last):
                 return
+
+    def takes(self, line: Captured) -> bool:
+        """Return whether a line is chosen."""
+        number = line.number
+        return (
+            number >= self.first
+            and (self.last is None or number <= self.last)
+            and (not self._streams or line.stream in self._streams)
+            and self._wants(line)
+        )
 
     def _wants(self, line: Captured) -> bool:
         request = line.request if self._pairs else None

@@ -10,12 +10,13 @@ import click
 from kwire_cli.answer import Block, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
+from kwire_cli.errors import InputError
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, answer_parquet, chosen_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.answer import Answer
+    from kwire_cli.answer import Answer, Chart
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
 
@@ -24,13 +25,13 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     """Write an answer in the format that the options ask for; return the exit code that says what was found.
 
     Raises UsageError if the format does not go with --table, or if a page or Parquet would go to a terminal, and
-    InputError if the answer has no table of the name that --table gives.
+    InputError if the answer has no table of the name that --table gives, or no ladder for a format that draws one.
     """
     chosen = options.format_for(environment)
     if options.table is not None and options.sort is None and chosen not in {"csv", "parquet"}:
         raise click.UsageError("--table goes with --format csv or parquet, or with --sort")
     refuse_place(environment, options)
-    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in {"table", "html"}), options)
+    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in _FOR_EYES), options)
     return Exit.FOUND if answer.found else Exit.DONE
 
 
@@ -80,9 +81,11 @@ def refuse_place(environment: Environment, options: Report) -> None:
         raise click.UsageError(why)
 
 
+_FOR_EYES = frozenset({"table", "text", "html", "svg", "mermaid"})
 _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
+    "svg": "SVG is a picture: write it to a file with -o ladder.svg",
 }
 
 
@@ -120,11 +123,34 @@ def _parquet(environment: Environment, answer: Answer, options: Report) -> None:
     environment.write_bytes(answer_parquet(answer, options.table))
 
 
+def _ladder(answer: Answer) -> Chart:
+    if (ladder := answer.ladder) is None:
+        raise InputError("this answer has no ladder to draw; --format table shows what it has")
+    return ladder
+
+
+def _svg(environment: Environment, answer: Answer, _: Report) -> None:
+    from kwire_cli.view.ladder import ladder_svg  # only ladders need it
+
+    for line in ladder_svg(_ladder(answer)):
+        environment.write(line)
+
+
+def _mermaid(environment: Environment, answer: Answer, _: Report) -> None:
+    from kwire_cli.view.ladder import ladder_mermaid  # only ladders need it
+
+    for line in ladder_mermaid(_ladder(answer)):
+        environment.write(line)
+
+
 WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "table": _table,
+    "text": _table,
     "json": _json,
     "jsonl": _jsonl,
     "csv": _csv,
     "html": _html,
     "parquet": _parquet,
+    "svg": _svg,
+    "mermaid": _mermaid,
 }

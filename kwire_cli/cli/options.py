@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from kwire_cli.records.codecs import Limits
 
 REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet")
+LADDER_FORMATS = ("svg", "mermaid")
+"""Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
+SUFFIXES = {"mmd": "mermaid"}
+"""Suffixes of files that are not the name of their format."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)
@@ -405,6 +409,8 @@ class Report(Csv, Output, Top):
     SECTION: ClassVar[str] = "Output"
 
     PIPED: ClassVar[str] = "jsonl"
+    DRAWS: ClassVar[bool] = False
+    """Whether the answer may have a ladder, which has formats of its own."""
 
     @property
     def cuts_tables(self) -> bool:
@@ -433,9 +439,25 @@ class Report(Csv, Output, Top):
         Raises UsageError for a format that is not among `formats`. `for_eyes` is the format on a terminal.
         """
         if self.fmt:
-            if self.fmt not in formats:
+            if self.fmt not in formats and not (self.DRAWS and self.fmt in {*LADDER_FORMATS, "text"}):
                 raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
             return self.fmt
-        if suffix := self.suffix_among(formats):
+        if suffix := self.suffix_among((*formats, *LADDER_FORMATS), **SUFFIXES):
+            if suffix in LADDER_FORMATS and not self.DRAWS:
+                raise click.UsageError(f"-o {self.output}: {suffix} is for ladders, as kwire sequence draws them")
             return suffix
         return for_eyes if environment.to_terminal or self.output else self.PIPED
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class LadderReport(Report):
+    """Options of commands whose answers have a ladder: --format has its formats too."""
+
+    DRAWS: ClassVar[bool] = True
+
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        type=click.Choice(("text", *REPORT_FORMATS, *LADDER_FORMATS)),
+        help="Set the output format.  [default: text; by the suffix of -o]",
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Definitions, Report
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.errors import InputError
@@ -16,10 +16,11 @@ from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.inputs import Fit
     from kwire_cli.source.reading import Opened
 
 TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
@@ -47,11 +48,14 @@ def ask(
     *,
     takes: Collection[Kind] = TRAFFIC | LOGS,
     connections: bool = False,
+    fits: Mapping[str, Fit] | None = None,
+    ended: Callable[[Opened], None] | None = None,
 ) -> int:
     """Add all subjects of the inputs to a fold, and return how many there were.
 
     Subjects are lines of captures, exchanges and faults of request logs, and items of logs; with `connections` also
-    the TCP connections of captures.
+    the TCP connections of captures. `fits` says which options are for which inputs, and `ended` is told of each input
+    when all of it was read.
 
     Raises:
         InputError: An input cannot be read, is of a kind that the question is not about, or nothing was in any input.
@@ -69,12 +73,16 @@ def ask(
         if opened.kind not in takes:
             what = f"is {opened.kind.what}; this question is about {' and '.join(wanted)}{missing_names(source)}"
             raise InputError(what, file=opened.name)
+        if fits:
+            refuse_unfit(options, opened, fits)
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
         for subject in subjects_of(opened):
             count += 1
             fold.add(subject)
+        if ended:
+            ended(opened)
     if not count:
         raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
     return count

@@ -112,7 +112,7 @@ def chosen_table(answer: Answer, name: str | None) -> Table:
 def _facts(answer: Answer) -> Iterator[Fact]:
     for block in answer.blocks:
         if isinstance(block, Facts):
-            yield from block.facts
+            yield from (fact for fact in block.facts if not fact.spoken)
 
 
 def _data_columns(table: Table) -> list[tuple[int, Column]]:

@@ -9,18 +9,20 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Note, Outline, Table
+from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
+from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import STYLES
 from kwire_cli.view.tables import bar, spark, text_of
-from kwire_cli.view.widths import cell_width, cut, kept, shrunk
+from kwire_cli.view.widths import cell_width, cut, fold, kept, shrunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import RenderableType
 
     from kwire_cli.answer import Answer, Block, Kind
+    from kwire_cli.view.lines import Line
 
 UNBOUNDED = 100_000
 """The width of what goes to no terminal."""
@@ -29,6 +31,8 @@ EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 _GAP = 2
 _FOLDED = 24
 """Characters that a text, or the last column, needs at most: the rest goes on in further lines."""
+_SPOKEN = 8
+"""Cells of the headings of spoken facts, so that several blocks of them stand in the same columns."""
 _DIGITS = {"share": 1, "duration": 2}
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES = {name: (size, name) for size, name in _UNITS}
@@ -91,21 +95,35 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
             if (grid := _facts(block)).row_count:
                 yield grid
         case Outline():
-            yield Text(block.title, STYLES["title"]) if block.title else _outline(block)
+            yield Text(block.title, STYLES["title"]) if block.title else _outline(block, width)
             if block.title:
-                yield _outline(block)
+                yield _outline(block, width)
         case Note():
             yield Text(text_of(block.text), _LEVEL[block.level])
+        case Chart(kind="ladder"):
+            if block.title:
+                yield Text(block.title, STYLES["title"])
+            yield _text(ladder_lines(block, width))
         case Chart():
             pass  # its numbers stand in a table
 
 
+def _text(lines: Iterable[Line]) -> Text:
+    """Return lines that fit the terminal as one text."""
+    return Text("\n").join(
+        Text.assemble(*((text, STYLES.get(style, style)) for text, style in line), no_wrap=True) for line in lines
+    )
+
+
 def _facts(block: Facts) -> Grid:
+    facts = [fact for fact in block.facts if not fact.wide and fact.value not in EMPTY]
+    spoken = any(fact.spoken for fact in facts)
     grid = Grid.grid(padding=(0, _GAP, 0, 0))
-    grid.add_column(style=STYLES["dim"], no_wrap=True)
+    grid.add_column(style=STYLES["dim"], no_wrap=True, min_width=_SPOKEN if spoken else None)
     grid.add_column()
-    for fact in block.facts:
-        if fact.wide or fact.value in EMPTY:
+    for fact in facts:
+        if fact.spoken:
+            grid.add_row(Text(text_of(fact.heading), _LEVEL[fact.level]), Text(text_of(fact.value)))
             continue
         text = _plural(fact.value, fact.kind) or cell_text(
             fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES
@@ -118,15 +136,23 @@ def _plural(value: Any, kind: Kind) -> str:
     return counted(value, "byte") if kind == "bytes" and isinstance(value, int) else ""
 
 
-def _outline(block: Outline) -> Text:
-    lines = []
-    for item in block.items:
-        line = Text("  " * item.depth)
-        line.append(text_of(item.text), _LEVEL[item.level])
-        if item.detail:
-            line.append(f"  {text_of(item.detail)}", STYLES["dim"])
-        lines.append(line)
-    return Text("\n").join(lines)
+def _outline(block: Outline, width: int | None) -> Text:
+    """Return the lines of an outline. What does not fit goes on below, as far in as its item."""
+    return _text(
+        piece
+        for item in block.items
+        for piece in (_item(item) if width is None else fold(_item(item), width, _indent(item, width)))
+    )
+
+
+def _item(item: Item) -> Line:
+    line = [("  " * item.depth, ""), (text_of(item.text), _LEVEL[item.level])]
+    return [*line, (f"  {text_of(item.detail)}", "dim")] if item.detail else line
+
+
+def _indent(item: Item, width: int) -> str:
+    """Return what stands before the further lines of an item: its indent and two more, if there is room."""
+    return "  " * min(item.depth + 1, max(width - _FOLDED, 0) // 2)
 
 
 def _table(table: Table, width: int | None) -> Iterator[RenderableType]:

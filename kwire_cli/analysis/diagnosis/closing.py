@@ -67,7 +67,7 @@ class ClosedAtRequest(Rule):
     def call(self, call: Call) -> None:
         """Take a call: what counts is whether it was answered."""
         connection = self._open.setdefault(call.connection, _Connection())
-        if call.response is not None:
+        if call.has_response:
             connection.answered |= call.api not in BEFORE_LOGIN
             connection.asked = None
         elif connection.asked is None:

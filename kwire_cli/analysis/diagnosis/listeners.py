@@ -87,7 +87,7 @@ class Listeners(Rule):
             host, port, node = broker.get("host"), broker.get("port"), broker.get("nodeId")
             if isinstance(host, str) and isinstance(port, int):
                 client.told[address_of(host, port)] = node if isinstance(node, int) else None
-        if client.told and call.response is not None:
+        if client.told and call.has_response:
             client.evidence.append(call.evidence())
             client.first = call.answered if client.first is None else client.first
             client.last = call.answered

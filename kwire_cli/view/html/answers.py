@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.answer import NUMBERS, Answer, Chart, Column, Facts, Note, Outline, Table
 from kwire_cli.view.html.frames import CLASSES
 from kwire_cli.view.html.page import bars, histogram, icicle, report
+from kwire_cli.view.ladder import picture
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import fewer
 from kwire_cli.view.terminal import EMPTY, cell_text, is_blank
@@ -78,6 +79,11 @@ def _blocks(block: AnswerBlock) -> Iterator[Block]:
         case Chart(kind="icicle"):
             sizes = [([escaped(str(part)) for part in path], int(size)) for path, size in block.series]
             yield icicle(block.title, f"all {block.unit}s", sizes)
+        case Chart(kind="ladder"):
+            drawn = picture(block)
+            shapes = [[*shape[:3], escaped(shape.text), escaped(shape.title)] for shape in drawn.shapes]
+            size = {"width": drawn.width, "height": drawn.height}
+            yield {"type": "ladder", "title": escaped(block.title), "shapes": shapes, **size}
 
 
 def _lines(title: str, rows: list[list[str]]) -> Block:

@@ -123,3 +123,15 @@ function points(items, unit, pick) {
   });
   return el("div", { class: "scroll" }, chart);
 }
+
+// A ladder (sequence diagram): lines and texts with their places, as they stand in a picture of its own.
+function ladder({ width, height, shapes }) {
+  const chart = svg("svg", { class: "ladder", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "sequence of requests and responses" });
+  for (const [kind, places, look, text, title] of shapes) {
+    const [x, y, toX, toY] = places;
+    chart.append(kind === "line"
+      ? svg("line", { class: look, x1: x, y1: y, x2: toX, y2: toY })
+      : svg("text", { class: look, x, y }, title ? svg("title", {}, title) : null, text));
+  }
+  return el("div", { class: "scroll" }, chart);
+}

@@ -13,6 +13,7 @@ function block(found) {
     bars: () => bars(found.items, found.all, (value) => (found.unit === "ms" ? `${number(value)} ms` : counted(value, found.unit))),
     icicle: () => icicle(found.root),
     histogram: () => histogram(found.items, found.unit),
+    ladder: () => ladder(found),
     lines: () => el("pre", { class: "lines" }, found.lines.map((line) => [...pieces(line), "\n"])),
   }[found.type]();
   return el("section", { class: `block of-${found.type}` }, found.title ? el("h2", {}, found.title) : null, found.note ? el("p", { class: "dim" }, found.note) : null, made);

@@ -1,0 +1,222 @@
+"""Ladders: who sends what to whom, call by call, as sequence diagrams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.call_labels import request_label, response_label
+from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.answer import Block, Level
+
+MOST_ARROWS = 200
+"""Arrows of a ladder by default: what a person can follow."""
+COLUMNS = (
+    Column("time", "instant"),
+    Column("frame", "id"),
+    Column("line", "id"),
+    Column("capture"),
+    Column("from"),
+    Column("fromAddress"),
+    Column("to"),
+    Column("toAddress"),
+    Column("kind"),
+    Column("api"),
+    Column("apiVersion", "id"),
+    Column("label"),
+    Column("errors", "list"),
+    Column("answered", "flag"),
+    Column("latencySeconds", "duration"),
+)
+
+
+class _End(NamedTuple):
+    """An end of a call: whose it is, and its address. `sort` has clients before brokers."""
+
+    sort: int
+    name: str
+    address: str
+    capture: str
+
+
+class _Event(NamedTuple):
+    """A request or a response: what orders it, and what its arrow says."""
+
+    order: tuple[float, str, int, bool]
+    source: _End
+    target: _End
+    label: str
+    level: Level
+    place: Evidence
+    api: str
+    version: int
+    errors: tuple[str, ...]
+    is_answered: bool
+    latency: float | None
+
+    @property
+    def is_reply(self) -> bool:
+        """Return whether it is a response."""
+        return self.order[3]
+
+
+class Ladder:
+    """The first arrows of calls in the order of time; later ones are counted only."""
+
+    def __init__(self, limit: int | None = MOST_ARROWS) -> None:
+        self.limit = limit
+        self.count = 0
+        """All arrows, also those that are not kept."""
+        self._events: list[_Event] = []
+        self._last: tuple[float, str, int, bool] | None = None  # arrows from here on are not among the first
+        self._nodes: dict[_End, int] = {}  # of brokers, once a response has named them
+
+    def add(self, call: Call, *, request: bool = True, response: bool = True, unanswered: bool = False) -> None:
+        """Take the request of a call, and its response if it has one.
+
+        `unanswered` says that there was none although the client wanted one.
+        """
+        if request:
+            self._add(call, is_reply=False, unanswered=unanswered)
+        if response and call.has_response:
+            self._add(call, is_reply=True)
+
+    def _add(self, call: Call, *, is_reply: bool, unanswered: bool = False) -> None:
+        self.count += 1
+        place = call.evidence(of_request=not is_reply)
+        time = call.answered if is_reply else call.asked
+        number = place.frame if place.frame is not None else place.line or 0
+        order = time or 0.0, place.capture or place.file or "", number, is_reply
+        if self.limit == 0 or (self._last is not None and order >= self._last):
+            return
+        client = _End(0, call.who, _host(call.client), place.capture or "")
+        broker = _End(1, call.broker, call.broker, place.capture or "")
+        if call.node is not None:
+            self._nodes[broker] = call.node
+        errors = tuple(str(error) for error in call.errors) if is_reply else ()
+        label = response_label(call) if is_reply else request_label(call)
+        self._events.append(
+            _Event(
+                order,
+                broker if is_reply else client,
+                client if is_reply else broker,
+                f"{label} (no answer)" if unanswered else label,
+                "error" if errors else "warning" if unanswered else "",
+                place._replace(time=place.time if is_reply else instant(call.asked)),
+                call.api,
+                call.version,
+                errors,
+                not unanswered,
+                round(call.latency, 9) if is_reply and call.latency is not None else None,
+            )
+        )
+        self._cut(slack=2)
+
+    def _cut(self, slack: int = 1) -> None:
+        """Keep the first arrows alone if there are `slack` times as many as the limit."""
+        if self.limit is None or len(self._events) < max(slack * self.limit, 1):
+            return
+        self._events = self._first()
+        if len(self._events) == self.limit:
+            self._last = self._events[-1].order
+
+    def _first(self) -> list[_Event]:
+        return sorted(self._events, key=lambda event: event.order)[: self.limit]
+
+    def merge(self, other: Ladder) -> None:
+        """Take in the arrows of another ladder."""
+        self.count += other.count
+        self._events += other._events
+        self._nodes |= other._nodes
+        self._cut()
+
+    def chart(self) -> Chart:
+        """Return the ladder: participants with clients first, and the first arrows in the order of time."""
+        events = self._first()
+        names = self._names(events)
+        arrows = [
+            Arrow(
+                event.place.time,
+                names[event.source].name,
+                names[event.target].name,
+                event.label,
+                event.level,
+                event.place.frame if event.place.frame is not None else event.place.line,
+                event.is_reply,
+            )
+            for event in events
+        ]
+        days = sorted({event.place.time[:10] for event in events if event.place.time})
+        title = f"{' to '.join(dict.fromkeys([days[0], days[-1]]))} UTC" if days else ""
+        return Chart("ladder", title, note=self._more, participants=[*names.values()], arrows=arrows)
+
+    def _names(self, events: Iterable[_Event]) -> dict[_End, Participant]:
+        """Return the participants by end: clients first, each kind in the order of its first arrow.
+
+        Ends of the same name are told apart by their addresses, and by their captures.
+        """
+        ends = dict.fromkeys(end for event in events for end in (event.source, event.target))
+        names: dict[_End, Participant] = {}
+        taken: set[str] = set()
+        for end in sorted(ends, key=lambda end: end.sort):
+            called = f"node {self._nodes[end]}" if end in self._nodes else end.name
+            longer = called, f"{called} {end.address}", f"{called} {end.address} {end.capture}"
+            name = next((name for name in longer if name not in taken), f"{called} ({len(taken) + 1})")
+            taken.add(name)
+            names[end] = Participant(name, "" if end.address in name else end.address)
+        return names
+
+    @property
+    def _more(self) -> str:
+        more = self.count - (self.count if self.limit is None else min(self.limit, self.count))
+        return f"… and {more} more; --limit {self.count} shows all" if more else ""
+
+    def answer(self, title: str = "sequence") -> Answer:
+        """Return the ladder, and its arrows as a table for programs."""
+        events = self._first()
+        names = self._names(events)
+        rows = [_row(event, names) for event in events]
+        counts = [Fact("arrows", len(rows), "count", wide=True), Fact("allArrows", self.count, "count", wide=True)]
+        blocks: list[Block] = [Facts(counts), Table("arrows", COLUMNS, rows, wide=True)]
+        blocks.append(self.chart() if self.count else Note("there is no request or response that was chosen", "info"))
+        return Answer(title, blocks)
+
+
+def ladder(calls: Iterable[Call], limit: int | None = MOST_ARROWS) -> Chart:
+    """Return the ladder of calls: the first arrows by time, at most `limit`."""
+    rungs = Ladder(limit)
+    for call in calls:
+        rungs.add(call)
+    return rungs.chart()
+
+
+def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:
+    place = event.place
+    return (
+        place.time,
+        place.frame,
+        place.line,
+        place.capture or place.file,
+        names[event.source].name,
+        event.source.address,
+        names[event.target].name,
+        event.target.address,
+        "response" if event.is_reply else "request",
+        event.api,
+        event.version,
+        event.label,
+        [*event.errors],
+        event.is_answered,
+        event.latency,
+    )
+
+
+def _host(address: str) -> str:
+    """Return an address without its port: a client has many connections."""
+    host, colon, port = address.rpartition(":")
+    return host.strip("[]") if colon and port.isdigit() else address

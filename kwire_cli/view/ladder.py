@@ -1,0 +1,292 @@
+"""Ladders drawn: as lines of a terminal, as shapes of a picture, and as the text of Mermaid."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.view.lines import escaped
+from kwire_cli.view.widths import cell_width, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.answer import Arrow, Chart, Participant
+    from kwire_cli.view.lines import Line
+
+MOST_LANES = 24
+"""Participants that have a column of their own; a ladder of more is a list of arrows."""
+_LEAST_LABEL, _LEAST_LANE, _NUMBERED_LANE = 34, 9, 4
+_TIME, _GAP = 12, 2
+_STYLES = {"error": "warning", "warning": "bytes"}
+_LIFE, _CROSS, _FROM, _BACK = "│", "┼", "├", "┤"
+
+
+# Lines of a terminal: a column for each participant, and the labels behind them.
+
+
+def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
+    """Yield the lines of a ladder that fit a width; without one, every name and label is whole."""
+    people, arrows = chart.participants, chart.arrows
+    numbers = max((len(str(arrow.number)) for arrow in arrows if arrow.number is not None), default=0)
+    left = _TIME + _GAP + (numbers + 1 if numbers else 0)
+    lanes = _lanes(people, None if width is None else width - left - _LEAST_LABEL)
+    if lanes is None:
+        yield from _listed(chart, width, numbers)
+        return
+    if lanes and min(lanes) == _NUMBERED_LANE:
+        for number, person in enumerate(people, 1):
+            yield [(f"{number:>3}  ", "dim"), (_cut(_name(person), width, 5), "name"), *_detail(person, width)]
+        heads = [str(number) for number in range(1, len(people) + 1)]
+        yield _heads(heads, lanes, left, width, "dim")
+    else:
+        yield _heads([escaped(person.name) for person in people], lanes, left, width, "name")
+        if any(person.detail for person in people):
+            yield _heads([escaped(person.detail) for person in people], lanes, left, width, "dim")
+    places = [sum(lanes[:at]) for at in range(len(lanes))]
+    at_of = {person.name: at for at, person in enumerate(people)}
+    taken = left + (places[-1] if places else 0) + 1 + _GAP
+    for arrow in arrows:
+        yield [
+            (_clock(arrow, numbers), "dim"),
+            (_rung(places, at_of[arrow.source], at_of[arrow.target], is_reply=arrow.reply), _STYLES.get(arrow.level, "")),
+            (" " * _GAP, ""),
+            (_cut(escaped(arrow.label), width, taken), _STYLES.get(arrow.level, "")),
+        ]
+    if chart.note:
+        yield [(escaped(chart.note), "dim")]
+
+
+def _lanes(people: Sequence[Participant], room: int | None) -> list[int] | None:
+    """Return the width of each participant's column, the last one's too; None if there are too many participants."""
+    wanted = [max(cell_width(escaped(person.name)), cell_width(escaped(person.detail))) + _GAP for person in people]
+    wanted = [max(lane, _LEAST_LANE) for lane in wanted]
+    if len(people) > MOST_LANES:
+        return None
+    if room is None or sum(wanted[:-1]) <= room:
+        return wanted
+    each = room // max(len(people) - 1, 1)
+    if each >= _LEAST_LANE:
+        spare = sum(max(each - lane, 0) for lane in wanted[:-1])
+        widest = each + spare // max(sum(lane > each for lane in wanted[:-1]), 1)
+        return [*(min(lane, widest) for lane in wanted[:-1]), wanted[-1]]
+    return [_NUMBERED_LANE] * len(people) if room >= _NUMBERED_LANE * (len(people) - 1) else None
+
+
+def _heads(texts: Sequence[str], lanes: Sequence[int], left: int, width: int | None, style: str) -> Line:
+    line: Line = [(" " * left, "")]
+    for number, (text, lane) in enumerate(zip(texts, lanes, strict=True)):
+        if number == len(texts) - 1:
+            line.append((_cut(text, width, left + sum(lanes[:-1])), style))
+        else:
+            text = cut(text, lane - 1)  # noqa: PLW2901 - the same text
+            line += [(text, style), (" " * (lane - cell_width(text)), "")]
+    return line
+
+
+def _clock(arrow: Arrow, numbers: int) -> str:
+    """Return the time of day of an arrow, and its number."""
+    time = (arrow.time or "")[11:23]
+    number = "" if arrow.number is None else str(arrow.number)
+    return f"{time:<{_TIME}}{f' {number:>{numbers}}' if numbers else ''}{' ' * _GAP}"
+
+
+def _rung(places: Sequence[int], source: int, target: int, *, is_reply: bool) -> str:
+    """Return the arrow between the lifelines of two participants, across all others."""
+    cells = [" "] * (places[-1] + 1)
+    first, last = sorted((places[source], places[target]))
+    stroke = "╌" if is_reply else "─"
+    cells[first:last] = stroke * (last - first)
+    for place in places:
+        cells[place] = _CROSS if first < place < last else _LIFE
+    if source == target:
+        cells[first] = _FROM
+    elif source < target:
+        cells[first], cells[last - 1] = _FROM, ">"
+    else:
+        cells[last], cells[first + 1] = _BACK, "<"
+    return "".join(cells)
+
+
+def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
+    """Yield the arrows of a ladder with too many participants for columns."""
+    longest = max((cell_width(escaped(person.name)) for person in chart.participants), default=0)
+    lane = longest if width is None else min(longest, max((width - _TIME - numbers - _LEAST_LABEL) // 2 - 4, 4))
+    for arrow in chart.arrows:
+        ends = [cut(escaped(name), lane) for name in (arrow.source, arrow.target)]
+        padded = [end + " " * (lane - cell_width(end)) for end in ends]
+        style = _STYLES.get(arrow.level, "")
+        head = f"{_clock(arrow, numbers)}{padded[0]} {'╌' if arrow.reply else '─'}> {padded[1]}{' ' * _GAP}"
+        yield [(head, "dim"), (_cut(escaped(arrow.label), width, cell_width(head)), style)]
+    if chart.note:
+        yield [(escaped(chart.note), "dim")]
+
+
+def _name(person: Participant) -> str:
+    return escaped(person.name)
+
+
+def _detail(person: Participant, width: int | None) -> Line:
+    if not person.detail:
+        return []
+    return [("  ", ""), (_cut(escaped(person.detail), width, 7 + cell_width(_name(person))), "dim")]
+
+
+def _cut(text: str, width: int | None, taken: int) -> str:
+    return text if width is None else cut(text, max(width - taken, 1), "end")
+
+
+# A picture: shapes that SVG has, for a file of its own and for pages.
+
+_LETTER, _ROW, _TOP, _LEFT, _RIGHT = 6.7, 30, 64, 118, 24
+_LEAST_SPAN, _MOST_SPAN = 150, 330
+
+
+class Shape(NamedTuple):
+    """A line or a text of a picture. `look` is its class; `title` says more when a pointer is over it."""
+
+    kind: str
+    places: tuple[float, ...]
+    look: str
+    text: str = ""
+    title: str = ""
+
+
+class Picture(NamedTuple):
+    """Shapes on a canvas."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+def picture(chart: Chart) -> Picture:
+    """Return the picture of a ladder: a lifeline for each participant, an arrow and its label in each row."""
+    people, arrows = chart.participants, chart.arrows
+    at_of = {person.name: at for at, person in enumerate(people)}
+    span = _span(chart, at_of)
+    height = _TOP + _ROW * len(arrows) + 16
+    width = _LEFT + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
+    shapes = []
+    for at, person in enumerate(people):
+        x = _LEFT + span * at
+        shapes.append(Shape("line", (x, _TOP - 18, x, height - 8), "life"))
+        shapes.append(Shape("text", (x, 20), "name", _fit(person.name, span), _whole(person.name, span)))
+        shapes.append(Shape("text", (x, 36), "detail", _fit(person.detail, span), _whole(person.detail, span)))
+    for row, arrow in enumerate(arrows):
+        y = _TOP + _ROW * row + 12
+        first, last = at_of[arrow.source], at_of[arrow.target]
+        x, to = _LEFT + span * first, _LEFT + span * last
+        look = " ".join(filter(None, ("arrow", "reply" if arrow.reply else "", arrow.level)))
+        head = 7 if to > x else -7
+        reach = span * max(abs(last - first), 1)
+        number = "" if arrow.number is None else f" {arrow.number}"
+        shapes.append(Shape("text", (8, y + 4), "time", f"{(arrow.time or '')[11:23]}{number}"))
+        shapes.append(Shape("line", (x, y, to, y), look))
+        shapes.append(Shape("line", (to - head, y - 4, to, y), look.replace("reply", "").strip()))
+        shapes.append(Shape("line", (to - head, y + 4, to, y), look.replace("reply", "").strip()))
+        middle = (x + to) / 2 if to != x else x + span / 2
+        shapes.append(
+            Shape("text", (middle, y - 5), f"label {arrow.level}".strip(), _fit(arrow.label, reach), escaped(arrow.label))
+        )
+    if chart.note:
+        shapes.append(Shape("text", (8, height + 8), "note", escaped(chart.note)))
+        height += 20
+    shapes = [shape for shape in shapes if shape.kind == "line" or shape.text]
+    longest = max((len(shape.text) * _LETTER + shape.places[0] for shape in shapes if shape.look == "note"), default=0)
+    return Picture(round(max(width, longest), 1), height, tuple(shapes))
+
+
+def _span(chart: Chart, at_of: dict[str, int]) -> float:
+    """Return the distance of two lifelines at which the labels have room, if that is not too much."""
+    wanted: float = _LEAST_SPAN
+    for arrow in chart.arrows:
+        lanes = max(abs(at_of[arrow.source] - at_of[arrow.target]), 1)
+        wanted = max(wanted, (len(arrow.label) + 3) * _LETTER / lanes)
+    for person in chart.participants:
+        wanted = max(wanted, (max(len(person.name), len(person.detail)) + 2) * _LETTER)
+    return round(min(wanted, _MOST_SPAN))
+
+
+def _fit(text: str, room: float) -> str:
+    return cut(escaped(text), int((room - 10) / _LETTER), "end")
+
+
+def _whole(text: str, room: float) -> str:
+    return escaped(text) if _fit(text, room) != escaped(text) else ""
+
+
+_STYLE = """
+:root { --ink: #22252a; --dim: #6b7078; --line: #c9c8c4; --warn: #a8321d; --late: #8a5a00; --back: #ffffff; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #dfe2e6; --dim: #969ca6; --line: #454b54; --warn: #ff9a85; --late: #e0b566; --back: #15171a; }
+}
+svg { background: var(--back); font: 11px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+text { fill: var(--ink); text-anchor: middle; }
+text.name { font-weight: 700; }
+text.detail, text.time, text.note { fill: var(--dim); }
+text.time, text.note { text-anchor: start; }
+text.error { fill: var(--warn); }
+text.warning { fill: var(--late); }
+line { stroke: var(--ink); stroke-width: 1.2; }
+line.life { stroke: var(--line); }
+line.reply { stroke-dasharray: 4 3; }
+line.error { stroke: var(--warn); }
+line.warning { stroke: var(--late); }
+"""
+
+
+def ladder_svg(chart: Chart) -> Iterator[str]:
+    """Yield the lines of an SVG file. Nothing in it is loaded from elsewhere or runs."""
+    drawn = picture(chart)
+    size = f'width="{drawn.width:g}" height="{drawn.height:g}" viewBox="0 0 {drawn.width:g} {drawn.height:g}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
+    yield f"<title>{_xml(chart.title or 'sequence of requests and responses')}</title>"
+    yield f"<style>{_STYLE}</style>"
+    for shape in drawn.shapes:
+        if shape.kind == "line":
+            x, y, to_x, to_y = shape.places
+            yield f'<line class="{shape.look}" x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"/>'
+        else:
+            x, y = shape.places
+            title = f"<title>{_xml(shape.title)}</title>" if shape.title else ""
+            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{_xml(shape.text)}</text>'
+    yield "</svg>"
+
+
+def _xml(text: str) -> str:
+    """Return text as XML has it: characters that XML forbids are escaped by `escaped` already, or replaced."""
+    return re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", escape(escaped(text)))
+
+
+# Mermaid, which GitHub, GitLab and wikis draw.
+
+_PLAIN = re.compile(r"[^\w .,/()\[\]@=+*?!'|~^:→…-]")
+"""Characters that mean something in Mermaid or in the HTML that it makes: comments, directives, entities, formulas."""
+_WRAP = re.compile(r"^\s*:?(?:no)?wrap:", re.IGNORECASE)
+
+
+def ladder_mermaid(chart: Chart) -> Iterator[str]:
+    """Yield the lines of a Mermaid diagram (`sequenceDiagram`). Names and labels are escaped by their entities."""
+    ids = {person.name: f"p{number}" for number, person in enumerate(chart.participants, 1)}
+    yield "sequenceDiagram"
+    for person in chart.participants:
+        detail = f" ({person.detail})" if person.detail else ""
+        yield f"    participant {ids[person.name]} as {_mermaid(f'{person.name}{detail}')}"
+    for arrow in chart.arrows:
+        stroke = "--" if arrow.reply else "-"
+        head = "x" if arrow.level == "error" else ">>"
+        time = f"{arrow.time[11:23]} " if arrow.time else ""
+        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {_mermaid(time + arrow.label)}"
+    if chart.note and chart.participants:
+        names = [*ids.values()]
+        over = names[0] if len(names) == 1 else f"{names[0]},{names[-1]}"
+        yield f"    Note over {over}: {_mermaid(chart.note)}"
+
+
+def _mermaid(text: str) -> str:
+    safe = escaped(text)
+    if _WRAP.match(safe):
+        safe = safe.replace(":", "\x00")
+    return _PLAIN.sub(lambda match: f"#{58 if match[0] == chr(0) else ord(match[0])};", safe) or "-"
