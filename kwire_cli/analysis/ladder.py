@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.calls import instant
 from kwire_cli.analysis.call_labels import request_label, response_label
+from kwire_cli.analysis.calls import instant
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
 
 if TYPE_CHECKING:
@@ -160,13 +161,20 @@ class Ladder:
 
         Ends of the same name are told apart by their addresses, and by their captures.
         """
-        ends = dict.fromkeys(end for event in events for end in (event.source, event.target))
+        ends = sorted(
+            dict.fromkeys(end for event in events for end in (event.source, event.target)), key=lambda end: end.sort
+        )
+        called = {end: f"node {self._nodes[end]}" if end in self._nodes else end.name for end in ends}
+        alike = Counter(called.values())
+        places = Counter((called[end], end.address) for end in ends)
         names: dict[_End, Participant] = {}
         taken: set[str] = set()
-        for end in sorted(ends, key=lambda end: end.sort):
-            called = f"node {self._nodes[end]}" if end in self._nodes else end.name
-            longer = called, f"{called} {end.address}", f"{called} {end.address} {end.capture}"
-            name = next((name for name in longer if name not in taken), f"{called} ({len(taken) + 1})")
+        for end in ends:
+            name = called[end]
+            if alike[name] > 1:
+                name = f"{name} ({end.capture})" if places[name, end.address] > 1 else f"{name} {end.address}"
+            if name in taken:
+                name = f"{name} ({len(taken) + 1})"
             taken.add(name)
             names[end] = Participant(name, "" if end.address in name else end.address)
         return names

@@ -98,8 +98,9 @@ class _Chosen:
             for call in self._calls.end((subject.capture, subject.stream)):
                 self._add(call, unanswered=subject.closed_by is not None)
         elif isinstance(subject, Exchange):
-            if self._is_about(call := LoggedCall(subject)):
-                self.ladder.add(call)
+            logged = LoggedCall(subject)
+            if self._is_about(logged):
+                self.ladder.add(logged)
         elif not isinstance(subject, LineFault) and subject.is_frame:
             self._line(subject)
 

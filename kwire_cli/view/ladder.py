@@ -50,7 +50,10 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
     for arrow in arrows:
         yield [
             (_clock(arrow, numbers), "dim"),
-            (_rung(places, at_of[arrow.source], at_of[arrow.target], is_reply=arrow.reply), _STYLES.get(arrow.level, "")),
+            (
+                _rung(places, at_of[arrow.source], at_of[arrow.target], is_reply=arrow.reply),
+                _STYLES.get(arrow.level, ""),
+            ),
             (" " * _GAP, ""),
             (_cut(escaped(arrow.label), width, taken), _STYLES.get(arrow.level, "")),
         ]
@@ -139,7 +142,7 @@ def _cut(text: str, width: int | None, taken: int) -> str:
 
 # A picture: shapes that SVG has, for a file of its own and for pages.
 
-_LETTER, _ROW, _TOP, _LEFT, _RIGHT = 6.7, 30, 64, 118, 24
+_LETTER, _ROW, _TOP, _RIGHT = 6.7, 30, 64, 24
 _LEAST_SPAN, _MOST_SPAN = 150, 330
 
 
@@ -166,29 +169,35 @@ def picture(chart: Chart) -> Picture:
     people, arrows = chart.participants, chart.arrows
     at_of = {person.name: at for at, person in enumerate(people)}
     span = _span(chart, at_of)
+    left = _left(chart, span)
     height = _TOP + _ROW * len(arrows) + 16
-    width = _LEFT + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
+    width = left + span * max(len(people) - 1, 0) + span / 2 + _RIGHT
     shapes = []
     for at, person in enumerate(people):
-        x = _LEFT + span * at
+        x = left + span * at
         shapes.append(Shape("line", (x, _TOP - 18, x, height - 8), "life"))
         shapes.append(Shape("text", (x, 20), "name", _fit(person.name, span), _whole(person.name, span)))
         shapes.append(Shape("text", (x, 36), "detail", _fit(person.detail, span), _whole(person.detail, span)))
     for row, arrow in enumerate(arrows):
         y = _TOP + _ROW * row + 12
         first, last = at_of[arrow.source], at_of[arrow.target]
-        x, to = _LEFT + span * first, _LEFT + span * last
+        x, to = left + span * first, left + span * last
         look = " ".join(filter(None, ("arrow", "reply" if arrow.reply else "", arrow.level)))
         head = 7 if to > x else -7
         reach = span * max(abs(last - first), 1)
-        number = "" if arrow.number is None else f" {arrow.number}"
-        shapes.append(Shape("text", (8, y + 4), "time", f"{(arrow.time or '')[11:23]}{number}"))
+        shapes.append(Shape("text", (8, y + 4), "time", _moment(arrow)))
         shapes.append(Shape("line", (x, y, to, y), look))
         shapes.append(Shape("line", (to - head, y - 4, to, y), look.replace("reply", "").strip()))
         shapes.append(Shape("line", (to - head, y + 4, to, y), look.replace("reply", "").strip()))
         middle = (x + to) / 2 if to != x else x + span / 2
         shapes.append(
-            Shape("text", (middle, y - 5), f"label {arrow.level}".strip(), _fit(arrow.label, reach), escaped(arrow.label))
+            Shape(
+                "text",
+                (middle, y - 5),
+                f"label {arrow.level}".strip(),
+                _fit(arrow.label, reach),
+                _whole(arrow.label, reach),
+            )
         )
     if chart.note:
         shapes.append(Shape("text", (8, height + 8), "note", escaped(chart.note)))
@@ -196,6 +205,18 @@ def picture(chart: Chart) -> Picture:
     shapes = [shape for shape in shapes if shape.kind == "line" or shape.text]
     longest = max((len(shape.text) * _LETTER + shape.places[0] for shape in shapes if shape.look == "note"), default=0)
     return Picture(round(max(width, longest), 1), height, tuple(shapes))
+
+
+def _moment(arrow: Arrow) -> str:
+    """Return the time of day of an arrow and its number."""
+    return " ".join(filter(None, ((arrow.time or "")[11:23], "" if arrow.number is None else str(arrow.number))))
+
+
+def _left(chart: Chart, span: float) -> float:
+    """Return where the first lifeline stands: behind the times, and in the middle of its name."""
+    times = max((len(_moment(arrow)) for arrow in chart.arrows), default=0) * _LETTER + 20
+    names = max((len(_fit(text, span)) for text in chart.participants[0]), default=0) if chart.participants else 0
+    return round(max(times, names * _LETTER / 2 + 8))
 
 
 def _span(chart: Chart, at_of: dict[str, int]) -> float:

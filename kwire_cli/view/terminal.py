@@ -141,12 +141,12 @@ def _outline(block: Outline, width: int | None) -> Text:
     return _text(
         piece
         for item in block.items
-        for piece in (_item(item) if width is None else fold(_item(item), width, _indent(item, width)))
+        for piece in ([_item(item)] if width is None else fold(_item(item), width, _indent(item, width)))
     )
 
 
 def _item(item: Item) -> Line:
-    line = [("  " * item.depth, ""), (text_of(item.text), _LEVEL[item.level])]
+    line: Line = [("  " * item.depth, ""), (text_of(item.text), _LEVEL[item.level])]
     return [*line, (f"  {text_of(item.detail)}", "dim")] if item.detail else line
 
 
