@@ -1,22 +1,27 @@
-"""Clients that cannot log in: a refused password or token, or a mechanism that is not enabled."""
+"""Clients that cannot log in: a refused password or token, a mechanism that is not enabled, a login out of place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, counted, host_of, in_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
 
 FAILED = FindingKind(
     "AUTHENTICATION_FAILED",
     "error",
     "A broker refuses the credentials of a client.",
-    "The user does not exist, or its password, token or certificate is not the one that the broker has.",
+    "The user does not exist, or its password, token or certificate is not the one that the broker has. To a raw token "
+    "(SaslHandshake 0, or none) the broker has no way to say so: it closes the connection.",
     "Compare the client's sasl.jaas.config with the users of the broker; the broker's log names the user.",
     ("KIP-152",),
     rank=10,
@@ -30,54 +35,133 @@ MECHANISM = FindingKind(
     ("KIP-43",),
     rank=10,
 )
+NOT_EXPECTED = FindingKind(
+    "SASL_NOT_EXPECTED",
+    "error",
+    "A client logs in on a listener without SASL.",
+    "The listener's security protocol is PLAINTEXT or SSL, so that it takes a login for a mistake "
+    "(ILLEGAL_SASL_STATE). The password is not the cause.",
+    "Set security.protocol of the client to that of the listener, or give it the port of a listener with SASL.",
+    ("KIP-43",),
+    rank=10,
+)
+AGAIN = FindingKind(
+    "REAUTHENTICATION_FAILED",
+    "error",
+    "A client that is logged in logs in again, and the broker refuses that.",
+    "The first login of the connection went well. The broker does not want another one: re-authentication is not "
+    "enabled for the listener, or it names another user or mechanism than before, or the credentials have changed "
+    "since. The password of the first login is not the cause.",
+    "Set connections.max.reauth.ms of the listener if clients are to log in again; see that the client keeps its user "
+    "and mechanism, and that the new token or password is valid.",
+    ("KIP-368", "connections.max.reauth.ms"),
+    rank=11,
+)
+MOST_OPEN = 1 << 16
+"""Connections whose logins are kept; beyond that the oldest are forgotten."""
+ILLEGAL_STATE = "ILLEGAL_SASL_STATE"
 
 
 @dataclass
 class _Failure:
     count: int = 0
-    reason: str = ""
+    reasons: set[str] = field(default_factory=set)
     evidence: Bounded = field(default_factory=Bounded)
 
 
-class Authentication(Rule):
-    """Failed logins by client, broker and mechanism."""
+@dataclass(slots=True)
+class _Login:
+    """The course of a connection's login."""
 
-    KINDS = (FAILED, MECHANISM)
+    handshakes: int = 0
+    who: str = ""
+    mechanism: str = ""
+    token: Evidence | None = None
+    """The last raw token of the client, if the broker has not answered it."""
+
+
+class Authentication(Rule):
+    """Failed logins by client, broker and reason."""
+
+    KINDS = (FAILED, MECHANISM, NOT_EXPECTED, AGAIN)
     apis: ClassVar[frozenset[str]] = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
     def __init__(self) -> None:
+        self._open: dict[Hashable, _Login] = {}
         self._failures: dict[tuple[str, str, str], _Failure] = {}
 
     def call(self, call: Call) -> None:
         """Take a call of SaslHandshake or SaslAuthenticate."""
         response = call.response
-        if not call.errors or response is None:
+        if response is None:
             return
-        if call.api == "SaslHandshake":
+        login = self._login(call.connection)
+        login.who = client_of(call)
+        if not call.errors:
+            if call.api == "SaslHandshake":
+                login.handshakes += 1
+                login.mechanism = str(call.request.get("mechanism"))
+            return
+        message = str(response.get("errorMessage") or "").removeprefix("Authentication failed: ")
+        if call.errors[0] == ILLEGAL_STATE and not login.handshakes:
+            kind, reason = NOT_EXPECTED, f"{call.api} is answered with {ILLEGAL_STATE}"
+        elif call.api == "SaslHandshake" and call.errors[0] != ILLEGAL_STATE:
             enabled = response.get("mechanisms")
             names = ", ".join(map(str, enabled)) if isinstance(enabled, list) and enabled else "none"
-            wanted = call.request.get("mechanism")
-            self._add(MECHANISM.code, call, f"it asked for {wanted}; the listener has {names}")
+            kind, reason = MECHANISM, f"it asked for {call.request.get('mechanism')}; the listener has {names}"
+        elif login.handshakes > 1 or call.errors[0] == ILLEGAL_STATE:
+            kind, reason = AGAIN, message or str(call.errors[0])
         else:
-            message = response.get("errorMessage")
-            self._add(FAILED.code, call, str(message or call.errors[0]).removeprefix("Authentication failed: "))
+            kind, reason = FAILED, message or str(call.errors[0])
+        self._add(kind, login.who, call.broker, reason, call.evidence())
 
-    def _add(self, code: str, call: Call, reason: str) -> None:
-        failure = self._failures.setdefault((code, call.who, call.broker), _Failure())
+    def line(self, line: Captured) -> None:
+        """Take a line that is no frame: what matters are raw tokens."""
+        if line.seen.kind != "sasl-token":
+            return
+        login = self._login((line.origin.capture, line.stream))
+        of_client = line.connection.client == line.seen.side
+        login.token = evidence_of(line, "SASL token") if of_client else None
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended: a broker that closes it at a raw token refuses that."""
+        login = self._open.pop((connection.capture, connection.stream), None)
+        if login is None or login.token is None or connection.closed_by != "broker":
+            return
+        reason = (
+            f"it closed the connection at the raw token of {login.mechanism}"
+            if login.handshakes
+            else "it closed the connection at a raw token without a SaslHandshake"
+        )
+        self._add(FAILED, login.who or host_of(connection.client), connection.broker, reason, login.token)
+
+    def _login(self, connection: Hashable) -> _Login:
+        login = self._open.get(connection)
+        if login is None:
+            login = self._open[connection] = _Login()
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        return login
+
+    def _add(self, kind: FindingKind, who: str, broker: str, reason: str, place: Evidence) -> None:
+        failure = self._failures.setdefault((kind.code, who, broker), _Failure())
         failure.count += 1
-        failure.reason = reason
-        failure.evidence.append(call.evidence())
+        if len(failure.reasons) < Bounded.most:
+            failure.reasons.add(reason)
+        failure.evidence.append(place)
 
     def merge(self, other: Authentication) -> None:
+        self._open |= other._open
         for key, its in other._failures.items():
             own = self._failures.setdefault(key, _Failure())
             own.count += its.count
-            own.reason = own.reason or its.reason
+            own.reasons |= its.reasons
             own.evidence.merge(its.evidence)
 
     def findings(self) -> Iterator[Finding]:
         kinds = {kind.code: kind for kind in self.KINDS}
         for (code, who, broker), failure in self._failures.items():
-            times = "1 login" if failure.count == 1 else f"{failure.count} logins"
-            text = f"{times} at {broker} failed: {failure.reason}"
-            yield Finding(kinds[code], f"client {who}", text, failure.evidence, failure.count)
+            times = counted(failure.count, "login")
+            reasons = "; ".join(sorted(failure.reasons)[:3])
+            text = f"{times} at {broker} failed: {reasons}"
+            yield Finding(kinds[code], f"client {who}", text, in_time(failure.evidence), failure.count)

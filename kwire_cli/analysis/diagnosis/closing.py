@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import between
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -29,54 +31,87 @@ CLOSED = FindingKind(
     "error",
     "A broker closes the connection at a request, in place of an answer.",
     "The broker could not read the request, or did not want it: it is larger than socket.request.max.bytes, of a "
-    "version that the broker does not know, or the broker was shutting down.",
+    "version that the broker does not know, or the broker was shutting down. At the first request of a connection it "
+    "may also have too many connections (max.connections.per.ip, max.connections).",
     "Look in the broker's log at this time for the address of the client; compare the size with "
     "socket.request.max.bytes, and the version with kwire clients --to RELEASE.",
+    ("max.connections.per.ip", "socket.request.max.bytes"),
     rank=20,
+)
+STALE = FindingKind(
+    "STALE_CONNECTION",
+    "warning",
+    "A connection that was idle turns out to be gone when the client uses it again.",
+    "The request is answered with a RST: a firewall, a load balancer or NAT between the two has forgotten the idle "
+    "connection, or the broker was started anew. The client loses a request and connects again.",
+    "Set connections.max.idle.ms of the clients below the idle time of what lies between them and the brokers "
+    "(350 s at an AWS network load balancer, 4 minutes at Azure's).",
+    ("connections.max.idle.ms",),
+    rank=24,
 )
 BEFORE_LOGIN = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 LEAST = 2
 """Connections that end so before it counts as a missing login: one may be a broker that stops."""
+LEAST_IDLE = 60.0
+"""Seconds without a call after which a RST says that the connection was forgotten. What forgets connections takes
+minutes; a broker that closes at a request answers within seconds of the one before."""
+MOST_OPEN = 1 << 16
+"""Connections of which the last calls are kept; beyond that the oldest are forgotten."""
 
 
 @dataclass(slots=True)
 class _Connection:
+    versions: bool = False  # ApiVersions was answered
     answered: bool = False  # a request that needs a login was
+    last: float | None = None
+    idle: float = 0.0
     asked: Evidence | None = None
-    what: str = ""
+    who: str = ""
+    api: str = ""
+    before_login: bool = False
 
 
 @dataclass
 class _Closed:
     count: int = 0
-    before_login: int = 0
     apis: set[str] = field(default_factory=set)
+    idle: float = 0.0
     evidence: Bounded = field(default_factory=Bounded)
 
 
 class ClosedAtRequest(Rule):
     """Connections that the broker closed while a request of the client had no answer."""
 
-    KINDS = (NO_LOGIN, CLOSED)
+    KINDS = (NO_LOGIN, CLOSED, STALE)
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Connection] = {}
-        self._closed: dict[tuple[str, str], _Closed] = {}
+        self._closed: dict[tuple[str, str, str], _Closed] = {}
         self._foreign: set[Hashable] = set()
 
     def call(self, call: Call) -> None:
         """Take a call: what counts is whether it was answered."""
-        connection = self._open.setdefault(call.connection, _Connection())
+        connection = self._open.get(call.connection)
+        if connection is None:
+            connection = self._open[call.connection] = _Connection()
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
         if call.has_response:
+            connection.versions |= call.api == "ApiVersions"
             connection.answered |= call.api not in BEFORE_LOGIN
             connection.asked = None
-        elif connection.asked is None:
+            connection.last = call.answered
+        elif connection.asked is None and call.request.get("acks") != 0:
             connection.asked = call.evidence(of_request=True)
-            connection.what = f"{call.who}\0{call.api} {call.version}"
+            connection.who, connection.api = client_of(call), f"{call.api} {call.version}"
+            connection.before_login = call.api in BEFORE_LOGIN
+            connection.idle = between(connection.last, call.asked)
 
     def line(self, line: Captured) -> None:
         """Take another protocol's bytes: that the broker answers with these has rules of its own."""
         if line.seen.kind == "not-kafka":
+            if len(self._foreign) > MOST_OPEN:
+                self._foreign.clear()
             self._foreign.add((line.origin.capture, line.stream))
 
     def connection(self, connection: TcpConnection) -> None:
@@ -86,11 +121,16 @@ class ClosedAtRequest(Rule):
         self._foreign.discard(key)
         if foreign or seen is None or seen.asked is None or connection.closed_by != "broker":
             return
-        who, _, api = seen.what.partition("\0")
-        closed = self._closed.setdefault((who, connection.broker), _Closed())
+        if connection.reset and seen.idle >= LEAST_IDLE:
+            kind = STALE
+        elif connection.opened and seen.versions and not seen.answered and not seen.before_login:
+            kind = NO_LOGIN
+        else:
+            kind = CLOSED
+        closed = self._closed.setdefault((kind.code, seen.who, connection.broker), _Closed())
         closed.count += 1
-        closed.before_login += not seen.answered and connection.opened
-        closed.apis.add(api)
+        closed.idle = max(closed.idle, seen.idle)
+        closed.apis.add(seen.api)
         closed.evidence.append(seen.asked)
 
     def merge(self, other: ClosedAtRequest) -> None:
@@ -98,15 +138,27 @@ class ClosedAtRequest(Rule):
         self._foreign |= other._foreign
         for key, its in other._closed.items():
             own = self._closed.setdefault(key, _Closed())
-            own.count += its.count
-            own.before_login += its.before_login
-            own.apis |= its.apis
-            own.evidence.merge(its.evidence)
+            _join(own, its)
 
     def findings(self) -> Iterator[Finding]:
-        for (who, broker), closed in self._closed.items():
-            no_login = closed.before_login == closed.count >= LEAST
-            times = "a connection" if closed.count == 1 else f"{closed.count} connections"
+        kinds = {kind.code: kind for kind in self.KINDS}
+        judged: dict[tuple[str, str, str], _Closed] = {}
+        for (code, who, broker), closed in self._closed.items():
+            # Other connections of the client to this broker were closed elsewhere: it is no missing login.
+            alone = (CLOSED.code, who, broker) not in self._closed and closed.count >= LEAST
+            judged_as = CLOSED.code if code == NO_LOGIN.code and not alone else code
+            _join(judged.setdefault((judged_as, who, broker), _Closed()), closed)
+        for (code, who, broker), closed in judged.items():
             at = ", ".join(sorted(closed.apis)[:3])
+            times = "a connection" if closed.count == 1 else counted(closed.count, "connection")
             text = f"{broker} closed {times} at {at}, without an answer"
-            yield Finding(NO_LOGIN if no_login else CLOSED, f"client {who}", text, closed.evidence, closed.count)
+            if code == STALE.code:
+                text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
+            yield Finding(kinds[code], f"client {who}", text, in_time(closed.evidence), closed.count)
+
+
+def _join(own: _Closed, its: _Closed) -> None:
+    own.count += its.count
+    own.idle = max(own.idle, its.idle)
+    own.apis |= its.apis
+    own.evidence.merge(its.evidence)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.calls import Evidence, between, instant, parts, seconds
+from kwire_cli.analysis.calls import between, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, counted, host_of, in_time, place_of
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,13 @@ REFUSED = FindingKind(
 LEAST_METADATA = 3
 """Metadata responses after which a client that opened no connection to what they name counts as stuck."""
 LEAST_SECONDS = 2.0
+MOST_PAUSE = 5.0
+"""Seconds between the Metadata responses of a client that is stuck, on average. Such a client asks again after
+reconnect.backoff.max.ms; one that only watches asks every ten seconds or less often."""
+LEAST_SYNS = 2
+"""SYNs without an answer before it counts as silence: the answer to one may come behind the end of the capture."""
+MOST_ADDRESSES = 1 << 10
+"""Addresses that are kept of a client."""
 BOOTSTRAP = frozenset({"ApiVersions", "Metadata", "DescribeCluster", "InitProducerId", "FindCoordinator"})
 """Apis that a client asks of the broker that it found first."""
 SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
@@ -51,6 +59,7 @@ class _Client:
     first: float | None = None
     last: float | None = None
     connections: set[str] = field(default_factory=set)
+    brokers: set[str] = field(default_factory=set)
     working: bool = False
 
 
@@ -72,20 +81,24 @@ class Listeners(Rule):
         self._clients: dict[tuple[str, str], _Client] = {}
         self._attempts: dict[tuple[str, str], _Attempts] = {}
         self._whole: set[str] = set()
-        self._nodes: dict[str, int | None] = {}
+        self._one_sided: set[str] = set()
 
     def call(self, call: Call) -> None:
         """Take a call: Metadata names addresses, and other apis show that a client works with what it was told."""
-        client = self._clients.setdefault((call.who, _host(call.client)), _Client())
-        client.connections.add(call.client)
-        if call.api not in BOOTSTRAP:
-            client.working |= call.api not in SASL
+        client = self._clients.setdefault((client_of(call), host_of(call.client)), _Client())
+        if client.working:
             return
-        if call.api != "Metadata" or client.working:
+        if len(client.connections) < MOST_ADDRESSES:
+            client.connections.add(call.client)
+            client.brokers.add(call.broker)
+        if call.api not in BOOTSTRAP:
+            client.working = call.api not in SASL
+            return
+        if call.api != "Metadata":
             return
         for (broker,) in parts(call.response, "brokers"):
             host, port, node = broker.get("host"), broker.get("port"), broker.get("nodeId")
-            if isinstance(host, str) and isinstance(port, int):
+            if isinstance(host, str) and isinstance(port, int) and len(client.told) < MOST_ADDRESSES:
                 client.told[address_of(host, port)] = node if isinstance(node, int) else None
         if client.told and call.has_response:
             client.evidence.append(call.evidence())
@@ -98,19 +111,14 @@ class Listeners(Rule):
             return
         self._whole.add(connection.client)
         outcome = connection.outcome
-        attempts = self._attempts.setdefault((_host(connection.client), connection.broker), _Attempts())
+        if connection.sizes[0] and not connection.heard[1]:
+            self._one_sided.add(connection.broker)
+        if outcome == "silent" and connection.syns < LEAST_SYNS:
+            return
+        attempts = self._attempts.setdefault((host_of(connection.client), connection.broker), _Attempts())
         setattr(attempts, outcome, getattr(attempts, outcome) + 1)
         if outcome != "accepted":
-            attempts.evidence.append(
-                Evidence(
-                    f"SYN, {outcome}",
-                    instant(seconds(connection.first)),
-                    stream=connection.stream,
-                    capture=connection.capture,
-                    file=connection.file,
-                )
-            )
-        self._nodes.setdefault(connection.broker, connection.node)
+            attempts.evidence.append(place_of(connection, f"SYN, {outcome}"))
 
     def merge(self, other: Listeners) -> None:
         for who, its in other._clients.items():
@@ -120,6 +128,7 @@ class Listeners(Rule):
             own.first = min((time for time in (own.first, its.first) if time is not None), default=None)
             own.last = max((time for time in (own.last, its.last) if time is not None), default=None)
             own.connections |= its.connections
+            own.brokers |= its.brokers
             own.working |= its.working
         for ends, tried in other._attempts.items():
             attempts = self._attempts.setdefault(ends, _Attempts())
@@ -128,39 +137,43 @@ class Listeners(Rule):
             attempts.accepted += tried.accepted
             attempts.evidence.merge(tried.evidence)
         self._whole |= other._whole
-        self._nodes |= other._nodes
+        self._one_sided |= other._one_sided
 
     def findings(self) -> Iterator[Finding]:
-        told = {address: node for client in self._clients.values() for address, node in client.told.items()}
+        told = {address for client in self._clients.values() for address in client.told}
         for (who, _), client in self._clients.items():
-            if (
-                client.working
-                or len(client.evidence) < LEAST_METADATA
-                or between(client.first, client.last) < LEAST_SECONDS
-                or not client.connections & self._whole
-            ):
+            count = len(client.evidence) + client.evidence.dropped
+            if not self._is_stuck(client, count):
                 continue
             names = ", ".join(sorted(client.told)[:3])
-            count = len(client.evidence) + client.evidence.dropped
             text = (
                 f"{count} Metadata responses in {between(client.first, client.last):.0f} s name {names}; "
                 "the client never used a connection to it"
             )
-            yield Finding(UNREACHABLE, f"client {who}", text, client.evidence, count)
+            yield Finding(UNREACHABLE, f"client {who}", text, in_time(client.evidence), count)
         for (host, address), attempts in self._attempts.items():
-            if failed := attempts.refused + attempts.silent:
+            silent = 0 if address in self._one_sided else attempts.silent
+            if failed := attempts.refused + silent:
                 advertised = address in told and not attempts.accepted
                 how = " and ".join(
                     f"{number} {what}"
-                    for number, what in ((attempts.refused, "refused"), (attempts.silent, "without an answer"))
+                    for number, what in ((attempts.refused, "refused"), (silent, "without an answer"))
                     if number
                 )
-                tried = "connection" if failed == 1 else "connections"
-                text = f"{failed} {tried} to {address}: {how}" + (
-                    f"; {attempts.accepted} accepted" if attempts.accepted else ""
-                )
-                yield Finding(UNREACHABLE if advertised else REFUSED, f"client {host}", text, attempts.evidence, failed)
+                text = f"{counted(failed, 'connection')} to {address}: {how}"
+                text += f"; {attempts.accepted} accepted" if attempts.accepted else ""
+                if advertised:
+                    text += "; Metadata names this address"
+                kind = UNREACHABLE if advertised else REFUSED
+                yield Finding(kind, f"client {host}", text, in_time(attempts.evidence), failed)
 
-
-def _host(address: str) -> str:
-    return address.rpartition(":")[0]
+    def _is_stuck(self, client: _Client, count: int) -> bool:
+        """Return whether a client asks for Metadata again and again, and never goes where that leads."""
+        lasting = between(client.first, client.last)
+        return (
+            not client.working
+            and count >= LEAST_METADATA
+            and LEAST_SECONDS <= lasting <= MOST_PAUSE * (count - 1)
+            and not client.told.keys() & client.brokers
+            and bool(client.connections & self._whole)
+        )

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.authentication import Authentication
+from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.packets import Packets
+from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
+from kwire_cli.analysis.diagnosis.transport import Transport
+from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import FindingKind, Rule
@@ -16,7 +21,12 @@ RULES: tuple[type[Rule], ...] = (
     Listeners,
     TlsMismatch,
     Authentication,
+    Authorization,
     ClosedAtRequest,
+    Unanswered,
+    Reconnecting,
+    Transport,
+    Packets,
 )
 
 

@@ -1,15 +1,18 @@
-"""TLS spoken to a listener without TLS, and the reverse."""
+"""TLS spoken to a listener without TLS, the reverse, TLS that fails, and TLS that cannot be read for want of keys."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Evidence, evidence_of, instant, seconds
+from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import counted, host_of, in_time, place_of, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kwire_cli.analysis.calls import Evidence
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -31,65 +34,147 @@ TO_TLS = FindingKind(
     "Set security.protocol of the client to SSL or SASL_SSL, or give it the port of a listener without TLS.",
     rank=5,
 )
+REFUSED = FindingKind(
+    "TLS_HANDSHAKE_FAILED",
+    "error",
+    "A client and a broker do not agree on TLS.",
+    "One side ends the handshake with an alert, which says why: a certificate that the other side does not trust "
+    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required), or no common version or "
+    "cipher (protocol_version, handshake_failure).",
+    "Look at the alert and at who sends it: the truststore of that side has to hold the issuer of the other side's "
+    "certificate; the name in the certificate has to be the one that the client connects to.",
+    ("ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
+    rank=6,
+)
+UNDECRYPTED = FindingKind(
+    "UNDECRYPTED_TLS",
+    "info",
+    "Connections are in TLS, and no key for them is there.",
+    "What clients and brokers say on these connections is not part of the diagnosis.",
+    "Give the key log of the clients or brokers with --keylog, or capture on a listener without TLS.",
+    rank=92,
+)
+MOST_OPEN = 1 << 16
+"""Connections in TLS that are kept until they end; beyond that the oldest are forgotten."""
+MOST_REASONS = 20
+_HARMLESS = frozenset({"alert close_notify", "alert user_canceled", "alert no_renegotiation"})
 
 
-class _Hello(NamedTuple):
-    time: float | None
-    frame: int
-    from_broker: bool
-    client: str
+@dataclass(slots=True)
+class _Sides:
+    """TLS of one connection: who speaks it, its bytes, and the first alert that is no goodbye."""
+
+    client: bool = False
+    broker: bool = False
+    size: int = 0
+    reason: str | None = None
+    alert: str = ""
+    first: Evidence | None = None
+    answer: Evidence | None = None
+
+
+@dataclass
+class _Refused:
+    places: Bounded = field(default_factory=Bounded)
+    alerts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _Dark:
+    size: int = 0
+    reasons: set[str] = field(default_factory=set)
+    places: Bounded = field(default_factory=Bounded)
 
 
 class TlsMismatch(Rule):
-    """Connections that begin in TLS on one side alone."""
+    """Connections that begin in TLS on one side alone, whose handshake fails, or that cannot be decrypted."""
 
-    KINDS = (TO_PLAIN, TO_TLS)
+    KINDS = (TO_PLAIN, TO_TLS, REFUSED, UNDECRYPTED)
 
     def __init__(self) -> None:
-        self._hellos: dict[tuple[str | None, int], _Hello] = {}
-        self._refused: dict[tuple[str, str], Bounded] = {}
+        self._open: dict[tuple[str | None, int], _Sides] = {}
+        self._refused: dict[tuple[str, str, str], _Refused] = {}
+        self._dark: dict[str, _Dark] = {}
 
     def line(self, line: Captured) -> None:
         """Take a line that is no frame: what matters is TLS."""
-        if line.seen.kind != "not-kafka" or line.seen.protocol != "tls":
+        piece = line.seen
+        if piece.kind != "not-kafka" or piece.protocol != "tls":
             return
-        client = line.connection.client
-        if client is not None and client != line.seen.side:
-            host = line.dst.rpartition(":")[0]
-            self._refused.setdefault((TO_TLS.code, f"{host} at {line.src}"), Bounded()).append(
-                evidence_of(line, "TLS alert")
-            )
-        elif line.seen.reason:
-            self._hellos[line.origin.capture, line.stream] = _Hello(
-                seconds(line.seen.time), line.number, from_broker=False, client=line.src
-            )
+        key = line.origin.capture, line.stream
+        sides = self._open.get(key)
+        if sides is None:
+            sides = self._open[key] = _Sides()
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        of_client = piece.side == (
+            line.connection.client or 0
+        )  # side 0 opened the connection, if nothing else is known
+        sides.client |= of_client
+        sides.broker |= not of_client
+        sides.size += piece.size
+        sides.reason = sides.reason or piece.reason
+        if sides.first is None:
+            sides.first = evidence_of(line, "ClientHello" if of_client else "TLS")
+        if not of_client and sides.answer is None:
+            sides.answer = evidence_of(line, "TLS alert")
+        for content in piece.content:
+            if not sides.alert and content.startswith("alert ") and content not in _HARMLESS:
+                sides.alert = f"{content.removeprefix('alert ')} from the {'client' if of_client else 'broker'}"
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection: TLS that the broker answered with nothing but an end was not understood."""
-        hello = self._hellos.pop((connection.capture, connection.stream), None)
-        if hello is None or connection.sizes[1] != 0 or connection.closed_by != "broker":
+        sides = self._open.pop((connection.capture, connection.stream), None)
+        if sides is None:
             return
-        place = Evidence(
-            "ClientHello", instant(hello.time), hello.frame, connection.stream, connection.capture, connection.file
-        )
-        host = connection.client.rpartition(":")[0]
-        self._refused.setdefault((TO_PLAIN.code, f"{host} at {connection.broker}"), Bounded()).append(place)
+        host, broker = host_of(connection.client), connection.broker
+        if sides.client and not sides.broker and connection.sizes[1] == 0 and connection.closed_by == "broker":
+            self._add(TO_PLAIN, host, broker, sides.first)
+        elif sides.broker and not sides.client and connection.sizes[0]:
+            self._add(TO_TLS, host, broker, sides.answer)
+        elif sides.alert:
+            self._add(REFUSED, host, broker, sides.first)
+            alerts = self._refused[REFUSED.code, host, broker].alerts
+            alerts[sides.alert] = alerts.get(sides.alert, 0) + 1
+        elif sides.reason:
+            dark = self._dark.setdefault(broker, _Dark())
+            dark.size += sides.size
+            if len(dark.reasons) < MOST_REASONS:
+                dark.reasons.add(sides.reason.partition(" for client random")[0])
+            dark.places.append(place_of(connection))
+
+    def _add(self, kind: FindingKind, host: str, broker: str, place: Evidence | None) -> None:
+        self._refused.setdefault((kind.code, host, broker), _Refused()).places.append(place)
 
     def merge(self, other: TlsMismatch) -> None:
-        self._hellos |= other._hellos
-        for key, places in other._refused.items():
-            self._refused.setdefault(key, Bounded()).merge(places)
+        self._open |= other._open
+        for key, its in other._refused.items():
+            own = self._refused.setdefault(key, _Refused())
+            own.places.merge(its.places)
+            for alert, count in its.alerts.items():
+                own.alerts[alert] = own.alerts.get(alert, 0) + count
+        for broker, theirs in other._dark.items():
+            dark = self._dark.setdefault(broker, _Dark())
+            dark.size += theirs.size
+            dark.reasons |= theirs.reasons
+            dark.places.merge(theirs.places)
 
     def findings(self) -> Iterator[Finding]:
-        for (code, where), places in self._refused.items():
-            kind = TO_PLAIN if code == TO_PLAIN.code else TO_TLS
-            client, _, broker = where.partition(" at ")
-            count = len(places) + places.dropped
-            tried = "1 connection" if count == 1 else f"{count} connections"
-            what = "began with TLS, and the broker closed" if kind is TO_PLAIN else "got a TLS alert as"
-            it = (
-                ("it" if count == 1 else "them")
-                if kind is TO_PLAIN
-                else ("its answer" if count == 1 else "their answer")
-            )
-            yield Finding(kind, f"client {client}", f"{tried} to {broker} {what} {it}", places, count)
+        kinds = {kind.code: kind for kind in self.KINDS}
+        for (code, host, broker), refused in self._refused.items():
+            kind, places = kinds[code], in_time(refused.places)
+            count = len(refused.places) + refused.places.dropped
+            tried = counted(count, "connection")
+            if kind is TO_PLAIN:
+                text = f"{tried} to {broker} began with TLS, and the broker closed {'it' if count == 1 else 'them'}"
+            elif kind is TO_TLS:
+                answer = "its answer" if count == 1 else "their answer"
+                text = f"{tried} to {broker} got a TLS alert as {answer}"
+            else:
+                alerts = ", ".join(f"{alert} ({number})" for alert, number in sorted(refused.alerts.items()))
+                text = f"{tried} to {broker} ended with an alert: {alerts}"
+            yield Finding(kind, f"client {host}", text, places, count)
+        for broker, dark in self._dark.items():
+            count = len(dark.places) + dark.places.dropped
+            text = f"{counted(count, 'connection')} with {size_text(dark.size)}: {'; '.join(sorted(dark.reasons))}"
+            yield Finding(UNDECRYPTED, f"broker {broker}", text, in_time(dark.places), count)

@@ -1,0 +1,247 @@
+"""What the capture itself lacks: lost and cut packets, one side, beginnings, clocks that differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.calls import evidence_of
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import counted, in_time, place_of, size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+LOST = FindingKind(
+    "LOST_PACKETS",
+    "warning",
+    "The capture lacks packets that went over the network.",
+    "The receiver acknowledged these bytes, so that they arrived, but the capture does not have them: the machine that "
+    "captured was too slow, or a mirror port dropped them. Requests and responses in the gaps are missing from all "
+    "answers, and others may seem to be without an answer.",
+    "Capture with a larger buffer (tcpdump -B 65536), write to a fast disk, and filter on the broker's port; tcpdump "
+    "says at its end how many packets the kernel dropped.",
+    rank=60,
+)
+CUT = FindingKind(
+    "CUT_SHORT",
+    "warning",
+    "The capture keeps only the beginnings of packets.",
+    "Packets are longer than the snap length of the capture. Requests and responses that do not fit in what was kept "
+    "cannot be read, or only in part.",
+    "Capture whole packets: tcpdump -s 0. If contents must not be kept, capture all and use kwire sanitize.",
+    rank=61,
+)
+ONE_SIDE = FindingKind(
+    "ONE_SIDE_ONLY",
+    "warning",
+    "Only one direction of the traffic with a broker is in the capture.",
+    "Without the other direction requests have no responses, so that latencies, errors and most findings are missing. "
+    "Often the filter names a source or destination port alone, or the way back takes another network interface.",
+    "Filter on the port in both directions (tcpdump 'tcp port 9092'), and capture on all interfaces of the path: -i any.",
+    rank=62,
+)
+DUPLICATED = FindingKind(
+    "DUPLICATED_PACKETS",
+    "info",
+    "The capture has most packets twice.",
+    "The packets were captured at two points of their way, such as two interfaces of a machine or both sides of a "
+    "mirrored port. This is no retransmission: what is counted in packets counts double, requests do not.",
+    "Capture at one point: name an interface in place of any, or mirror one direction of each port.",
+    rank=93,
+)
+MID_STREAM = FindingKind(
+    "MID_STREAM",
+    "info",
+    "The capture begins in the middle of connections.",
+    "The beginnings of these connections are missing: what clients said there once (their software, versions, logins) "
+    "is not known, and who is the client is taken from the first frames.",
+    "Start the capture before the clients, if their beginnings matter.",
+    rank=91,
+)
+CLOCKS = FindingKind(
+    "CLOCKS_DISAGREE",
+    "warning",
+    "The times of the packets contradict each other.",
+    "Responses have times before those of their requests, or two capture points give the same connection times that "
+    "no network explains. Latencies and the order of events are wrong by as much.",
+    "Synchronise the clocks of the machines that capture (NTP, PTP), or shift one capture: editcap -t SECONDS.",
+    rank=63,
+)
+LEAST_BACKWARDS = 0.001
+"""Seconds by which a response comes before its request: packets of several queues of a network card may be out of
+order by microseconds."""
+LEAST_APART = 1.0
+"""Seconds between the times of the same connection at two capture points: no network takes so long."""
+LEAST_TWICE = 20
+"""Segments that are in the capture twice before it says so."""
+TWICE = 0.9
+"""The share of the bytes that are there twice."""
+MOST_OPEN = 1 << 16
+MOST_MET = 1 << 14
+"""Connections whose beginnings are compared between capture points."""
+
+
+@dataclass
+class _Point:
+    """What one capture point has and lacks."""
+
+    connections: int = 0
+    begun: int = 0
+    lost: int = 0
+    cut: int = 0
+    late: int = 0
+    twice: int = 0
+    again: int = 0
+    size: int = 0
+    places: dict[str, Bounded] = field(default_factory=dict)
+
+    def add(self, code: str, place: Evidence) -> None:
+        """Keep a place."""
+        self.places.setdefault(code, Bounded()).append(place)
+
+
+class Packets(Rule):
+    """What capture points lack, connection by connection."""
+
+    KINDS = (LOST, CUT, ONE_SIDE, DUPLICATED, MID_STREAM, CLOCKS)
+
+    def __init__(self) -> None:
+        self._points: dict[str | None, _Point] = {}
+        self._sides: dict[tuple[str | None, str], Counter[str]] = {}
+        self._met: dict[tuple[str, str], dict[str | None, list[float]]] = {}
+        self._spoken: set[Hashable] = set()
+        self._backwards = 0.0
+
+    def _point(self, capture: str | None) -> _Point:
+        return self._points.setdefault(capture, _Point())
+
+    def call(self, call: Call) -> None:
+        """Take a call: a response does not come before its request."""
+        self._speaks(call.connection)
+        latency = call.latency
+        if latency is not None and latency <= -LEAST_BACKWARDS:
+            place = call.evidence()
+            point = self._point(place.capture)
+            point.late += 1
+            point.add(CLOCKS.code, place)
+            self._backwards = min(self._backwards, latency)
+
+    def line(self, line: Captured) -> None:
+        """Take a gap: its place shows where bytes are missing."""
+        self._speaks((line.origin.capture, line.stream))
+        if line.seen.code == "LOST":
+            self._point(line.origin.capture).add("gap", evidence_of(line, "gap"))
+
+    def _speaks(self, connection: Hashable) -> None:
+        """Keep which connections carry anything, until they end."""
+        if len(self._spoken) < MOST_OPEN:
+            self._spoken.add(connection)
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended: of one that had begun before, its end alone may be there, which is nothing."""
+        key = connection.capture, connection.stream
+        spoken = key in self._spoken
+        self._spoken.discard(key)
+        if not connection.opened and not spoken:
+            return
+        point = self._point(connection.capture)
+        place = place_of(connection)
+        point.connections += 1
+        if not connection.opened:
+            point.begun += 1
+            point.add(MID_STREAM.code, place)
+        for kind, sizes in ((LOST, connection.lost), (CUT, connection.cut)):
+            if any(sizes):
+                point.add(kind.code, place)
+        point.lost += sum(connection.lost)
+        point.cut += sum(connection.cut)
+        point.size += sum(size or 0 for size in connection.sizes)
+        if None not in connection.sizes:
+            point.again += sum(connection.again)
+            point.twice += sum(connection.repeated)
+        self._hear(connection)
+        if connection.opened and connection.first is not None and len(self._met) < MOST_MET:
+            met = self._met.setdefault((connection.client, connection.broker), {})
+            met.setdefault(connection.capture, []).append(connection.first / 1e9)
+
+    def _hear(self, connection: TcpConnection) -> None:
+        """Note which sides of a connection are there. A client without payload may have had no answer."""
+        client, broker = connection.heard
+        spoke = connection.sizes[0] != 0 if client else connection.sizes[1] != 0
+        side = "both" if client and broker else "client" if client and spoke else "broker" if broker and spoke else ""
+        if side:
+            sides = self._sides.setdefault((connection.capture, connection.broker), Counter())
+            sides[side] += 1
+
+    def merge(self, other: Packets) -> None:
+        for capture, its in other._points.items():
+            own = self._point(capture)
+            for name in ("connections", "begun", "lost", "cut", "late", "twice", "again", "size"):
+                setattr(own, name, getattr(own, name) + getattr(its, name))
+            for code, places in its.places.items():
+                own.places.setdefault(code, Bounded()).merge(places)
+        for key, sides in other._sides.items():
+            self._sides.setdefault(key, Counter()).update(sides)
+        for ends, met in other._met.items():
+            for capture, times in met.items():
+                self._met.setdefault(ends, {}).setdefault(capture, []).extend(times)
+        self._spoken |= other._spoken
+        self._backwards = min(self._backwards, other._backwards)
+
+    def findings(self) -> Iterator[Finding]:
+        for capture, point in self._points.items():
+            yield from self._of_point("the capture" if capture is None else f"capture {capture}", point)
+        for (capture, broker), sides in self._sides.items():
+            side = next(iter(sides)) if len(sides) == 1 else "both"
+            if side != "both":
+                other = "the broker's" if side == "client" else "the client's"
+                count = sides[side]
+                text = f"of {counted(count, 'connection')} only the {side}'s packets are there, not {other}"
+                text += "" if capture is None else f" (capture {capture})"
+                yield Finding(ONE_SIDE, f"broker {broker}", text, (), count)
+        yield from self._apart()
+
+    def _of_point(self, subject: str, point: _Point) -> Iterator[Finding]:
+        def places(code: str) -> list[Evidence]:
+            return in_time(point.places.get(code, ()))
+
+        if point.lost:
+            count = len(point.places[LOST.code]) + point.places[LOST.code].dropped
+            text = f"{size_text(point.lost)} are missing, in {counted(count, 'connection')}"
+            yield Finding(LOST, subject, text, places("gap") or places(LOST.code), point.lost)
+        if point.cut:
+            count = len(point.places[CUT.code]) + point.places[CUT.code].dropped
+            text = f"{size_text(point.cut)} were cut off packets, in {counted(count, 'connection')}"
+            yield Finding(CUT, subject, text, places(CUT.code), point.cut)
+        if point.twice >= LEAST_TWICE and point.again >= TWICE * point.size:
+            text = f"{counted(point.twice, 'segment')} with payload are there again"
+            yield Finding(DUPLICATED, subject, text, (), point.twice)
+        if point.begun:
+            text = f"{point.begun} of {counted(point.connections, 'connection')} had begun before"
+            yield Finding(MID_STREAM, subject, text, places(MID_STREAM.code), point.begun)
+        if point.late:
+            text = f"{counted(point.late, 'response')} before their requests, by up to {-self._backwards:.3g} s"
+            yield Finding(CLOCKS, subject, text, places(CLOCKS.code), point.late)
+
+    def _apart(self) -> Iterator[Finding]:
+        """Compare the times of connections that two capture points saw: half of them at least have to be far apart."""
+        apart: dict[tuple[str, str], list[float]] = {}
+        for met in self._met.values():
+            points = sorted((capture or "", times) for capture, times in met.items() if len(times) == 1)
+            for at, (one, first) in enumerate(points):
+                for another, second in points[at + 1 :]:
+                    apart.setdefault((one, another), []).append(second[0] - first[0])
+        for (one, another), differences in apart.items():
+            if abs(middle := median(differences)) >= LEAST_APART:
+                text = (
+                    f"{counted(len(differences), 'connection')} of both begin {abs(middle):.3g} s "
+                    f"{'later' if middle > 0 else 'earlier'} in {another} than in {one}"
+                )
+                yield Finding(CLOCKS, f"captures {one} and {another}", text, (), abs(middle))

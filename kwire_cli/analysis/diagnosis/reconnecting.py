@@ -1,0 +1,145 @@
+"""Clients that connect again and again."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.analysis.calls import seconds
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+STORM = FindingKind(
+    "RECONNECT_STORM",
+    "warning",
+    "A client opens connection after connection to a broker, each for a moment.",
+    "Each connection costs the broker a handshake, with TLS and SASL several milliseconds of its processor. A client "
+    "that makes a producer, consumer or admin client for every piece of work does this, and one that gives up at a "
+    "timeout before the broker answers. Connections that the broker refused or closed are findings of their own and "
+    "not counted here.",
+    "Keep one producer or consumer for the life of the process; raise request.timeout.ms and "
+    "socket.connection.setup.timeout.ms if the client gives up too early; raise reconnect.backoff.max.ms.",
+    ("reconnect.backoff.max.ms", "KIP-144"),
+    rank=26,
+)
+LEAST_CONNECTIONS = 20
+"""Short connections within WINDOW. A client that starts opens one connection for the bootstrap, one or two to each
+broker, and a few more after a leader has moved; a storm at the default backoff of 50 ms to 1 s passes this in 20 s."""
+WINDOW = 60.0
+SHORT = 10.0
+"""Seconds that a short connection lasts at most."""
+IDLE = 5.0
+"""A connection without a call for so many seconds before its end was closed because it was idle."""
+MOST_OPEN = 1 << 16
+"""Connections whose calls are kept until they end."""
+MOST_TIMES = 1 << 12
+"""Short connections of a client and broker that are kept; more are counted."""
+
+
+@dataclass(slots=True)
+class _Connection:
+    who: str = ""
+    calls: int = 0
+    last: float | None = None
+    failed: bool = False
+    tls: int = 0  # 1: the client speaks TLS, 2: the broker
+
+
+class _Short(NamedTuple):
+    first: float
+    calls: int
+    place: Evidence
+
+
+@dataclass
+class _Client:
+    connections: int = 0
+    short: Bounded = field(default_factory=Bounded)
+
+
+class Reconnecting(Rule):
+    """Short connections by client and broker.
+
+    A connection that the rules on logins, TLS and closed connections look at is not counted: the storm is a symptom.
+    Nor is one on which the client said nothing (a health check), or that was closed because it was idle.
+    """
+
+    KINDS = (STORM,)
+
+    def __init__(self) -> None:
+        self._open: dict[Hashable, _Connection] = {}
+        self._clients: dict[tuple[str, str], _Client] = {}
+
+    def call(self, call: Call) -> None:
+        """Take a call: a connection with answers works."""
+        connection = self._connection(call.connection)
+        connection.who = client_of(call)
+        connection.calls += call.response is not None
+        times = [time for time in (connection.last, call.asked, call.answered) if time is not None]
+        connection.last = max(times, default=None)
+        if call.response is not None and call.api in {"SaslHandshake", "SaslAuthenticate"} and call.errors:
+            connection.failed = True
+
+    def line(self, line: Captured) -> None:
+        """Take a line that is no frame: other protocols, and TLS of one side, have rules of their own."""
+        if line.seen.kind == "not-kafka":
+            connection = self._connection((line.origin.capture, line.stream))
+            if line.seen.protocol == "tls":
+                connection.tls |= 1 if line.seen.side == (line.connection.client or 0) else 2
+            else:
+                connection.failed = True
+
+    def _connection(self, key: Hashable) -> _Connection:
+        connection = self._open.get(key)
+        if connection is None:
+            connection = self._open[key] = _Connection()
+            if len(self._open) > MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        return connection
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended: whether it was a short one."""
+        seen = self._open.pop((connection.capture, connection.stream), None) or _Connection()
+        if not connection.opened or connection.outcome != "accepted" or not connection.sizes[0]:
+            return
+        client = self._clients.setdefault((seen.who or host_of(connection.client), connection.broker), _Client())
+        client.connections += 1
+        first, closed = seconds(connection.first), seconds(connection.closed)
+        explained = seen.failed or seen.tls == 2 or (connection.closed_by == "broker" and not seen.calls)
+        if first is None or closed is None or explained:
+            return
+        idle = closed - max(first, seen.last or first)
+        if closed - first <= SHORT and idle < IDLE and len(client.short) < MOST_TIMES:
+            client.short.append(_Short(first, seen.calls, place_of(connection)))
+
+    def merge(self, other: Reconnecting) -> None:
+        self._open |= other._open
+        for key, its in other._clients.items():
+            own = self._clients.setdefault(key, _Client())
+            own.connections += its.connections
+            own.short.merge(its.short)
+
+    def findings(self) -> Iterator[Finding]:
+        for (who, broker), client in self._clients.items():
+            short = sorted(client.short)
+            times = [one.first for one in short]
+            most, at = 0, 0
+            for start, time in enumerate(times):
+                count = bisect_left(times, time + WINDOW) - start
+                most, at = max((most, at), (count, start), key=lambda pair: pair[0])
+            if most < LEAST_CONNECTIONS:
+                continue
+            storm = short[at : at + most]
+            answered = sum(one.calls for one in storm) / most
+            lasting = storm[-1].first - storm[0].first
+            text = f"{most} connections to {broker} in {lasting:.0f} s, each for less than {SHORT:.0f} s"
+            text += f", with {answered:.1f} answers on average" if answered else ""
+            yield Finding(STORM, f"client {who}", text, in_time(one.place for one in storm), most)

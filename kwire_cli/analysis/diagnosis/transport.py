@@ -1,0 +1,148 @@
+"""What TCP does below Kafka: segments that are sent again, and receivers that take no more bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import counted, host_of, in_time, place_of, size_text
+from kwire_cli.source.kafka.captured import WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+AGAIN = FindingKind(
+    "RETRANSMISSIONS",
+    "warning",
+    "TCP sends many segments again: packets get lost between client and broker.",
+    "A segment is sent again after at least 200 ms without an acknowledgment, then after twice that, and again twice "
+    "that: requests and responses wait for it, and what comes behind it waits too. The broker's own times, in its "
+    "metrics and request log, do not show this.",
+    "Look at the network between the two: errors and drops of interfaces (ip -s link), MTU, a full link or queue, a "
+    "limit of the cloud on bandwidth or connections.",
+    rank=32,
+)
+SHUT = FindingKind(
+    "ZERO_WINDOW",
+    "warning",
+    "One side does not read, and the other may not send.",
+    "The buffers of the receiver are full, so that it announces a TCP window of 0. A client that does not read is busy "
+    "with something else, or stopped (a long garbage collection, a process without processor time). A broker that does "
+    "not read has muted the connection, for a quota or full queues (queued.max.requests), or is overloaded itself.",
+    "If the client does not read: see what it does meanwhile, and lower fetch.max.bytes or raise max.poll.interval.ms "
+    "as needed. If the broker does not: look at quotas, at its processors and at RequestQueueSize.",
+    ("KIP-219",),
+    rank=30,
+)
+LEAST_SEGMENTS = 10
+"""Segments that are sent again before it counts: some are in every long capture."""
+LEAST_SHARE = 0.01
+"""Bytes that are sent again, of all bytes of the direction: from one in a hundred on throughput and latency suffer."""
+DUPLICATED = 0.9
+"""From this share on the capture has each packet twice: a network does not lose nine of ten packets and go on."""
+LEAST_SHUT = 0.5
+"""Seconds of a window of 0 on one connection: shorter ones come with every large response."""
+MOST_OPEN = 1 << 16
+
+
+@dataclass
+class _Direction:
+    """What one side of a client and broker sent again."""
+
+    segments: int = 0
+    again: int = 0
+    size: int = 0
+    slowest: float = 0.0
+    places: Bounded = field(default_factory=Bounded)
+
+
+@dataclass
+class _Shut:
+    connections: int = 0
+    longest: int = 0
+    places: Bounded = field(default_factory=Bounded)
+
+
+class Transport(Rule):
+    """Segments that were sent again, and windows of 0, by client, broker and direction."""
+
+    KINDS = (AGAIN, SHUT)
+
+    def __init__(self) -> None:
+        self._slowest: dict[Hashable, tuple[float, Evidence]] = {}
+        self._directions: dict[tuple[str, str, int], _Direction] = {}
+        self._shut: dict[tuple[str, str, int], _Shut] = {}
+
+    def call(self, call: Call) -> None:
+        """Take a call: the slowest answer of its connection is kept."""
+        latency = call.latency
+        if latency is None or call.api in WAITING:
+            return
+        slowest = self._slowest.get(call.connection)
+        if slowest is None or latency > slowest[0]:
+            self._slowest[call.connection] = latency, call.evidence()
+            if len(self._slowest) > MOST_OPEN:
+                del self._slowest[next(iter(self._slowest))]
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended; its calls came before."""
+        slowest = self._slowest.pop((connection.capture, connection.stream), None)
+        ends = host_of(connection.client), connection.broker
+        for side in (0, 1):
+            size = connection.sizes[side]  # known if the beginning was seen
+            if size is not None:
+                direction = self._directions.setdefault((*ends, side), _Direction())
+                direction.size += size
+                if connection.repeated[side]:
+                    direction.segments += connection.repeated[side]
+                    direction.again += connection.again[side]
+                    direction.slowest = max(direction.slowest, slowest[0] if slowest else 0.0)
+                    direction.places.append(place_of(connection))
+                    if slowest:
+                        direction.places.append(slowest[1])
+            if connection.shut[side] >= LEAST_SHUT * 1e9:
+                shut = self._shut.setdefault((*ends, side), _Shut())
+                shut.connections += 1
+                shut.longest = max(shut.longest, connection.shut[side])
+                shut.places.append(place_of(connection))
+
+    def merge(self, other: Transport) -> None:
+        self._slowest |= other._slowest
+        for key, its in other._directions.items():
+            own = self._directions.setdefault(key, _Direction())
+            own.segments += its.segments
+            own.again += its.again
+            own.size += its.size
+            own.slowest = max(own.slowest, its.slowest)
+            own.places.merge(its.places)
+        for key, theirs in other._shut.items():
+            shut = self._shut.setdefault(key, _Shut())
+            shut.connections += theirs.connections
+            shut.longest = max(shut.longest, theirs.longest)
+            shut.places.merge(theirs.places)
+
+    def findings(self) -> Iterator[Finding]:
+        for (host, broker, side), direction in self._directions.items():
+            share = direction.again / direction.size if direction.size else 0.0
+            if direction.segments < LEAST_SEGMENTS or not LEAST_SHARE <= share < DUPLICATED:
+                continue
+            way = f"from {host} to {broker}" if side == 0 else f"from {broker} to {host}"
+            text = (
+                f"{counted(direction.segments, 'segment')} {way} sent again, {size_text(direction.again)} or "
+                f"{share:.1%} of all"
+            )
+            if direction.slowest:
+                text += f"; the slowest answer on these connections took {direction.slowest:.3g} s"
+            yield Finding(AGAIN, f"client {host}", text, in_time(direction.places), direction.segments)
+        for (host, broker, side), shut in self._shut.items():
+            reader = f"client {host}" if side == 0 else f"broker {broker}"
+            sender = broker if side == 0 else host
+            text = (
+                f"it took no bytes of {sender} for up to {shut.longest / 1e9:.1f} s, "
+                f"on {counted(shut.connections, 'connection')}"
+            )
+            yield Finding(SHUT, reader, text, in_time(shut.places), shut.longest / 1e9)

@@ -1,0 +1,130 @@
+"""Brokers that accept connections and requests, and do not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.analysis.calls import seconds
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.source.kafka.captured import WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+SILENT = FindingKind(
+    "NO_ANSWER",
+    "error",
+    "A broker accepts a request and does not answer it.",
+    "The connection stands, so that the machine of the broker or what is between the two is there, but the broker's "
+    "process does not answer: it hangs, is in a long garbage collection, waits for its disks, or its network threads "
+    "are all busy. If nothing at all comes back, the other end may be gone without a word (half-open).",
+    "See whether the broker lives: its log, its processor and disk at this time, a thread dump (jstack). With half-open "
+    "connections, look at firewalls and load balancers between the two.",
+    ("request.timeout.ms", "KIP-19"),
+    rank=22,
+)
+PATIENCE = 10.0
+"""Seconds without an answer. Clients give up after request.timeout.ms, 30 s by default for most; a broker that is well
+answers within one. Apis whose answers brokers hold back on purpose do not count."""
+HELD_BACK = WAITING | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
+"""Apis whose requests name a time that the broker may take."""
+MOST_OPEN = 1 << 16
+MOST_CONNECTIONS = 1 << 14
+
+
+class _Waiting(NamedTuple):
+    """A request without an answer when its connection ended, if it did."""
+
+    asked: float
+    until: float | None
+    patience: float
+    api: str
+    place: Evidence
+
+
+@dataclass
+class _Broker:
+    waiting: Bounded = field(default_factory=Bounded)
+
+
+@dataclass(slots=True)
+class _Open:
+    who: str
+    first: _Waiting
+
+
+class Unanswered(Rule):
+    """Requests that were still waiting after a long time, by client and broker."""
+
+    KINDS = (SILENT,)
+
+    def __init__(self) -> None:
+        self._open: dict[Hashable, _Open] = {}
+        self._brokers: dict[tuple[str, str], _Broker] = {}
+        self._heard: set[str] = set()
+        self._end: float | None = None
+
+    def call(self, call: Call) -> None:
+        """Take a call: what counts is whether it was answered."""
+        asked, answered = call.asked, call.answered
+        latest = answered if answered is not None else asked
+        if latest is not None and (self._end is None or latest > self._end):
+            self._end = latest
+        if call.response is not None:
+            if len(self._heard) < MOST_OPEN:
+                self._heard.add(call.broker)
+            return
+        if asked is None or (call.api == "Produce" and call.request.get("acks") == 0) or call.connection in self._open:
+            return
+        place = call.evidence(of_request=True)
+        first = _Waiting(asked, None, _patience(call), f"{call.api} {call.version}", place)
+        self._open[call.connection] = _Open(client_of(call), first)
+        if len(self._open) > MOST_OPEN:
+            del self._open[next(iter(self._open))]
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended; its calls came before."""
+        waiting = self._open.pop((connection.capture, connection.stream), None)
+        if waiting is None or connection.closed_by == "broker" or not connection.heard[1]:
+            return
+        broker = self._brokers.setdefault((waiting.who, connection.broker), _Broker())
+        if len(broker.waiting) < MOST_CONNECTIONS:
+            broker.waiting.append(waiting.first._replace(until=seconds(connection.closed)))
+
+    def merge(self, other: Unanswered) -> None:
+        self._open |= other._open
+        self._heard |= other._heard
+        self._end = max((end for end in (self._end, other._end) if end is not None), default=None)
+        for key, its in other._brokers.items():
+            self._brokers.setdefault(key, _Broker()).waiting.merge(its.waiting)
+
+    def findings(self) -> Iterator[Finding]:
+        for (who, address), broker in self._brokers.items():
+            over = []
+            for one in broker.waiting:
+                until = one.until if one.until is not None else self._end
+                if until is not None and until - one.asked >= one.patience:
+                    over.append((until - one.asked, one))
+            if not over:
+                continue
+            apis = ", ".join(sorted({one.api for _, one in over})[:3])
+            longest = max(waited for waited, _ in over)
+            never = "" if address in self._heard else "; it answered nothing in this capture"
+            text = f"{address} did not answer {apis} on {counted(len(over), 'connection')}, for up to {longest:.0f} s{never}"
+            yield Finding(SILENT, f"client {who}", text, in_time(one.place for _, one in over), len(over))
+
+
+def _patience(call: Call) -> float:
+    """Return for how many seconds a request may be without an answer: what it says, and some more."""
+    allowed = 0.0
+    if call.api in HELD_BACK:
+        for name in ("maxWaitMs", "timeoutMs", "rebalanceTimeoutMs", "sessionTimeoutMs"):
+            value = call.request.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+                allowed = max(allowed, value / 1000)
+    return allowed + PATIENCE
