@@ -19,7 +19,7 @@ from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
@@ -162,8 +162,8 @@ class Call:
         """Return the topic that a part of a body is about: its name, or its id if no name is known."""
         raise NotImplementedError
 
-    def batches(self) -> Iterator[tuple[str, int, Batch]]:
-        """Yield the batches in a Produce request with their topic and partition; nothing for request logs.
+    def batches(self) -> Sequence[tuple[str, int, Batch]]:
+        """Return the batches in a Produce request with their topic and partition; nothing for request logs.
 
         Headers of batches are read, records are not.
         """
@@ -177,10 +177,11 @@ class Call:
 class CapturedCall(Call):
     """A call of a capture: `line` is its request, `answer` its response. Attributes are as in `Call`."""
 
-    __slots__ = ("_request", "_response", "answer", "line")
+    __slots__ = ("_batches", "_request", "_response", "answer", "line")
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
         self.line, self.answer = line, answer
+        self._batches: list[tuple[str, int, Batch]] | None = None
         self._request: dict[str, Any] | None = None
         self._response: dict[str, Any] | None = None
 
@@ -265,7 +266,12 @@ class CapturedCall(Call):
     def topic(self, of: dict[str, Any]) -> str:
         return named_topic(of) or self.line.names.topic(of.get("topicId") or "")
 
-    def batches(self) -> Iterator[tuple[str, int, Batch]]:
+    def batches(self) -> Sequence[tuple[str, int, Batch]]:
+        if self._batches is None:
+            self._batches = [*self._read_batches()]
+        return self._batches
+
+    def _read_batches(self) -> Iterator[tuple[str, int, Batch]]:
         line = self.line
         if line.api_key != PRODUCE:
             return
@@ -363,8 +369,8 @@ class LoggedCall(Call):
         topic_id = of.get("topicId") or ""
         return named_topic(of) or self.exchange.named.get(topic_id, topic_id)
 
-    def batches(self) -> Iterator[tuple[str, int, Batch]]:
-        yield from ()
+    def batches(self) -> Sequence[tuple[str, int, Batch]]:
+        return ()
 
     def evidence(self, *, of_request: bool = False) -> Evidence:
         what = f"{self.api} request" if of_request else self.api

@@ -13,6 +13,7 @@ from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.unanswered import Unanswered
+from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import FindingKind, Rule
@@ -27,6 +28,7 @@ RULES: tuple[type[Rule], ...] = (
     Reconnecting,
     Transport,
     Packets,
+    TransactionTrouble,
 )
 
 

@@ -56,7 +56,7 @@ class Event:
     `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
     `partitions` are those that the event is about, such as `orders-0`. `implicit` says that a broker adds the partitions
     of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `ok` says that there was
-    a response without an error for a part of the request at least.
+    a response without an error for a part of the request at least. `by_broker` says that a broker sent the request.
     """
 
     what: What
@@ -77,12 +77,13 @@ class Event:
     count: int = 1
     next_epoch: int = NO_PRODUCER
     timeout: float | None = None
+    by_broker: bool = False
 
     @property
-    def order(self) -> tuple[float, float, str]:
-        """The key that sorts events by time."""
-        at = self.time if self.time is not None else -1.0
-        return at, self.answered if self.answered is not None else at, self.what
+    def order(self) -> tuple[float, int]:
+        """The key that sorts events by time, and by their places where there is no time."""
+        place = self.place.frame if self.place.frame is not None else self.place.line
+        return self.time if self.time is not None else -1.0, place or 0
 
     def repeats(self, other: Event) -> bool:
         """Return whether another event is of the same kind and producer, so that both can count as one."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
 from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, Transaction, Written
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,11 @@ Identity = str | int
 SLACK = 0.002
 """Seconds by which times of two sources differ though they mean the same: those of logs have milliseconds."""
 BEGINS = frozenset({"addPartitions", "addOffsets", "produce", "commitOffsets"})
+WAITS = "CONCURRENT_TRANSACTIONS"
+"""The error of a coordinator that still ends the transaction before."""
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+MOST_UNMARKED = 4
+"""Transactions of a producer whose markers may be pending: more than one only where traffic was lost."""
 MOST_PLACES = 4
 """Events of a transaction whose places are kept."""
 
@@ -41,6 +46,9 @@ def transactions_of(
     for producer, own_pieces in pieces.items():
         identity = names.get(producer, producer)
         timelines[identity] = _with_logs(timelines.get(identity, []), own_pieces, names.get(producer))
+    for identity, timeline in timelines.items():
+        for transaction in timeline:
+            transaction.transactional_id = identity if isinstance(identity, str) else None
     everything = [transaction for timeline in timelines.values() for transaction in timeline]
     return sorted(everything, key=_order)
 
@@ -71,7 +79,10 @@ class _Timeline:
         self.transactions: list[Transaction] = []
         self.current: Transaction | None = None
         self.from_beginning = False
+        self.newest = NO_PRODUCER, NO_PRODUCER
+        """The producer id and the epoch of the newest instance."""
         self.timeout: float | None = None
+        self.aborting: float | None = None
         self.before: list[Event] = []  # that failed, and belong to the transaction that begins next
 
     def take(self, event: Event) -> None:
@@ -90,16 +101,20 @@ class _Timeline:
         if not event.ok:
             if self.current is not None:
                 self.current.errors.update(event.errors)
+                if self.aborting is None and WAITS in event.errors:
+                    self.aborting = event.time  # the coordinator aborts, and the client asks again
             return
         if self.current is not None:
-            self.current.close(ABORTED, event.time, event.answered, "initProducerId")
+            decided = event.time if self.aborting is None else self.aborting
+            self.current.close(ABORTED, decided, event.answered, "initProducerId")
             self.current = None
+        self.aborting = None
+        self.newest = event.producer_id, event.epoch
         self.from_beginning, self.timeout = True, event.timeout
 
     def _part(self, event: Event) -> None:
-        old = self._of_epoch(event)
-        if old is not None:  # of an instance that was fenced
-            _keep(old, event)
+        if self._is_old(event):
+            self._keep_old(event)
             return
         if not event.ok and self.current is None:
             self.before.append(event)
@@ -113,15 +128,19 @@ class _Timeline:
                 transaction.partitions.setdefault(name, Written()).add(written)
             transaction.groups.update(dict.fromkeys(event.groups))
 
-    def _of_epoch(self, event: Event) -> Transaction | None:
-        """Return the transaction of an older epoch that an event belongs to, None if it belongs to the newest epoch."""
-        newest = self.current or (self.transactions[-1] if self.transactions else None)
-        if newest is None or event.epoch == NO_PRODUCER or newest.producer_id != event.producer_id:
-            return None
-        fenced = event.epoch <= newest.epoch and bool(FENCES & event.errors.keys())
-        if event.epoch >= newest.epoch and not fenced:
-            return None
-        return next((own for own in reversed(self.transactions) if own.epoch <= event.epoch), None)
+    def _is_old(self, event: Event) -> bool:
+        """Return whether an event is of an older epoch, and so of an instance that was fenced."""
+        producer, epoch = self.newest
+        if event.epoch == NO_PRODUCER or event.producer_id != producer:
+            return False
+        return event.epoch < epoch or (event.epoch == epoch and bool(FENCES & event.errors.keys()))
+
+    def _keep_old(self, event: Event) -> None:
+        """Count an event of an older epoch with the transaction of that epoch."""
+        for own in reversed(self.transactions):
+            if own.epoch <= event.epoch:
+                _keep(own, event)
+                return
 
     def _begin(self, event: Event) -> Transaction:
         transaction = Transaction(event.transactional_id, event.producer_id, event.epoch, event.time)
@@ -129,15 +148,19 @@ class _Timeline:
         for failed in self.before:
             transaction.errors.update(failed.errors)
         self.before.clear()
+        if event.producer_id != NO_PRODUCER:
+            self.newest = event.producer_id, event.epoch
         self.transactions.append(transaction)
         self.current = transaction
         return transaction
 
     def _end(self, event: Event) -> None:
         transaction = self.current
-        old = self._of_epoch(event)
-        if not event.ok or old is not None:
-            if owner := old or transaction or (self.transactions[-1] if self.transactions else None):
+        if self._is_old(event):
+            self._keep_old(event)
+            return
+        if not event.ok:
+            if owner := transaction or (self.transactions[-1] if self.transactions else None):
                 _keep(owner, event)
             return
         if transaction is None:
@@ -150,10 +173,9 @@ class _Timeline:
         self.current = None
 
     def _markers(self, event: Event) -> None:
-        last = self.transactions[-1] if self.transactions else None
-        transaction = self.current
-        if transaction is None and last is not None and not last.marked & event.partitions.keys():
-            transaction = last  # another broker gets its own markers
+        # The epoch does not tell which one is meant: since KIP-890 a marker has the next epoch.
+        ended = (own for own in self.transactions[-MOST_UNMARKED:] if own.result == event.result)
+        transaction = next((own for own in ended if _waits_for(own, event)), self.current)
         if transaction is None:
             transaction = self._begin(event)
             transaction.begin = None
@@ -163,14 +185,25 @@ class _Timeline:
         for name in event.partitions:
             transaction.partitions.setdefault(name, Written())
         transaction.close(event.result, event.time, event.answered, "coordinator")
-        self.current = None
+        if transaction is self.current:
+            self.current = None
+
+
+def _waits_for(transaction: Transaction, event: Event) -> bool:
+    """Return whether a transaction that has ended waits for the markers of an event."""
+    if transaction.marked & event.partitions.keys():
+        return False
+    return transaction.ended_by == "coordinator" or any(
+        name in transaction.partitions or (transaction.groups and name.startswith(CONSUMER_OFFSETS))
+        for name in event.partitions
+    )
 
 
 def _keep(transaction: Transaction, event: Event) -> None:
     transaction.transactional_id = transaction.transactional_id or event.transactional_id
     if transaction.producer_id == NO_PRODUCER:
         transaction.producer_id, transaction.epoch = event.producer_id, event.epoch
-    if event.client and event.what != "writeMarkers":
+    if event.client and not event.by_broker:
         transaction.clients[event.client] = None
     transaction.errors.update(event.errors)
     if len(transaction.places) < MOST_PLACES:

@@ -57,6 +57,7 @@ def _add_partitions(call: Call) -> Iterator[Event]:
         producer, epoch = whole(transaction.get("producerId")), whole(transaction.get("producerEpoch"))
         what = "verifyPartitions" if transaction.get("verifyOnly") is True else "addPartitions"
         event = _event(call, what, name, producer, epoch)
+        event.by_broker = True
         if not _error(response, "errorCode"):
             event.errors.clear()
         yield _with_results(event, transaction, "topics", of_each.get(name, []), call)
@@ -133,7 +134,7 @@ def _markers(call: Call) -> Iterator[Event]:
     for (marker,) in parts(call.request, "markers"):
         producer, epoch = whole(marker.get("producerId")), whole(marker.get("producerEpoch"))
         event = _event(call, "writeMarkers", None, producer, epoch)
-        event.errors = failed.get(producer, Counter())
+        event.errors, event.by_broker = failed.get(producer, Counter()), True
         event.ok = call.response is not None and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") is True else ABORTED
         for (topic,) in parts(marker, "topics"):

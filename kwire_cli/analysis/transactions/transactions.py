@@ -278,7 +278,7 @@ def _event_rows(events: Iterable[Event], logs: LogTransactions, names: dict[int,
 
 def _piece_rows(partition: str, name: str | None, piece: Any) -> Iterator[tuple[tuple[float, int], Row]]:
     if piece.first >= 0:
-        text = f"{partition}: {counted(piece.written.records, 'record')} in {counted(piece.written.batches, 'batch')}"
+        text = f"{partition}: {counted(piece.written.records, 'record')} in {_batches(piece.written.batches)}"
         place = _place(Evidence("", file=piece.file, offset=piece.first))
         row = instant(piece.begin), name, piece.producer_id, piece.epoch, "records", piece.written.batches, text
         yield (piece.begin if piece.begin is not None else -1.0, piece.first), (*row, {}, None, *place)
@@ -301,7 +301,7 @@ def _detail(event: Event) -> str:
             counts.add(written)
         text = _few(sorted(event.partitions))
         if counts.records:
-            text += f": {counted(counts.records, 'record')} in {counted(counts.batches, 'batch')}"
+            text += f": {counted(counts.records, 'record')} in {_batches(counts.batches)}"
         if event.implicit:
             text += ", added by the broker"
         if event.what == "writeMarkers":
@@ -312,6 +312,10 @@ def _detail(event: Event) -> str:
     if event.groups:
         return f"group {_few(event.groups)}" + (f": {event.detail}" if event.detail else "")
     return event.detail
+
+
+def _batches(count: int) -> str:
+    return "1 batch" if count == 1 else f"{count} batches"
 
 
 def _few(names: Any) -> str:

@@ -1,0 +1,351 @@
+"""Transactions that hang, last long, are aborted, or wait for the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from kwire_cli.analysis.calls import Evidence, between, instant, parts
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.transactions.model import ABORTED, OPEN
+from kwire_cli.analysis.transactions.traffic import APIS, whole
+from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.errors import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
+
+HANGING = FindingKind(
+    "HANGING_TRANSACTION",
+    "error",
+    "A transaction in a partition is never ended, and holds back readers of committed records.",
+    "The partition has records of a transaction that its coordinator does not know, or does not end. The last stable "
+    "offset stays where they begin: consumers with isolation.level=read_committed get nothing from there on, and a "
+    "compacted topic is not cleaned.",
+    "Find it with kafka-transactions.sh find-hanging, and end it with kafka-transactions.sh abort --topic TOPIC "
+    "--partition PARTITION --start-offset OFFSET. Brokers since 3.6 refuse such records "
+    "(transaction.partition.verification.enable), and clients of Kafka 4.0 cannot write them.",
+    ("KIP-664", "KIP-890"),
+    rank=14,
+)
+OPEN_ = FindingKind(
+    "OPEN_TRANSACTION",
+    "warning",
+    "A transaction is open at the end of the input.",
+    "Readers of committed records wait at its first record. If its producer is gone, the coordinator aborts it after "
+    "transaction.timeout.ms.",
+    "See whether the producer still works; look at a later log or capture whether the transaction ended.",
+    ("KIP-98",),
+    rank=32,
+)
+LONG = FindingKind(
+    "LONG_TRANSACTION",
+    "warning",
+    "A transaction takes long.",
+    "Readers of committed records get its records, and all behind these, only when it has ended. After "
+    "transaction.timeout.ms the coordinator aborts it and fences its producer.",
+    "Commit more often (commit.interval.ms of Kafka Streams, the checkpoint interval of Flink), or raise "
+    "transaction.timeout.ms if so long transactions are meant.",
+    ("KIP-98",),
+    rank=34,
+)
+ABORTED_ = FindingKind(
+    "ABORTED_TRANSACTIONS",
+    "warning",
+    "Transactions of a producer are aborted.",
+    "A client aborts after an error of its own; InitProducerId aborts what an instance before left open; the "
+    "coordinator aborts what takes longer than transaction.timeout.ms.",
+    "Look into the log of the application for the error; after restarts and scaling single aborts are normal.",
+    ("KIP-98",),
+    rank=36,
+)
+WAITING = FindingKind(
+    "CONCURRENT_TRANSACTIONS_LOOP",
+    "warning",
+    "A producer is told again and again that its transaction before has not ended.",
+    "The coordinator has decided the transaction before, and writes its markers to the leaders of all its partitions. "
+    "Until they all have them it answers CONCURRENT_TRANSACTIONS, and the client asks again.",
+    "Look for a partition of the transaction before whose leader is down, slow or out of reach for the coordinator. "
+    "With many transactions that are small, commit less often.",
+    ("KIP-98", "KIP-890"),
+    rank=30,
+)
+WAITS = "CONCURRENT_TRANSACTIONS"
+TIMEOUT = 60.0
+"""Seconds: transaction.timeout.ms of the Java client by default. What takes longer is long."""
+MAX_TIMEOUT = 900.0
+"""Seconds: transaction.max.timeout.ms of brokers by default. What is open for longer is not ended by its coordinator."""
+HELD_SECONDS = 5.0
+"""Seconds without any new committed record from which on readers count as held back: more than usual transactions."""
+HELD_RESPONSES = 3
+LEAST_WAITS, LEAST_WAIT = 10, 0.5
+"""Refused requests in a row, and their seconds, from which on they are a loop: one to three of them are normal."""
+LEAST_ABORTED, ABORTED_SHARE = 5, 0.2
+"""Aborted transactions of a producer, and their share, from which on they are more than restarts."""
+MOST_HELD = 1 << 12
+
+
+class _Run(NamedTuple):
+    """Requests in a row that were refused with CONCURRENT_TRANSACTIONS."""
+
+    count: int
+    first: float | None
+    last: float | None
+    places: list[Evidence]
+
+
+@dataclass
+class _Held:
+    """Fetch responses of a partition with the same last stable offset behind the high watermark."""
+
+    high: int
+    first: float | None
+    last: float | None
+    responses: int = 0
+    clients: set[str] = field(default_factory=set)
+    evidence: Bounded = field(default_factory=Bounded)
+
+    def merge(self, its: _Held) -> None:
+        self.high = max(self.high, its.high)
+        self.first = min((time for time in (self.first, its.first) if time is not None), default=None)
+        self.last = max((time for time in (self.last, its.last) if time is not None), default=None)
+        self.responses += its.responses
+        self.clients |= its.clients
+        self.evidence.merge(its.evidence)
+
+    @property
+    def seconds(self) -> float:
+        return between(self.first, self.last)
+
+
+class TransactionTrouble(Rule):
+    """Transactions of traffic and logs, and what readers of committed records get."""
+
+    KINDS = (HANGING, WAITING, OPEN_, LONG, ABORTED_)
+    apis: ClassVar[frozenset[str]] = APIS | {"Fetch"}
+
+    def __init__(self) -> None:
+        self._transactions = Transactions()
+        self._held: dict[tuple[str, int], _Held] = {}
+        self._readers: dict[Hashable, set[tuple[str, int]]] = {}
+        """Places where the reader of a connection is held back: responses of fetch sessions do not repeat these."""
+
+    def call(self, call: Call) -> None:
+        """Take a call of a producer or a reader."""
+        if call.api == "Fetch":
+            self._fetch(call)
+        else:
+            self._transactions.call(call)
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a log."""
+        self._transactions.add(item)
+
+    def _fetch(self, call: Call) -> None:
+        response = call.response
+        if response is None or call.request.get("isolationLevel") != 1:
+            return
+        waits = self._readers.get(call.connection)
+        at_hand = set(waits) if waits and call.request.get("sessionId") else set()
+        for topic, partition in parts(response, "responses", "partitions"):
+            index, high = whole(partition.get("partitionIndex")), whole(partition.get("highWatermark"))
+            stable = whole(partition.get("lastStableOffset"))
+            name = f"{call.topic(topic)}-{index}"
+            at_hand = {place for place in at_hand if place[0] != name}
+            if waits:
+                waits.difference_update({place for place in waits if place[0] == name})
+            if 0 <= stable < high and index >= 0:
+                at_hand.add((name, stable))
+                waits = self._readers.setdefault(call.connection, set())
+                waits.add((name, stable))
+                self._hold((name, stable), high, call)
+        for place in at_hand:
+            if (held := self._held.get(place)) is not None:
+                held.last = call.answered if call.answered is not None else held.last
+                held.responses += 1
+                held.clients.add(call.who)
+
+    def _hold(self, place: tuple[str, int], high: int, call: Call) -> None:
+        held = self._held.get(place)
+        if held is None:
+            if len(self._held) >= MOST_HELD:
+                self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
+            if len(self._held) >= MOST_HELD:
+                return
+            held = self._held[place] = _Held(high, call.answered, call.answered)
+        held.high = max(held.high, high)
+        held.evidence.append(call.evidence())
+
+    def merge(self, other: TransactionTrouble) -> None:
+        self._transactions.merge(other._transactions)
+        for place, its in other._held.items():
+            if place in self._held:
+                self._held[place].merge(its)
+            else:
+                self._held[place] = its
+        self._readers |= other._readers
+
+    def findings(self) -> Iterator[Finding]:
+        transactions = self._transactions.transactions()
+        named: set[tuple[str, int]] = set()
+        for row in self._transactions.held_back():
+            finding = _of_log(row)
+            if finding.kind is HANGING:
+                named.add((row.partition, row.first_offset))
+            yield finding
+        yield from self._of_readers(transactions, named)
+        by_name: dict[str, list[Transaction]] = {}
+        for transaction in transactions:
+            by_name.setdefault(transaction.name, []).append(transaction)
+        logged = {row.transactional_id for row in self._transactions.held_back()}
+        for name, own in by_name.items():
+            yield from _long(name, own)
+            yield from _aborted(name, own)
+            if own[0].transactional_id not in logged:
+                yield from _open(name, own, self._until())
+        yield from self._waiting(by_name)
+
+    def _until(self) -> float | None:
+        """Return the time of the last event of traffic."""
+        return max((event.answered for event in self._transactions.events if event.answered is not None), default=None)
+
+    def _of_readers(self, transactions: Sequence[Transaction], named: set[tuple[str, int]]) -> Iterator[Finding]:
+        """Yield a finding for a partition whose readers of committed records get nothing more."""
+        for (partition, stable), held in self._held.items():
+            if (partition, stable) in named or held.seconds < HELD_SECONDS or held.responses < HELD_RESPONSES:
+                continue
+            open_ = [own for own in transactions if own.result == OPEN and partition in own.partitions]
+            strange = [own for own in open_ if own.from_beginning and partition not in own.added]
+            holders = strange or open_
+            is_hanging = bool(strange) or held.seconds >= TIMEOUT
+            text = (
+                f"for {held.seconds:.1f} s {counted(held.responses, 'Fetch response')} to "
+                f"{_few(sorted(held.clients))} ended at the last stable offset {stable}, "
+                f"{counted(held.high - stable, 'offset')} behind the high watermark {held.high}"
+            )
+            if holders:
+                own = holders[0]
+                text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to it"
+                text += " and did not add it to its transaction" if strange else " and has not ended its transaction"
+            places = [*(place for own in holders for place in own.places), *held.evidence]
+            command = f"transactions --transactional-id {holders[0].name}" if holders else "transactions --open"
+            severity = None if is_hanging else "warning"
+            yield Finding(HANGING, f"partition {partition}", text, places, held.seconds, severity, command)
+
+    def _waiting(self, by_name: dict[str, list[Transaction]]) -> Iterator[Finding]:
+        """Yield a finding for each transactional id that was told to wait too often."""
+        own_events: dict[str, list[Event]] = {}
+        for event in self._transactions.events:
+            if event.transactional_id is not None:
+                own_events.setdefault(event.transactional_id, []).append(event)
+        for name, events in own_events.items():
+            runs = [run for run in _runs(events) if run.count >= LEAST_WAITS and between(*run[1:3]) >= LEAST_WAIT]
+            if not runs:
+                continue
+            longest = max(runs, key=lambda run: between(run.first, run.last))
+            count, seconds = sum(run.count for run in runs), between(longest.first, longest.last)
+            before = [
+                own for own in by_name.get(name, ())
+                if own.decided is not None and longest.first is not None and own.decided <= longest.first
+            ]  # fmt: skip
+            waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
+            text = f"{count} requests were answered with {WAITS}, {longest.count} of them in a row in {seconds:.1f} s"
+            if waits:
+                text += f"; the transaction before wrote to {_few(waits)}"
+            command = f"transactions --transactional-id {name}"
+            yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
+
+
+def _of_log(row: HeldBack) -> Finding:
+    """Return the finding about an open transaction in a log."""
+    seconds = between(row.since, row.until)
+    who = f"producer {row.producer_id}, epoch {row.epoch}" + (
+        f" ({row.transactional_id})" if row.transactional_id else ""
+    )
+    text = (
+        f"{who} has records without a marker from offset {row.first_offset} on, since {instant(row.since)}; "
+        f"committed readers stop there, {counted(row.behind, 'offset')} before the end {row.end_offset}"
+    )
+    if row.hanging:
+        text += f"; __transaction_state has the transactional id as {row.coordinator}, without this partition"
+    elif row.coordinator:
+        text += f"; __transaction_state has the transactional id as {row.coordinator}"
+    is_hanging = row.hanging or (row.hanging is None and seconds >= MAX_TIMEOUT)
+    place = [Evidence("records", instant(row.since), file=row.file, offset=row.first_offset)]
+    kind = HANGING if is_hanging else OPEN_
+    severity = "info" if not is_hanging and seconds < TIMEOUT else None
+    return Finding(kind, f"partition {row.partition}", text, place, row.behind, severity, "transactions --open")
+
+
+def _long(name: str, transactions: Sequence[Transaction]) -> Iterator[Finding]:
+    long = [own for own in transactions if own.duration is not None and own.duration >= _limit(own)]
+    if long:
+        slowest = max(long, key=lambda own: own.duration or 0.0)
+        text = f"{counted(len(long), 'transaction')} took up to {slowest.duration:.1f} s"
+        if slowest.timeout is not None:
+            text += f" with a transaction.timeout.ms of {slowest.timeout * 1000:.0f}"
+        yield _finding(LONG, name, text, long, slowest.duration or 0.0)
+
+
+def _limit(transaction: Transaction) -> float:
+    """Return the seconds from which on a transaction is long."""
+    return TIMEOUT if transaction.timeout is None else min(TIMEOUT, 0.8 * transaction.timeout)
+
+
+def _aborted(name: str, transactions: Sequence[Transaction]) -> Iterator[Finding]:
+    aborted = [own for own in transactions if own.result == ABORTED]
+    if not aborted:
+        return
+    late = [own for own in aborted if own.ended_by != "client" and own.timeout and (own.duration or 0) >= own.timeout]
+    by = {"client": "by the client", "initProducerId": "by InitProducerId of a new instance"}
+    ways: dict[str, int] = {}
+    for own in aborted:
+        way = "by the coordinator, after its timeout" if own in late else by.get(own.ended_by, "")
+        ways[way] = ways.get(way, 0) + 1
+    text = f"{len(aborted)} of {counted(len(transactions), 'transaction')} aborted"
+    told = [f"{count} {way}" for way, count in ways.items() if way]
+    text += f": {', '.join(told)}" if told else ""
+    many = len(aborted) >= LEAST_ABORTED and len(aborted) >= ABORTED_SHARE * len(transactions)
+    severity = None if many or late else "info"
+    yield _finding(ABORTED_, name, text, aborted, len(aborted), severity)
+
+
+def _open(name: str, transactions: Sequence[Transaction], until: float | None) -> Iterator[Finding]:
+    for own in transactions:
+        if own.result == OPEN:
+            seconds = between(own.begin, until)
+            text = f"it began at {instant(own.begin)}, wrote to {_few(sorted(own.partitions))}, and has not ended"
+            severity = None if seconds >= _limit(own) else "info"
+            yield _finding(OPEN_, name, text, [own], seconds, severity)
+
+
+def _finding(
+    kind: FindingKind, name: str, text: str, of: Sequence[Transaction], weight: float, severity: object = None
+) -> Finding:
+    transactional = of[0].transactional_id
+    command = f"transactions --transactional-id {transactional}" if transactional else "transactions"
+    places = [place for own in of for place in own.places[:2]]
+    subject = f"transactional id {name}" if transactional else name
+    return Finding(kind, subject, text, places, weight, severity, command)  # type: ignore[arg-type] # "info" or None
+
+
+def _runs(events: Sequence[Event]) -> Iterator[_Run]:
+    """Yield the runs of refused requests of a transactional id."""
+    run: _Run | None = None
+    for event in sorted(events, key=lambda event: event.order):
+        if WAITS in event.errors:
+            count, first, _, places = run or _Run(0, event.time, event.time, [])
+            run = _Run(count + event.count, first, event.answered, [*places[:4], event.place])
+        elif event.ok and run is not None and event.what != "verifyPartitions":
+            yield run
+            run = None
+    if run is not None:
+        yield run
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
