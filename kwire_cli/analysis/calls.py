@@ -264,7 +264,7 @@ class CapturedCall(Call):
         return self.line.seen.size, self.answer.seen.size if self.answer is not None else 0
 
     def topic(self, of: dict[str, Any]) -> str:
-        return named_topic(of) or self.line.names.topic(of.get("topicId") or "")
+        return named_topic(of) or self.line.names.topic(_topic_id(of))
 
     def batches(self) -> Sequence[tuple[str, int, Batch]]:
         if self._batches is None:
@@ -366,7 +366,7 @@ class LoggedCall(Call):
         return 0, 0
 
     def topic(self, of: dict[str, Any]) -> str:
-        topic_id = of.get("topicId") or ""
+        topic_id = _topic_id(of)
         return named_topic(of) or self.exchange.named.get(topic_id, topic_id)
 
     def batches(self) -> Sequence[tuple[str, int, Batch]]:
@@ -462,6 +462,11 @@ def named_topic(of: dict[str, Any]) -> str | None:
         if isinstance(name := of.get(key), str) and name:
             return name
     return None
+
+
+def _topic_id(of: dict[str, Any]) -> str:
+    topic_id = of.get("topicId")
+    return topic_id if isinstance(topic_id, str) else ""
 
 
 def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, Any], ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
+from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
@@ -29,6 +30,7 @@ RULES: tuple[type[Rule], ...] = (
     Transport,
     Packets,
     TransactionTrouble,
+    Consumers,
 )
 
 

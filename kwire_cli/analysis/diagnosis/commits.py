@@ -1,0 +1,92 @@
+"""Members of groups that commit far more often than they need to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.diagnosis.fetches import client_of, committed
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.fetches import Client, Partition
+
+TOO_OFTEN = FindingKind(
+    "COMMITS_TOO_OFTEN",
+    "warning",
+    "A consumer commits its offsets far more often than it needs to.",
+    "Each commit is a record in __consumer_offsets that all replicas write. A commit behind each record makes the "
+    "consumer wait for a round trip at each, and gives at-least-once all the same.",
+    "Commit behind each poll, or every few seconds (auto.commit.interval.ms is 5 s by default): after a crash the "
+    "records since the last commit come again, which the application has to bear in any case.",
+    rank=44,
+)
+LEAST_COMMITS = 30
+MOST_A_SECOND = 5.0
+"""Commits a second of one member: 25 times what auto.commit.interval.ms gives by default, and five times of what a
+commit a second gives."""
+MOST_PARTITIONS = 256
+
+
+@dataclass
+class _Commits(Tally):
+    """Commits of a member, and the least and the greatest offset of each partition."""
+
+    offsets: dict[Partition, tuple[int, int]] = field(default_factory=dict)
+
+    def take(self, key: Partition, offset: int) -> None:
+        low, high = self.offsets.get(key, (offset, offset))
+        if key in self.offsets or len(self.offsets) < MOST_PARTITIONS:
+            self.offsets[key] = min(low, offset), max(high, offset)
+
+    def merge(self, other: Tally) -> None:
+        Tally.merge(self, other)
+        if isinstance(other, _Commits):
+            for key, (low, high) in other.offsets.items():
+                self.take(key, low)
+                self.take(key, high)
+
+    @property
+    def records(self) -> int:
+        return sum(high - low for low, high in self.offsets.values())
+
+
+class Commits:
+    """Commits by group and member."""
+
+    KINDS = (TOO_OFTEN,)
+
+    def __init__(self) -> None:
+        self._commits: Book[tuple[str, Client], _Commits] = Book(_Commits)
+
+    def other(self, call: Call) -> None:
+        """Take an OffsetCommit."""
+        offsets = committed(call)
+        if not offsets:
+            return
+        commits = self._commits[offsets[0][0], client_of(call)]
+        commits.add(call, of_request=True)
+        for _, key, offset in offsets:
+            commits.take(key, offset)
+
+    def merge(self, other: Commits) -> None:
+        merge_all(self._commits, other._commits)
+
+    def findings(self) -> Iterator[Finding]:
+        for (group, (who, _)), commits in self._commits.items():
+            if commits.count < LEAST_COMMITS or commits.rate < MOST_A_SECOND:
+                continue
+            topics = {topic for topic, _ in commits.offsets}
+            of = f" of {topics.pop()}" if len(topics) == 1 else ""
+            per = f", {commits.records / (commits.count - 1):.1f} records{of} apart" if commits.records else ""
+            text = (
+                f"{plural(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
+            )
+            yield Finding(
+                TOO_OFTEN, f"client {who} of group {group}", text, commits.places, commits.count,
+                command=f"groups --group {group}",
+            )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Bounded counts of calls with their times and first places, and walks of the parts of bodies, for rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from kwire_cli.analysis.calls import between, parts
+from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kwire_cli.analysis.calls import Call, Evidence
+
+MOST_KEYS = 1 << 14
+"""Clients, groups or partitions that a rule keeps apart. Later ones share one entry that no finding is made of."""
+_PATHS = {"Produce": ("responses", "partitionResponses"), "Fetch": ("responses", "partitions")}
+PARTITIONS = ("topics", "partitions")
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Book(dict[K, V]):
+    """A dictionary that makes missing entries, up to `most`; beyond that an entry is made and not kept."""
+
+    def __init__(self, make: Callable[[], V], most: int = MOST_KEYS) -> None:
+        super().__init__()
+        self._make, self._most = make, most
+
+    def __missing__(self, key: K) -> V:
+        entry = self._make()
+        if len(self) < self._most:
+            self[key] = entry
+        return entry
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Book, (self._make, self._most), None, None, iter(self.items())
+
+
+@dataclass(slots=True)
+class Tally:
+    """A count of calls, the times of the first and the last one, and the places of the first ones."""
+
+    count: int = 0
+    first: float | None = None
+    last: float | None = None
+    places: list[Evidence] = field(default_factory=list)
+
+    def add(self, call: Call, *, of_request: bool = False) -> None:
+        """Count a call."""
+        self.count += 1
+        time = call.asked if of_request or call.answered is None else call.answered
+        self.first = _least(self.first, time)
+        self.last = _most(self.last, time)
+        if len(self.places) < MOST_EVIDENCE:
+            self.places.append(call.evidence(of_request=of_request))
+
+    def merge(self, other: Tally) -> None:
+        """Add what another part counted."""
+        self.count += other.count
+        self.first = _least(self.first, other.first)
+        self.last = _most(self.last, other.last)
+        self.places = earliest([*self.places, *other.places])
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first call to the last one."""
+        return between(self.first, self.last)
+
+    @property
+    def rate(self) -> float:
+        """Calls per second over the span, which counts as a second at least."""
+        return self.count / max(self.span, 1.0)
+
+
+def merge_all(own: Book[Any, Any], other: dict[Any, Any]) -> None:
+    """Merge the entries of another part, which have a method `merge`, into those of the same keys."""
+    for key, entry in other.items():
+        own[key].merge(entry)
+
+
+def earliest(places: Iterable[Evidence]) -> list[Evidence]:
+    """Return the first places by time, as many as a finding keeps."""
+    return sorted(places, key=_when)[:MOST_EVIDENCE]
+
+
+def _when(place: Evidence) -> tuple[str, str, int]:
+    return place.time or "", place.capture or place.file or "", place.frame or place.line or 0
+
+
+def _least(one: float | None, two: float | None) -> float | None:
+    return one if two is None or (one is not None and one <= two) else two
+
+
+def _most(one: float | None, two: float | None) -> float | None:
+    return one if two is None or (one is not None and one >= two) else two
+
+
+class PartError(NamedTuple):
+    """An error code of a response: of which topic and partition, and the part of the body with the code."""
+
+    topic: str
+    partition: int | None
+    code: int
+    part: dict[str, Any]
+
+
+def part_errors(call: Call) -> Iterator[PartError]:
+    """Yield the errors of topics and of partitions in a response."""
+    path = _PATHS.get(call.api, PARTITIONS)
+    for (topic,) in parts(call.response, path[0]):
+        if code := whole(topic.get("errorCode")):
+            yield PartError(call.topic(topic), None, code, topic)
+        for (part,) in parts(topic, path[1]):
+            if code := whole(part.get("errorCode")):
+                index = whole(part.get("partitionIndex", part.get("index")))
+                yield PartError(call.topic(topic), index, code, part)
+
+
+def whole(value: Any) -> int | None:
+    """Return a value of a body if it is an integer."""
+    return value if type(value) is int else None
+
+
+def host_of(address: str) -> str:
+    """Return an address without its port."""
+    return address.rpartition(":")[0]
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun: `1 call`, `3 calls`."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def some(names: Iterable[Any], most: int = 3) -> str:
+    """Return the first names, sorted, and how many more there are."""
+    texts = sorted({str(name) for name in names})
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def duration(seconds: float) -> str:
+    """Return seconds for people: `0.31 s`, `2.4 s`, `312 s`."""
+    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2f} s"
+
+
+def rate(per_second: float) -> str:
+    """Return a rate for people: `0.4`, `23`."""
+    return f"{per_second:.0f}" if per_second >= 10 else f"{per_second:.1f}"
