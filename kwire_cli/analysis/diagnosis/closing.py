@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import between
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -67,14 +68,14 @@ class _Connection:
     idle: float = 0.0
     asked: Evidence | None = None
     who: str = ""
-    api: str = ""
+    api: tuple[str, int, int] = "", -1, -1
     before_login: bool = False
 
 
 @dataclass
 class _Closed:
     count: int = 0
-    apis: set[str] = field(default_factory=set)
+    apis: set[tuple[str, int, int]] = field(default_factory=set)
     idle: float = 0.0
     evidence: Bounded = field(default_factory=Bounded)
 
@@ -103,7 +104,7 @@ class ClosedAtRequest(Rule):
             connection.last = call.answered
         elif connection.asked is None and call.request.get("acks") != 0:
             connection.asked = call.evidence(of_request=True)
-            connection.who, connection.api = client_of(call), f"{call.api} {call.version}"
+            connection.who, connection.api = client_of(call), (call.api, call.api_key, call.version)
             connection.before_login = call.api in BEFORE_LOGIN
             connection.idle = between(connection.last, call.asked)
 
@@ -149,12 +150,25 @@ class ClosedAtRequest(Rule):
             judged_as = CLOSED.code if code == NO_LOGIN.code and not alone else code
             _join(judged.setdefault((judged_as, who, broker), _Closed()), closed)
         for (code, who, broker), closed in judged.items():
-            at = ", ".join(sorted(closed.apis)[:3])
+            at = ", ".join(f"{api} {version}" for api, _, version in sorted(closed.apis)[:3])
             times = "a connection" if closed.count == 1 else counted(closed.count, "connection")
             text = f"{broker} closed {times} at {at}, without an answer"
             if code == STALE.code:
                 text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
+            elif code == CLOSED.code:
+                text += "".join(sorted(_refusals(closed)))
             yield Finding(kinds[code], f"client {who}", text, in_time(closed.evidence), closed.count)
+
+
+def _refusals(closed: _Closed) -> set[str]:
+    """Return words for the versions that the newest release of Kafka refuses, as other releases may."""
+    release = accepted_by(known_releases()[-1])
+    texts = set()
+    for api, key, version in closed.apis:
+        versions = release.versions.get(key)
+        if versions and version not in versions:
+            texts.add(f"; Kafka {release.release} accepts {api} {versions}")
+    return texts
 
 
 def _join(own: _Closed, its: _Closed) -> None:

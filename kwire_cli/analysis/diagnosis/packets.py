@@ -44,7 +44,7 @@ ONE_SIDE = FindingKind(
     "Only one direction of the traffic with a broker is in the capture.",
     "Without the other direction requests have no responses, so that latencies, errors and most findings are missing. "
     "Often the filter names a source or destination port alone, or the way back takes another network interface.",
-    "Filter on the port in both directions (tcpdump 'tcp port 9092'), and capture on all interfaces of the path: -i any.",
+    "Filter on the port in both directions (tcpdump 'tcp port 9092'), and on all interfaces of the way (-i any).",
     rank=62,
 )
 DUPLICATED = FindingKind(

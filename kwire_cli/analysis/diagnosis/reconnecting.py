@@ -140,6 +140,6 @@ class Reconnecting(Rule):
             storm = short[at : at + most]
             answered = sum(one.calls for one in storm) / most
             lasting = storm[-1].first - storm[0].first
-            text = f"{most} connections to {broker} in {lasting:.0f} s, each for less than {SHORT:.0f} s"
+            text = f"{most} connections to {broker} in {lasting:.2g} s, each for less than {SHORT:.0f} s"
             text += f", with {answered:.1f} answers on average" if answered else ""
             yield Finding(STORM, f"client {who}", text, in_time(one.place for one in storm), most)

@@ -9,12 +9,14 @@ from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.unanswered import Unanswered
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
+from kwire_cli.analysis.diagnosis.versions import Versions
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import FindingKind, Rule
@@ -28,6 +30,8 @@ RULES: tuple[type[Rule], ...] = (
     Unanswered,
     Reconnecting,
     Transport,
+    Versions,
+    OldClients,
     Packets,
     TransactionTrouble,
     Consumers,

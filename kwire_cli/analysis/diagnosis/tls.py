@@ -39,8 +39,8 @@ REFUSED = FindingKind(
     "error",
     "A client and a broker do not agree on TLS.",
     "One side ends the handshake with an alert, which says why: a certificate that the other side does not trust "
-    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required), or no common version or "
-    "cipher (protocol_version, handshake_failure).",
+    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required), or no version or "
+    "cipher that both know (protocol_version, handshake_failure).",
     "Look at the alert and at who sends it: the truststore of that side has to hold the issuer of the other side's "
     "certificate; the name in the certificate has to be the one that the client connects to.",
     ("ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
@@ -107,9 +107,8 @@ class TlsMismatch(Rule):
             sides = self._open[key] = _Sides()
             if len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
-        of_client = piece.side == (
-            line.connection.client or 0
-        )  # side 0 opened the connection, if nothing else is known
+        client = line.connection.client
+        of_client = piece.side == (0 if client is None else client)  # side 0 opened it, as far as is known
         sides.client |= of_client
         sides.broker |= not of_client
         sides.size += piece.size

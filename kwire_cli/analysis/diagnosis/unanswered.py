@@ -23,8 +23,8 @@ SILENT = FindingKind(
     "The connection stands, so that the machine of the broker or what is between the two is there, but the broker's "
     "process does not answer: it hangs, is in a long garbage collection, waits for its disks, or its network threads "
     "are all busy. If nothing at all comes back, the other end may be gone without a word (half-open).",
-    "See whether the broker lives: its log, its processor and disk at this time, a thread dump (jstack). With half-open "
-    "connections, look at firewalls and load balancers between the two.",
+    "See whether the broker lives: its log, its processor and disk at this time, a thread dump (jstack). With "
+    "half-open connections, look at firewalls and load balancers between the two.",
     ("request.timeout.ms", "KIP-19"),
     rank=22,
 )
@@ -115,7 +115,8 @@ class Unanswered(Rule):
             apis = ", ".join(sorted({one.api for _, one in over})[:3])
             longest = max(waited for waited, _ in over)
             never = "" if address in self._heard else "; it answered nothing in this capture"
-            text = f"{address} did not answer {apis} on {counted(len(over), 'connection')}, for up to {longest:.0f} s{never}"
+            where = counted(len(over), "connection")
+            text = f"{address} did not answer {apis} on {where}, for up to {longest:.0f} s{never}"
             yield Finding(SILENT, f"client {who}", text, in_time(one.place for _, one in over), len(over))
 
 

@@ -1,0 +1,194 @@
+"""Versions that brokers refuse or clients stay below, and requests with bytes that Kafka would not write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.calls import CapturedCall, parts
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.spec.kafka import API_VERSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import Severity
+
+UNSUPPORTED = FindingKind(
+    "UNSUPPORTED_VERSION",
+    "error",
+    "A client asks for a version of an api that the broker does not speak.",
+    "The broker answers UNSUPPORTED_VERSION: the client did not ask which versions the broker speaks, or asks for a "
+    "feature that the broker does not have. To ApiVersions itself the answer is how clients and brokers agree: the "
+    "client asks again with a lower version.",
+    "Upgrade the older of the two; kwire clients shows which versions each client speaks.",
+    ("KIP-511", "KIP-35"),
+    rank=18,
+)
+BELOW = FindingKind(
+    "VERSION_BELOW_COMMON",
+    "info",
+    "A client speaks a lower version of an api than both sides know.",
+    "The broker offers higher versions, and the same software speaks a higher one elsewhere in this capture. A setting "
+    "of the client may hold it back (broker.version.fallback, inter.broker.protocol.version, api_version), or a "
+    "feature that the request does not use.",
+    "Look for such a setting, if newer features or smaller messages are wanted.",
+    ("KIP-35",),
+    rank=94,
+)
+ODD = FindingKind(
+    "ODD_CLIENT_BYTES",
+    "info",
+    "A client writes requests that Kafka's own clients would not write.",
+    "Brokers may read these requests all the same, but bytes in them are unusual, or ignored. Known and harmless: "
+    "librdkafka writes four zero bytes before the body of ApiVersions 0 (EXTRA_HEADER_BYTES).",
+    "If a broker refuses such requests, upgrade the client; kwire decode shows the bytes.",
+    rank=95,
+)
+WELL_BELOW = 3
+"""Versions below what the software speaks elsewhere: apis often have two that clients choose from by feature."""
+USUAL = 0.5
+"""The share of the software's requests for an api with the higher version."""
+LEAST_REQUESTS = 5
+MOST_USES = 1 << 14
+MOST_LOOKED_AT = 100
+"""Requests of each software, api and version that are looked at byte by byte: others would say the same."""
+CUT_BY_CAPTURE = frozenset({"TRUNCATED", "LOST", "NOT_RECOGNISED", "FRAME_SIZE_MISMATCH", "UNKNOWN_API"})
+"""Anomalies that are the capture's, or leave open what the bytes are."""
+
+
+@dataclass
+class _Refusals:
+    count: int = 0
+    evidence: Bounded = field(default_factory=Bounded)
+
+
+@dataclass
+class _Odd:
+    versions: set[int] = field(default_factory=set)
+    codes: set[str] = field(default_factory=set)
+    evidence: Bounded = field(default_factory=Bounded)
+
+
+@dataclass
+class _Use:
+    count: int = 0
+    who: str = ""
+    evidence: Bounded = field(default_factory=Bounded)
+
+
+class Versions(Rule):
+    """Versions by client, broker and api, and anomalies in requests by software."""
+
+    KINDS = (UNSUPPORTED, BELOW, ODD)
+
+    def __init__(self) -> None:
+        self._refused: dict[tuple[str, str, str, int], _Refusals] = {}
+        self._offered: dict[tuple[str, int], tuple[int, int]] = {}
+        self._uses: dict[tuple[str, str, int, str, int], _Use] = {}
+        self._looked_at: Counter[tuple[str, str, int]] = Counter()
+        self._odd: dict[tuple[str, str], _Odd] = {}
+
+    def call(self, call: Call) -> None:
+        """Take a call."""
+        if "UNSUPPORTED_VERSION" in call.errors:
+            # Every client negotiates in this way: of ApiVersions the brokers count.
+            who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
+            refusals = self._refused.setdefault((who, call.broker, call.api, call.version), _Refusals())
+            refusals.count += 1
+            refusals.evidence.append(call.evidence())
+        elif call.api_key == API_VERSIONS and call.response is not None:
+            self._learn(call)
+        software = call.software
+        if software is not None:
+            use = software, call.broker, call.api_key, call.api, call.version
+            if use in self._uses or len(self._uses) < MOST_USES:
+                used = self._uses.setdefault(use, _Use())
+                used.count += 1
+                used.who = max(used.who, client_of(call))
+                used.evidence.append(call.evidence(of_request=True))
+        if isinstance(call, CapturedCall):
+            self._look(call, software or client_of(call))
+
+    def _learn(self, call: Call) -> None:
+        for (row,) in parts(call.response, "apiKeys"):
+            key, low, high = row.get("apiKey"), row.get("minVersion"), row.get("maxVersion")
+            if isinstance(key, int) and isinstance(low, int) and isinstance(high, int):
+                self._offered[call.broker, key] = low, high
+
+    def _look(self, call: CapturedCall, software: str) -> None:
+        """Look for anomalies in a request."""
+        place = software, call.api, call.version
+        if self._looked_at[place] >= MOST_LOOKED_AT or len(self._looked_at) > MOST_USES:
+            return
+        self._looked_at[place] += 1
+        line = call.line
+        if line.guess or line.seen.missing:
+            return
+        codes = set(line.anomalies)
+        if codes and not codes & CUT_BY_CAPTURE:
+            odd = self._odd.setdefault((software, call.api), _Odd())
+            odd.versions.add(call.version)
+            odd.codes |= codes
+            odd.evidence.append(call.evidence(of_request=True))
+
+    def merge(self, other: Versions) -> None:
+        for key, its in other._refused.items():
+            own = self._refused.setdefault(key, _Refusals())
+            own.count += its.count
+            own.evidence.merge(its.evidence)
+        for offer, versions in other._offered.items():
+            self._offered[offer] = max(self._offered.get(offer, versions), versions)
+        for use, theirs in other._uses.items():
+            used = self._uses.setdefault(use, _Use())
+            used.count += theirs.count
+            used.who = max(used.who, theirs.who)
+            used.evidence.merge(theirs.evidence)
+        self._looked_at.update(other._looked_at)
+        for place, others in other._odd.items():
+            odd = self._odd.setdefault(place, _Odd())
+            odd.versions |= others.versions
+            odd.codes |= others.codes
+            odd.evidence.merge(others.evidence)
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._unsupported()
+        yield from self._below()
+        for (software, api), odd in self._odd.items():
+            count = len(odd.evidence) + odd.evidence.dropped
+            versions = ", ".join(map(str, sorted(odd.versions)))
+            codes = "; ".join(f"{code}: {MEANING.get(code, code)}" for code in sorted(odd.codes))
+            text = f"{counted(count, 'request')} {api} {versions} with {codes}"
+            yield Finding(ODD, f"software {software}", text, in_time(odd.evidence), count)
+
+    def _unsupported(self) -> Iterator[Finding]:
+        keys = {use[3]: use[2] for use in self._uses}
+        for (who, broker, api, version), refusals in self._refused.items():
+            offer = self._offered.get((broker, keys.get(api, -1)))
+            offers = f"; the broker offers {offer[0]} to {offer[1]}" if offer else ""
+            text = f"{broker} refused {counted(refusals.count, 'request')} {api} {version}{offers}"
+            level: Severity | None = "info" if api == "ApiVersions" else None
+            yield Finding(UNSUPPORTED, who, text, in_time(refusals.evidence), refusals.count, level)
+
+    def _below(self) -> Iterator[Finding]:
+        together: dict[tuple[str, int], dict[int, int]] = {}
+        for (software, _, key, _, version), use in self._uses.items():
+            versions = together.setdefault((software, key), {})
+            versions[version] = versions.get(version, 0) + use.count
+        for (software, broker, key, api, version), use in self._uses.items():
+            versions = together[software, key]
+            usual = max(versions, key=lambda number: (versions[number], number))
+            highest = self._offered.get((broker, key), (0, -1))[1]
+            is_usual = versions[usual] >= USUAL * sum(versions.values())
+            if key == API_VERSIONS or not is_usual or use.count < LEAST_REQUESTS:
+                continue
+            if version <= min(usual, highest) - WELL_BELOW:
+                text = (
+                    f"{counted(use.count, 'request')} {api} {version} to {broker}, which offers {highest}; "
+                    f"{software} speaks {usual} elsewhere"
+                )
+                yield Finding(BELOW, f"client {use.who}", text, in_time(use.evidence), use.count)
