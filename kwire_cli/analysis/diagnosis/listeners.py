@@ -43,6 +43,7 @@ MOST_PAUSE = 5.0
 reconnect.backoff.max.ms; one that only watches asks every ten seconds or less often."""
 LEAST_SYNS = 2
 """SYNs without an answer before it counts as silence: the answer to one may come behind the end of the capture."""
+MOST_NAMES = 3
 MOST_ADDRESSES = 1 << 10
 """Addresses that are kept of a client."""
 BOOTSTRAP = frozenset({"ApiVersions", "Metadata", "DescribeCluster", "InitProducerId", "FindCoordinator"})
@@ -140,10 +141,14 @@ class Listeners(Rule):
         self._one_sided |= other._one_sided
 
     def findings(self) -> Iterator[Finding]:
-        told = {address for client in self._clients.values() for address in client.told}
-        for (who, _), client in self._clients.items():
+        told: dict[str, dict[str, list[str]]] = {}
+        for (who, host), client in self._clients.items():
+            for address in client.told:
+                told.setdefault(address, {}).setdefault(host, []).append(who)
+        for (who, host), client in self._clients.items():
             count = len(client.evidence) + client.evidence.dropped
-            if not self._is_stuck(client, count):
+            tried = any(self._failed(host, address) for address in client.told)  # that is a finding below
+            if tried or not self._is_stuck(client, count):
                 continue
             names = ", ".join(sorted(client.told)[:3])
             text = (
@@ -153,7 +158,7 @@ class Listeners(Rule):
             yield Finding(UNREACHABLE, f"client {who}", text, in_time(client.evidence), count)
         for (host, address), attempts in self._attempts.items():
             silent = 0 if address in self._one_sided else attempts.silent
-            if failed := attempts.refused + silent:
+            if failed := self._failed(host, address):
                 advertised = address in told and not attempts.accepted
                 how = " and ".join(
                     f"{number} {what}"
@@ -165,7 +170,16 @@ class Listeners(Rule):
                 if advertised:
                     text += "; Metadata names this address"
                 kind = UNREACHABLE if advertised else REFUSED
-                yield Finding(kind, f"client {host}", text, in_time(attempts.evidence), failed)
+                clients = sorted(told.get(address, {}).get(host, [])) if advertised else []
+                who = ", ".join(clients[:MOST_NAMES]) or host
+                yield Finding(kind, f"client {who}", text, in_time(attempts.evidence), failed)
+
+    def _failed(self, host: str, address: str) -> int:
+        """Return how many connections of a host to an address failed."""
+        attempts = self._attempts.get((host, address))
+        if attempts is None:
+            return 0
+        return attempts.refused + (0 if address in self._one_sided else attempts.silent)
 
     def _is_stuck(self, client: _Client, count: int) -> bool:
         """Return whether a client asks for Metadata again and again, and never goes where that leads."""

@@ -50,6 +50,7 @@ class _Connection:
     calls: int = 0
     last: float | None = None
     failed: bool = False
+    unanswered: bool = False
     tls: int = 0  # 1: the client speaks TLS, 2: the broker
 
 
@@ -83,6 +84,7 @@ class Reconnecting(Rule):
         connection = self._connection(call.connection)
         connection.who = client_of(call)
         connection.calls += call.response is not None
+        connection.unanswered |= call.response is None
         times = [time for time in (connection.last, call.asked, call.answered) if time is not None]
         connection.last = max(times, default=None)
         if call.response is not None and call.api in {"SaslHandshake", "SaslAuthenticate"} and call.errors:
@@ -113,7 +115,8 @@ class Reconnecting(Rule):
         client = self._clients.setdefault((seen.who or host_of(connection.client), connection.broker), _Client())
         client.connections += 1
         first, closed = seconds(connection.first), seconds(connection.closed)
-        explained = seen.failed or seen.tls == 2 or (connection.closed_by == "broker" and not seen.calls)
+        refused = connection.closed_by == "broker" and (seen.unanswered or not seen.calls)
+        explained = seen.failed or seen.tls == 2 or refused
         if first is None or closed is None or explained:
             return
         idle = closed - max(first, seen.last or first)

@@ -1,8 +1,8 @@
-"""Brokers that accept connections and requests, and do not answer."""
+"""Brokers that accept connections and requests, and do not answer, or only when the client may have given up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.calls import seconds
@@ -34,22 +34,16 @@ answers within one. Apis whose answers brokers hold back on purpose do not count
 HELD_BACK = WAITING | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
 """Apis whose requests name a time that the broker may take."""
 MOST_OPEN = 1 << 16
-MOST_CONNECTIONS = 1 << 14
 
 
 class _Waiting(NamedTuple):
-    """A request without an answer when its connection ended, if it did."""
+    """A request, and until when it had no answer: that of its connection's end, None if that was not seen."""
 
     asked: float
     until: float | None
     patience: float
     api: str
     place: Evidence
-
-
-@dataclass
-class _Broker:
-    waiting: Bounded = field(default_factory=Bounded)
 
 
 @dataclass(slots=True)
@@ -65,7 +59,7 @@ class Unanswered(Rule):
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Open] = {}
-        self._brokers: dict[tuple[str, str], _Broker] = {}
+        self._brokers: dict[tuple[str, str], Bounded] = {}
         self._heard: set[str] = set()
         self._end: float | None = None
 
@@ -78,6 +72,11 @@ class Unanswered(Rule):
         if call.response is not None:
             if len(self._heard) < MOST_OPEN:
                 self._heard.add(call.broker)
+            if asked is None or answered is None or answered - asked < PATIENCE:
+                return
+            place = call.evidence(of_request=True)
+            late = _Waiting(asked, answered, _patience(call), f"{call.api} {call.version}", place)
+            self._broker(client_of(call), call.broker).append(late)
             return
         if asked is None or (call.api == "Produce" and call.request.get("acks") == 0) or call.connection in self._open:
             return
@@ -92,21 +91,23 @@ class Unanswered(Rule):
         waiting = self._open.pop((connection.capture, connection.stream), None)
         if waiting is None or connection.closed_by == "broker" or not connection.heard[1]:
             return
-        broker = self._brokers.setdefault((waiting.who, connection.broker), _Broker())
-        if len(broker.waiting) < MOST_CONNECTIONS:
-            broker.waiting.append(waiting.first._replace(until=seconds(connection.closed)))
+        late = waiting.first._replace(until=seconds(connection.closed))
+        self._broker(waiting.who, connection.broker).append(late)
+
+    def _broker(self, who: str, broker: str) -> Bounded:
+        return self._brokers.setdefault((who, broker), Bounded())
 
     def merge(self, other: Unanswered) -> None:
         self._open |= other._open
         self._heard |= other._heard
         self._end = max((end for end in (self._end, other._end) if end is not None), default=None)
         for key, its in other._brokers.items():
-            self._brokers.setdefault(key, _Broker()).waiting.merge(its.waiting)
+            self._brokers.setdefault(key, Bounded()).merge(its)
 
     def findings(self) -> Iterator[Finding]:
         for (who, address), broker in self._brokers.items():
             over = []
-            for one in broker.waiting:
+            for one in broker:
                 until = one.until if one.until is not None else self._end
                 if until is not None and until - one.asked >= one.patience:
                     over.append((until - one.asked, one))
@@ -115,8 +116,7 @@ class Unanswered(Rule):
             apis = ", ".join(sorted({one.api for _, one in over})[:3])
             longest = max(waited for waited, _ in over)
             never = "" if address in self._heard else "; it answered nothing in this capture"
-            where = counted(len(over), "connection")
-            text = f"{address} did not answer {apis} on {where}, for up to {longest:.0f} s{never}"
+            text = f"{address} did not answer {counted(len(over), 'request')} ({apis}) for up to {longest:.0f} s{never}"
             yield Finding(SILENT, f"client {who}", text, in_time(one.place for _, one in over), len(over))
 
 

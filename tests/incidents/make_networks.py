@@ -1,0 +1,163 @@
+"""Make captures of connections in trouble: addresses that nobody answers, silence, full buffers, missing permissions.
+
+Usage: KAFKA_JARS=JARS python tests/incidents/make_networks.py [refused|swallowed|silent|window|storm|permissions]...
+
+Needs the packages confluent-kafka and kafka-python.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from cluster import CLIENTS, Cluster, cluster, recording
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka import KafkaProducer
+
+LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+PASSWORD = "throw-away"
+
+
+def producer(brokers: Cluster, **settings: object) -> Producer:
+    return Producer({"bootstrap.servers": brokers.address(), "client.id": "checkout", **settings})
+
+
+def refused() -> None:
+    """A broker that advertises a port on which nobody listens."""
+    with cluster(clients={1: f"127.0.0.1:{CLIENTS + 9}"}) as brokers:
+        brokers.topic("orders")
+        with recording("refused.pcap"):
+            client = producer(brokers)
+            client.produce("orders", b"one order")
+            client.flush(5)
+
+
+def swallowed() -> None:
+    """A broker that advertises an address from which no answer comes: a full backlog swallows SYNs as a firewall does."""
+    address = "127.0.0.1", CLIENTS + 9
+    with cluster(clients={1: f"{address[0]}:{address[1]}"}) as brokers, socket.create_server(address, backlog=0):
+        brokers.topic("orders")
+        full = [socket.socket() for _ in range(4)]
+        for one in full:
+            one.setblocking(False)
+            one.connect_ex(address)
+        time.sleep(1)
+        for one in full[1:]:
+            one.close()
+        with recording("swallowed.pcap"):
+            client = producer(brokers, **{"socket.connection.setup.timeout.ms": 3000})
+            client.produce("orders", b"one order")
+            client.flush(8)
+        full[0].close()
+
+
+def silent() -> None:
+    """A broker that is stopped in the middle: the kernel accepts connections and bytes for it."""
+    with cluster() as brokers:
+        brokers.topic("orders")
+        with recording("silent.pcap"):
+            client = producer(brokers)
+            client.produce("orders", b"one order")
+            client.flush(5)
+            brokers.running[1].send_signal(signal.SIGSTOP)
+            late = AdminClient({"bootstrap.servers": brokers.address(), "client.id": "monitor"})
+            client.produce("orders", b"another order")
+            try:
+                late.list_topics(timeout=1)
+            except KafkaException as error:
+                print(error)
+            client.flush(13)
+            brokers.running[1].send_signal(signal.SIGCONT)
+            client.flush(5)
+
+
+def window() -> None:
+    """A consumer with a small receive buffer that is stopped while it fetches."""
+    with cluster() as brokers:
+        brokers.topic("orders")
+        writer = KafkaProducer(bootstrap_servers=brokers.internal, client_id="writer")
+        writer.send("orders", b"one order").get(5)
+        settings = {
+            "bootstrap.servers": brokers.address(), "client.id": "reports", "group.id": "reports",
+            "auto.offset.reset": "earliest", "socket.receive.buffer.bytes": 4096, "fetch.wait.max.ms": 2000,
+        }  # fmt: skip
+        code = (
+            "from confluent_kafka import Consumer\n"
+            f"c = Consumer({settings})\n"
+            "c.subscribe(['orders'])\n"
+            "while True:\n    m = c.poll(1)\n    if m: print(m.offset(), flush=True)\n"
+        )
+        with recording("window.pcap"):
+            reader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+            assert reader.stdout is not None
+            print(reader.stdout.readline())
+            time.sleep(0.5)
+            reader.send_signal(signal.SIGSTOP)
+            writer.send("orders", b"order " * 4000).get(5)
+            time.sleep(4)
+            reader.send_signal(signal.SIGCONT)
+            print(reader.stdout.readline())
+            reader.kill()
+            reader.wait()
+        writer.close()
+
+
+def storm() -> None:
+    """A producer for each order."""
+    with cluster() as brokers:
+        brokers.topic("orders")
+        with recording("storm.pcap"):
+            for number in range(12):
+                client = KafkaProducer(
+                    bootstrap_servers=brokers.address(), client_id="webshop", enable_idempotence=False,
+                    api_version=(2, 1),
+                )  # fmt: skip
+                client.send("orders", b"order %d" % number).get(5)
+                client.close()
+
+
+def permissions() -> None:
+    """A client that is logged in, and for which there is no ACL."""
+    settings = {
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.clients.plain.sasl.jaas.config": f'{LOGIN} user_checkout="{PASSWORD}";',
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    login = {
+        "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN",
+        "sasl.username": "checkout", "sasl.password": PASSWORD,
+    }  # fmt: skip
+    with cluster(protocol="SASL_PLAINTEXT", settings=settings) as brokers:
+        brokers.topic("orders")
+        with recording("permissions.pcap"):
+            client = producer(brokers, **login, **{"enable.idempotence": False})
+            client.produce("orders", b"one order")
+            client.flush(2)
+            reader = Consumer({
+                "bootstrap.servers": brokers.address(), "client.id": "reports", "group.id": "billing", **login,
+            })  # fmt: skip
+            reader.subscribe(["orders"])
+            print(reader.poll(2))
+            reader.close()
+            in_transactions = producer(brokers, **login, **{"transactional.id": "payments", "client.id": "payments"})
+            try:
+                in_transactions.init_transactions(2)
+            except KafkaException as error:
+                print(error)
+            admin = AdminClient({"bootstrap.servers": brokers.address(), "client.id": "deploy", **login})
+            for future in admin.create_topics([NewTopic("invoices", 1)]).values():
+                print(future.exception(3))
+
+
+if __name__ == "__main__":
+    kinds = {
+        "refused": refused, "swallowed": swallowed, "silent": silent, "window": window, "storm": storm,
+        "permissions": permissions,
+    }  # fmt: skip
+    for incident in sys.argv[1:] or kinds:
+        kinds[incident]()
