@@ -1,0 +1,195 @@
+"""Connections that do not come about, that are closed or not answered, and too many of them."""
+
+import pytest
+from diagnosed import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, frames, rewritten, texts
+
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import RST
+
+
+def test_a_name_that_clients_cannot_resolve():
+    (row,) = diagnosed(INCIDENTS / "advertised.pcap")
+    assert (row["code"], row["severity"], row["subject"]) == ("UNREACHABLE_LISTENER", "error", "client checkout")
+    assert row["text"] == (
+        "7 Metadata responses in 6 s name kafka-0.kafka-headless.prod.svc.cluster.local:9092; "
+        "the client never used a connection to it"
+    )
+    assert [place["frame"] for place in row["evidence"]][:3] == [5, 8, 12]
+
+
+def test_an_advertised_port_on_which_nobody_listens():
+    assert texts(INCIDENTS / "refused.pcap") == [
+        (
+            "UNREACHABLE_LISTENER",
+            "client checkout",
+            "4 connections to 127.0.0.1:29101: 4 refused; Metadata names this address",
+        )
+    ]
+
+
+def test_an_advertised_address_from_which_no_answer_comes():
+    assert texts(INCIDENTS / "swallowed.pcap") == [
+        (
+            "UNREACHABLE_LISTENER",
+            "client checkout",
+            "2 connections to 127.0.0.1:29101: 2 without an answer; Metadata names this address",
+        )
+    ]
+
+
+def test_a_broker_that_is_away_for_a_while():
+    (finding,) = [row for row in texts(INCIDENTS / "out-of-order.pcap") if row[0] == "CONNECTION_REFUSED"]
+    assert finding[2] == "16 connections to 127.0.0.1:29092: 16 refused; 4 accepted"
+
+
+def test_one_syn_at_the_end_of_a_capture_is_no_silence(tmp_path):
+    """Its answer came after the capture had ended."""
+    cut = rewritten(INCIDENTS / "swallowed.pcap", tmp_path / "cut.pcap", lambda there: _until_second_try(there))
+    assert codes(cut) == []
+
+
+def _until_second_try(there):
+    segments = list(Segments()(there))
+    first = next(segment.packet for segment in segments if segment.destination.port == 29101)
+    return [packet for packet in there if packet.number <= first]
+
+
+def test_a_broker_that_is_stopped():
+    rows = diagnosed(INCIDENTS / "silent.pcap")
+    assert [(row["code"], row["subject"], row["text"]) for row in rows] == [
+        ("NO_ANSWER", "client monitor", "127.0.0.1:29092 did not answer 1 request (ApiVersions 3) for up to 14 s")
+    ]
+    assert frames(rows, "NO_ANSWER") == [9]
+
+
+def test_a_broker_that_never_answers_before_the_capture_ends(tmp_path):
+    """Without the packets of the broker from the moment on at which it was stopped."""
+
+    def until_continued(there):
+        end = there[0].time + 13 * SECOND
+        return [packet for packet in there if packet.time < end]
+
+    cut = rewritten(INCIDENTS / "silent.pcap", tmp_path / "cut.pcap", until_continued)
+    assert texts(cut) == [
+        ("NO_ANSWER", "client monitor", "127.0.0.1:29092 did not answer 1 request (ApiVersions 3) for up to 10 s")
+    ]
+
+
+def test_connections_closed_without_a_login():
+    rows = {row["subject"]: row for row in diagnosed(INCIDENTS / "sasl.pcap")}
+    assert rows["client legacy"]["code"] == "NO_LOGIN"
+    assert "closed 14 connections at InitProducerId 5, Metadata 13" in rows["client legacy"]["text"]
+
+
+def test_connections_closed_at_the_very_first_request():
+    """ApiVersions needs no login: what the proxy made of it cannot be read."""
+    found = texts(INCIDENTS / "mangling-proxy.pcap")
+    assert [code for code, _, _ in found] == ["CLOSED_IN_PLACE_OF_ANSWER"] * 2
+    assert found[1][2] == "127.0.0.1:29099 closed 7 connections at ApiVersions 4, without an answer"
+
+
+@pytest.mark.shared
+def test_versions_that_a_broker_has_forgotten():
+    rows = diagnosed(REAL / "mismatch44-java-0.10.2.2" / "capture.pcapng")
+    assert [(row["code"], row["severity"]) for row in rows] == [
+        ("CLOSED_IN_PLACE_OF_ANSWER", "error"),
+        ("OLD_CLIENT", "warning"),
+    ]
+    assert rows[0]["text"].endswith(
+        "closed 6 connections at Produce 2, without an answer; Kafka 4.4 accepts Produce 3-13"
+    )
+    assert rows[1]["command"] == "clients --to 4.4"
+
+
+def test_requests_that_no_broker_reads():
+    (text,) = [text for code, _, text in texts(SAMPLES / "captures" / "not-kafka.pcapng") if code.startswith("CLOSED")]
+    assert "at Metadata 99, Produce 2, api 999 0" in text
+
+
+def test_a_reset_after_a_long_pause(tmp_path):
+    """What a NAT gateway does, which forgets an idle connection: the last request is moved by minutes, and answered
+    with a RST.
+    """
+
+    def forgotten(there):
+        segments = {segment.packet: segment for segment in Segments()(there)}
+        last = max(
+            number for number, segment in segments.items() if segment.payload and segment.destination.port == 29092
+        )
+        stream = {segments[last].ends}
+        kept = [packet for packet in there if packet.number < last]
+        late = there[last - 1]._replace(time=there[last - 1].time + 400 * SECOND)
+        answer = next(
+            packet
+            for packet in reversed(kept)
+            if packet.number in segments
+            and segments[packet.number].source == segments[last].destination
+            and segments[packet.number].destination == segments[last].source
+        )
+        data = bytearray(answer.data[: 14 + 20 + 20])
+        data[14 + 2 : 14 + 4] = (40).to_bytes(2, "big")
+        data[14 + 20 + 4 : 14 + 20 + 8] = segments[last].acknowledgment.to_bytes(4, "big")
+        data[14 + 20 + 12 : 14 + 20 + 14] = bytes([5 << 4, RST])
+        assert stream
+        reset = answer._replace(data=bytes(data), wire_length=len(data), time=late.time + SECOND // 100)
+        return [*kept, late, reset]
+
+    made = rewritten(INCIDENTS / "throttled.pcap", tmp_path / "forgotten.pcap", forgotten)
+    (row,) = [row for row in diagnosed(made) if row["code"] == "STALE_CONNECTION"]
+    assert row["severity"] == "warning"
+    assert "reset a connection at" in row["text"]
+    assert row["text"].endswith("s after the call before")
+
+
+def test_a_producer_for_each_order():
+    (row,) = [row for row in diagnosed(INCIDENTS / "storm.pcap") if row["severity"] != "info"]
+    assert (row["code"], row["subject"]) == ("RECONNECT_STORM", "client webshop")
+    assert row["text"].startswith("24 connections to 127.0.0.1:29092 in 0.25 s")
+    assert row["text"].endswith("with 2.0 answers on average")
+
+
+def test_connections_that_are_closed_when_idle_are_no_storm(tmp_path):
+    """The same connections, of which each ends after a minute without a call."""
+
+    def idle(there):
+        segments = {segment.packet: segment for segment in Segments()(there)}
+        ended = set()
+        out = []
+        for packet in there:
+            segment = segments[packet.number]
+            if segment.flags & 1:
+                ended |= {segment.ends}
+            late = packet.time + 60 * SECOND if segment.ends in ended or _turned(segment) in ended else packet.time
+            out.append(packet._replace(time=late))
+        return sorted(out, key=lambda packet: packet.time)
+
+    made = rewritten(INCIDENTS / "storm.pcap", tmp_path / "idle.pcap", idle)
+    assert codes(made, severity="warning") == []
+
+
+def _turned(segment):
+    from kwire_cli.source.packets.model import turned
+
+    return turned(segment.ends)
+
+
+@pytest.mark.parametrize("name", ["sasl.pcap", "tls-to-plain.pcap", "mangling-proxy.pcap"])
+def test_a_storm_is_the_symptom_of_other_findings(tmp_path, name):
+    """Clients that are refused connect again and again: three times as often here."""
+
+    def often(there):
+        out = []
+        for turn in range(4):
+            for packet in there:
+                data = bytearray(packet.data)
+                for at in (34, 36):  # the client's port is another in each turn
+                    port = int.from_bytes(data[at : at + 2], "big")
+                    if port > 30000:
+                        data[at : at + 2] = (port - 700 * turn).to_bytes(2, "big")
+                out.append(packet._replace(data=bytes(data), time=packet.time + turn * 3 * SECOND))
+        return sorted(out, key=lambda packet: packet.time)
+
+    made = rewritten(INCIDENTS / name, tmp_path / "often.pcap", often)
+    found = codes(made)
+    assert found
+    assert "RECONNECT_STORM" not in found

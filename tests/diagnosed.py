@@ -1,0 +1,77 @@
+"""Findings in captures, as `kwire diagnose` gives them, and captures that are real ones rewritten."""
+
+import json
+import pickle
+from pathlib import Path
+
+from command_line import kwire
+from packets import pcap_file
+
+import kwire_cli
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.reading import Reading
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = ROOT / "samples"
+INCIDENTS = SAMPLES / "incidents"
+REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
+"""Captures that are not part of the project."""
+SECOND = 1_000_000_000
+
+
+def diagnosed(*arguments):
+    """The findings in these inputs, as rows."""
+    done = kwire("diagnose", *arguments, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]["findings"]
+
+
+def texts(*arguments, severity="info"):
+    """The findings as triples of code, subject and text."""
+    return [(row["code"], row["subject"], row["text"]) for row in diagnosed(*arguments, "--severity", severity)]
+
+
+def codes(*arguments, severity="info"):
+    return [row["code"] for row in diagnosed(*arguments, "--severity", severity)]
+
+
+def frames(rows, code):
+    """The frames that a finding names."""
+    (row,) = [row for row in rows if row["code"] == code]
+    return [place.get("frame") for place in row["evidence"]]
+
+
+def subjects(*paths):
+    """The lines and TCP connections of captures."""
+    how = Reading(catalog=kwire_cli.catalog(), connections=True)
+    return [subject for opened in open_inputs([str(path) for path in paths], how) for subject in opened.subjects()]
+
+
+def merged_findings(path, parts=3):
+    """The findings of a capture whose connections went to several folds, which were merged in two orders."""
+    out = []
+    everything = subjects(path)
+    for turn in (1, -1):
+        folds = [Diagnosis() for _ in range(parts)]
+        for subject in everything:
+            folds[subject.stream % parts].add(subject)
+        first, *others = [pickle.loads(pickle.dumps(fold)) for fold in folds][::turn]
+        for other in others:
+            first.merge(other)
+        out.append(first.findings())
+    return out
+
+
+def rewritten(path, made, change):
+    """Write a capture whose packets are what `change` gives for the packets of another; return its path."""
+    there = list(packets(str(path)))
+    link = there[0].link
+    made.write_bytes(pcap_file(change(there), link=link))
+    return made
+
+
+def is_connection(subject):
+    return isinstance(subject, TcpConnection)
