@@ -1,0 +1,275 @@
+"""The answer about groups: tables for programs, and a line for each event for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
+from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.groups.moves import Assignment
+    from kwire_cli.analysis.groups.timeline import Event, Rebalance
+    from kwire_cli.answer import Block, Level
+
+MOST_EVENTS = 30
+"""Events of a group that a person is shown, unless the group is chosen by name."""
+MOST_CHOSEN = 1000
+"""Events of a chosen group that a person is shown."""
+GROUPS = (
+    Column("group"),
+    Column("protocol", keep=9),
+    Column("assignor", keep=4),
+    Column("coordinator", keep=5),
+    Column("members", "count", keep=8),
+    Column("membersNow", "count", wide=True),
+    Column("rebalances", "count", keep=9),
+    Column("generationFirst", "id", title="generation", keep=7),
+    Column("generationLast", "id", title="to", keep=7),
+    Column("rebalanceSeconds", "duration", title="rebalancing", keep=6),
+    Column("longestSeconds", "duration", title="longest", keep=3),
+    Column("stoppedSeconds", "duration", title="nobody consumed", keep=2),
+    Column("causes", "map", keep=1),
+    Column("first", "instant", wide=True),
+    Column("last", "instant", wide=True),
+)
+PLACE = (
+    Column("frame", "id"),
+    Column("stream", "id"),
+    Column("capture"),
+    Column("file"),
+    Column("line", "id"),
+    Column("offset", "id"),
+)
+EVENTS = (
+    Column("time", "instant"),
+    Column("group"),
+    Column("generation", "id"),
+    Column("event"),
+    Column("member"),
+    Column("client"),
+    Column("reason"),
+    Column("detail"),
+    Column("seconds", "duration"),
+    Column("partitions", "count"),
+    *PLACE,
+)
+MEMBERS = (
+    Column("group"),
+    Column("client", title="client id"),
+    Column("member", keep=1),
+    Column("host", keep=3),
+    Column("instance", keep=5),
+    Column("joined", "instant", keep=2),
+    Column("ended", "instant", keep=2),
+    Column("end", keep=4),
+    Column("partitions", "count", keep=9),
+    Column("withoutSeconds", "duration", title="without any", unit="s", keep=8),
+    Column("rebalanceTimeoutSeconds", "duration", wide=True),
+    Column("sessionTimeoutSeconds", "duration", wide=True),
+    Column("first", "instant", wide=True),
+    Column("last", "instant", wide=True),
+)
+ASSIGNMENTS = (
+    Column("time", "instant"),
+    Column("group"),
+    Column("generation", "id"),
+    Column("member"),
+    Column("client"),
+    Column("count", "count"),
+    Column("partitions", "list"),
+    Column("gained", "list"),
+    Column("lost", "list"),
+    *PLACE,
+)
+_LEVELS: dict[str, Level] = {"fenced": "error", "error": "error", "removed": "warning", "redelivery": "warning"}
+
+
+def answer_of(timelines: Sequence[Timeline], *, lost: int = 0, chosen: bool = False) -> Answer:
+    """Return the timelines of groups as an answer; `chosen` groups are shown in full."""
+    blocks: list[Block] = [
+        Table("groups", GROUPS, [_group(timeline) for timeline in timelines], wide=len(timelines) == 1)
+    ]
+    most = MOST_CHOSEN if chosen else MOST_EVENTS
+    blocks += [Outline("", [*_lines(timeline, most)], _title(timeline)) for timeline in timelines]
+    blocks += [
+        Table("events", EVENTS, [row for timeline in timelines for row in _events(timeline)], wide=True),
+        Table("members", MEMBERS, [row for timeline in timelines for row in _members(timeline)], "members", shown=25),
+        Table("assignments", ASSIGNMENTS, [row for timeline in timelines for row in _assignments(timeline)], wide=True),
+    ]
+    dropped = sum(timeline.dropped for timeline in timelines) + lost
+    if dropped:
+        blocks.append(Note(f"{dropped} later events are not counted: there are too many to keep", "warning"))
+    if not timelines:
+        blocks.append(Note("no group in this", "info"))
+    return Answer("groups", blocks)
+
+
+def _title(timeline: Timeline) -> str:
+    texts = [", ".join(part for part in (timeline.protocol, timeline.assignor) if part)]
+    if timeline.coordinators:
+        texts.append(f"coordinator {', '.join(_coordinators(timeline))}")
+    count = len(timeline.members)
+    members = "1 member" if count == 1 else f"{count} members"
+    texts.append(f"{members}, {_generations(timeline)}" if timeline.generations else members)
+    return f"{timeline.group}   {'; '.join(text for text in texts if text)}"
+
+
+def _generations(timeline: Timeline) -> str:
+    word = "generation" if timeline.protocol == "classic" else "epoch"
+    first, last = timeline.generations
+    return f"{word} {first}" if first == last else f"{word} {first} → {last}"
+
+
+def _coordinators(timeline: Timeline) -> list[str]:
+    return [
+        address if node is None else f"{address} (node {node})"
+        for address, node in sorted(timeline.coordinators.items())
+    ]
+
+
+def _lines(timeline: Timeline, most: int) -> Iterator[Item]:
+    """Yield a line for each event that is for people: its time, the generation, and what happened."""
+    events = [event for event in timeline.events if not event.minor]
+    rebalances = {(rebalance.end, rebalance.after): rebalance for rebalance in timeline.rebalances}
+    rows = []
+    for event in events[:most]:
+        rebalance = rebalances.get((event.time, event.generation)) if event.kind == "rebalance" else None
+        generation = "" if event.generation is None else str(event.generation)
+        if rebalance is not None and rebalance.before is not None and rebalance.before != rebalance.after:
+            generation = f"{rebalance.before} → {rebalance.after}"
+        rows.append((event, generation, _text(timeline, event, rebalance)))
+    width = max((len(generation) for _, generation, _ in rows), default=0)
+    for event, generation, text in rows:
+        clock = (instant(event.time) or "")[11:23]
+        yield Item(1, f"{clock}  {generation:<{width}}  {text}", level=_LEVELS.get(event.kind, ""))
+    if len(events) > most:
+        yield Item(1, f"… and {len(events) - most} more: --group {timeline.group}")
+
+
+def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
+    name = timeline.name(event.member) if event.member else ""
+    match event.kind:
+        case "rebalance":
+            return _rebalance(timeline, rebalance) if rebalance else "rebalanced"
+        case "join" | "rejoin":
+            text = f"{name} joins{' again' if event.kind == 'rejoin' else ''}"
+            reason = "" if event.reason.startswith("joins") else event.reason
+            return ": ".join(part for part in (", ".join(p for p in (text, event.detail) if p), reason) if part)
+        case "leave":
+            return f"{name} leaves" if event.reason == "leaves" else f"{name} leaves: {event.reason}"
+        case "removed" | "subscription":
+            return f"{name} {event.reason}"
+        case "redelivery":
+            return f"{name} gets {event.detail}" if name else f"again {event.detail}"
+        case "fenced" | "error":
+            return f"{name} {event.kind}: {event.reason}, {event.detail}".replace(" error:", " refused:")
+    return " ".join(part for part in (name, event.kind, event.reason, event.detail) if part)
+
+
+def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
+    members = "1 member" if rebalance.members == 1 else f"{rebalance.members} members"
+    parts = [f"{'forms' if rebalance.forms else 'rebalanced'} in {duration(rebalance.seconds)}: {members}"]
+    moved = len(rebalance.moved)
+    if rebalance.unchanged:
+        parts.append("nothing changed")
+    elif not rebalance.forms:
+        what = "partition" if moved == 1 else "partitions"
+        parts.append(f"{moved} {what} moved ({names(rebalance.moved)})" if moved else "no partition moved")
+    if rebalance.away:
+        member, longest = max(rebalance.away.items(), key=lambda pair: (pair[1], pair[0]))
+        others = len(rebalance.away) - 1
+        more = f" and {others} more" if others else ""
+        parts.append(f"{timeline.name(member)}{more} without partitions for {duration(longest)}")
+    return ", ".join(parts)
+
+
+def _group(timeline: Timeline) -> tuple[Any, ...]:
+    again = [rebalance for rebalance in timeline.rebalances if not rebalance.forms]
+    causes: dict[str, int] = {}
+    for rebalance in again:
+        cause = rebalance.triggers[0].cause if rebalance.triggers else "unknown"
+        causes[cause] = causes.get(cause, 0) + 1
+    first, last = timeline.span
+    generations = timeline.generations or [None, None]
+    return (
+        timeline.group,
+        timeline.protocol,
+        timeline.assignor,
+        ", ".join(_coordinators(timeline)),
+        len(timeline.members),
+        sum(member.ended is None for member in timeline.members.values()),
+        len(again),
+        *generations,
+        sum(rebalance.seconds for rebalance in again),
+        max((rebalance.seconds for rebalance in again), default=0.0),
+        sum(rebalance.stopped for rebalance in again),
+        causes,
+        instant(first),
+        instant(last),
+    )
+
+
+def _place(place: Evidence) -> tuple[Any, ...]:
+    return place.frame, place.stream, place.capture, place.file, place.line, place.offset
+
+
+def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
+    for event in timeline.events:
+        yield (
+            instant(event.time),
+            timeline.group,
+            event.generation,
+            event.kind,
+            event.member,
+            event.client,
+            event.reason,
+            event.detail,
+            event.seconds,
+            event.partitions,
+            *_place(event.place),
+        )
+
+
+def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
+    for member in sorted(timeline.members.values(), key=lambda row: (row.joined or row.first or 0.0, row.member)):
+        yield (
+            timeline.group,
+            member.client or short(member.member),
+            member.member,
+            member.host,
+            member.instance,
+            instant(member.joined),
+            instant(member.ended),
+            member.end,
+            None if member.partitions is None else len(member.partitions),
+            round(member.without, 6),
+            member.rebalance_timeout,
+            member.session_timeout,
+            instant(member.first),
+            instant(member.last),
+        )
+
+
+def _assignments(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
+    for row in timeline.assigned:
+        yield (
+            instant(row.time),
+            timeline.group,
+            row.generation,
+            row.member,
+            row.client,
+            len(row.partitions),
+            _list(row.partitions),
+            _list(row.gained),
+            _list(row.lost),
+            *_place(row.place),
+        )
+
+
+def _list(partitions: Assignment) -> list[str]:
+    return [f"{topic}-{number}" for topic, number in sorted(partitions)]

@@ -1,0 +1,407 @@
+"""The timeline of a classic group: generations of JoinGroup and SyncGroup, or the records of its coordinator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
+from kwire_cli.analysis.groups.timeline import (
+    FENCED,
+    LATE,
+    POLL,
+    REBALANCING,
+    STATIC,
+    UNSAID,
+    Assigned,
+    Event,
+    Rebalance,
+    Timeline,
+    Trigger,
+    duration,
+    moved_between,
+    names,
+    returns,
+    why_left,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.analysis.groups.moves import Move
+
+COOPERATIVE = "cooperative"
+"""Part of the names of assignors whose members keep their partitions while they rebalance (KIP-429)."""
+
+
+@dataclass
+class _Generation:
+    number: int
+    joins: dict[str, Move] = field(default_factory=dict)
+    syncs: dict[str, Move] = field(default_factory=dict)
+    given: dict[str, Assignment] = field(default_factory=dict)
+    members: set[str] = field(default_factory=set)
+    whole: bool = False
+    """Whether all members are known, which the leader's answer and records tell."""
+    assignor: str = ""
+    place: Move | None = None
+    triggers: list[Trigger] = field(default_factory=list)
+    told: dict[str, float] = field(default_factory=dict)
+    """When members were told to join it."""
+    left: dict[str, float] = field(default_factory=dict)
+    """When members left, between the generation before and this one."""
+
+    @property
+    def assignments(self) -> dict[str, Assignment]:
+        return self.given | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
+
+
+class ClassicReplay:
+    """Replays the moves of a classic group into its timeline."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self.timeline = timeline
+        self._current: _Generation | None = None
+        self._previous: _Generation | None = None
+        self._next = _Generation(-1)
+        """What is known of the generation to come."""
+        self._first_asked: dict[str, float] = {}
+        self._gone: dict[str, float] = {}
+        """When the last member of a client left."""
+        self._subscribed: dict[str, tuple[str, ...]] = {}
+        self._clients: dict[str, str] = {}
+
+    def run(self, moves: Sequence[Move]) -> None:
+        """Replay moves, which are in the order of their times."""
+        self._back = returns(moves)
+        points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
+        for at, move in points:
+            if move.client and move.member:
+                self._clients[move.member] = move.client
+            match move.kind:
+                case "join":
+                    self._join(move)
+                case "sync":
+                    self._sync(move)
+                case "leave":
+                    self._leave(move, self._back.get(at))
+                case "generation":
+                    self._record(move)
+                case "gone":
+                    self._event(move, "removed group", detail="the group is deleted")
+                    self._complete()
+                    self._current = None
+                case _:
+                    self._heartbeat(move)
+        self._complete()
+        self._end()
+
+    def _event(self, move: Move, kind: str, reason: str = "", detail: str = "", *, minor: bool = False) -> None:
+        generation = move.reached if move.reached is not None and move.reached >= 0 else move.generation
+        if generation is None and self._current is not None:
+            generation = self._current.number
+        time = move.time if kind in {"join", "leave"} else move.at
+        self.timeline.events.append(
+            Event(time, kind, move.place, generation, move.member, move.client, reason, detail, minor=minor)
+        )
+
+    def _error(self, move: Move) -> None:
+        detail = f"answer to {move.kind}"
+        if move.silence is not None and move.error in FENCED:
+            detail += f", after {duration(move.silence)} without a call of this member"
+        kind = "fenced" if move.error in FENCED or move.error in STATIC else "error"
+        self._event(move, kind, move.error, detail)
+
+    def _join(self, move: Move) -> None:
+        if move.error == MEMBER_ID_REQUIRED:
+            self._first_asked[move.member] = move.time
+            return
+        if move.error:
+            self._error(move)
+            return
+        if move.until is None or move.reached is None:
+            return
+        current = self._generation(move.reached, move)
+        known = self._previous is not None and move.member in self._previous.members
+        reason = "" if move.reason.startswith(UNSAID) else move.reason
+        began = self._first_asked.pop(move.member, move.time)
+        if known:
+            self._event(move, "rejoin", reason, minor=not reason)
+        elif move.member not in current.joins:
+            member = self.timeline.member(move.member)
+            member.joined = began if member.joined is None else member.joined
+            self._event(move._replace(time=began), "join", reason, self._comes_back(move, began))
+        current.joins[move.member] = move._replace(time=began)
+        current.members.add(move.member)
+        current.assignor = move.assignor or current.assignor
+        if move.everybody is not None:
+            current.members, current.whole = {*move.everybody}, True
+
+    def _comes_back(self, move: Move, began: float) -> str:
+        gone = self._gone.pop(move.client, None)
+        return "" if gone is None or began < gone else f"comes back {duration(began - gone)} after it left"
+
+    def _sync(self, move: Move) -> None:
+        if move.error:
+            if move.error == REBALANCING:
+                self._next.told.setdefault(move.member, move.at)
+            self._error(move)
+            return
+        if move.until is None or move.generation is None:
+            return
+        current = self._generation(move.generation, move)
+        current.given.update(move.given)
+        if move.assignment is not None:
+            current.syncs[move.member] = move
+            current.members.add(move.member)
+
+    def _leave(self, move: Move, back: float | None) -> None:
+        if move.error:
+            self._error(move)
+            return
+        member = self.timeline.member(move.member)
+        current = self._current
+        sync = current.syncs.get(move.member) if current else None
+        timeout = member.rebalance_timeout
+        since = move.time - sync.at if sync else None
+        others = move.client != member.client and bool(member.client)
+        cause, text = why_left(move, back, since, timeout, others=others)
+        member.ended, member.end = move.time, text.partition(" (")[0]
+        self._next.left[move.member] = self._gone[move.client] = move.time
+        self._next.triggers.append(
+            Trigger(move.time, cause, text, move.place, move.member, move.client, back=back is not None)
+        )
+        self._event(move, "leave", text)
+
+    def _heartbeat(self, move: Move) -> None:
+        if move.error == REBALANCING:
+            self._next.told.setdefault(move.member, move.at)
+            self._event(move, "rebalancing", "told to join again" if move.kind == "heartbeat" else "", minor=True)
+            if move.kind == "commit":
+                self._error(move)
+        elif move.error:
+            self._error(move)
+        elif move.kind == "heartbeat" and move.until is not None and move.generation is not None:
+            if self._current is None or move.generation > self._current.number:
+                self._generation(move.generation, move)
+            if self._current is not None and self._current.number == move.generation:
+                self._current.members.add(move.member)
+
+    def _generation(self, number: int, move: Move) -> _Generation:
+        """Return the generation that a move is of. A smaller number than before is that of a group that began anew."""
+        if self._current is None or self._current.number != number:
+            if self._previous is not None and self._previous.number == number and move.kind != "join":
+                return self._previous  # an answer that comes late
+            self._complete()
+            self._previous, self._current = self._current, self._next
+            self._current.number, self._current.place, self._next = number, move, _Generation(-1)
+            self.timeline.reach(number)
+        return self._current
+
+    def _record(self, move: Move) -> None:
+        """Take the record of a generation: all of its members, with their assignments."""
+        if move.reached is None or move.listed is None:
+            return
+        current = self._generation(move.reached, move)
+        rows = {row.member: row for row in move.listed}
+        before = self._previous.members if self._previous else set()
+        already = current.members
+        current.members, current.whole, current.assignor = {*rows}, True, move.assignor
+        current.given = {row.member: row.assignment for row in move.listed}
+        for row in move.listed:
+            member = self.timeline.member(row.member)
+            member.client, member.host, member.instance = row.client, row.host, row.instance
+            member.rebalance_timeout, member.session_timeout = row.rebalance_timeout, row.session_timeout
+            member.first = move.time if member.first is None else min(member.first, move.time)
+            member.last = move.time if member.last is None else max(member.last, move.time)
+            self._clients[row.member] = row.client
+            if row.member not in before | already:
+                member.joined = move.time if member.joined is None else member.joined
+                seen = move._replace(member=row.member, client=row.client)
+                self._event(seen, "join")
+                current.triggers.append(Trigger(move.time, "join", "joins", move.place, row.member, row.client))
+        for gone in sorted((before | already) - {*rows} - {*current.left}):
+            client = self._clients.get(gone, "")
+            text = "left, or its session timed out"
+            current.left[gone] = move.time
+            member = self.timeline.member(gone)
+            member.ended, member.end = move.time, text.partition(" (")[0]
+            self._event(move._replace(member=gone, client=client), "leave", text)
+            current.triggers.append(Trigger(move.time, "leave", text, move.place, gone, client))
+
+    def _complete(self) -> None:
+        """End the current generation: it is known what changed."""
+        current, previous = self._current, self._previous
+        if current is None or (not current.joins and not current.syncs and not current.given):
+            return
+        timeline = self.timeline
+        timeline.assignor = current.assignor or timeline.assignor
+        joins = [join.time for join in current.joins.values()]
+        logged = current.place.time if current.place is not None else 0.0
+        end = max(
+            [sync.at for sync in current.syncs.values()] or [join.at for join in current.joins.values()] or [logged]
+        )
+        triggers = self._causes(current, previous, min(joins, default=end))
+        start = min([trigger.time for trigger in triggers] + joins, default=end)
+        after = current.assignments
+        before = previous.assignments if previous else {}
+        place = max(current.syncs.values(), key=lambda sync: sync.at, default=current.place)
+        if place is None:
+            return
+        rebalance = Rebalance(
+            start,
+            end,
+            previous.number if previous else None,
+            current.number,
+            triggers,
+            place.place,
+            len(current.members),
+            moved_between(before, after, self._clients) if before or after else NOTHING,
+            forms=previous is None or not previous.members or {*current.left} >= previous.members,
+        )
+        whole = bool(after) and set(after) >= current.members and (previous is None or {*before} >= previous.members)
+        rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
+        self._away(rebalance, current, before)
+        self._assign(current, before, after)
+        timeline.rebalances.append(rebalance)
+        timeline.events.append(
+            Event(
+                end,
+                "rebalance",
+                place.place,
+                current.number,
+                triggers[0].member if triggers else "",
+                triggers[0].client if triggers else "",
+                triggers[0].text if triggers else "",
+                "",
+                rebalance.seconds,
+                len(rebalance.moved),
+            )
+        )
+
+    def _causes(self, current: _Generation, previous: _Generation | None, first_join: float) -> list[Trigger]:
+        """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
+        triggers = current.triggers
+        before = previous.members if previous else set()
+        for member, join in current.joins.items():
+            told = current.told.get(member)
+            reason = "" if join.reason.startswith(UNSAID) else join.reason
+            client = join.client
+            if member not in before:
+                text = "joins" if not reason else f"joins: {reason}"
+                triggers.append(Trigger(join.time, "join", text, join.place, member, client))
+                continue
+            topics, earlier = join.topics, self._subscribed.get(member)
+            if topics is not None and earlier is not None and topics != earlier:
+                text = f"subscribes to {', '.join(topics[:3])}, before to {', '.join(earlier[:3])}"
+                triggers.append(Trigger(join.time, "subscription", text, join.place, member, client, back=True))
+            elif reason and told is None:
+                triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
+            elif told is None and previous is not None and all(trigger.time > join.time for trigger in triggers):
+                text = "joins again by itself"
+                triggers.append(Trigger(join.time, "metadata", text, join.place, member, client))
+        for member, join in current.joins.items():
+            if join.topics is not None:
+                self._subscribed[member] = join.topics
+        if previous and previous.whole and current.whole:
+            begin = min([first_join, *current.told.values()])
+            for member in sorted(before - current.members - {*current.left}):
+                triggers.append(self._removed(member, begin, current))
+        return sorted(triggers, key=lambda trigger: trigger.time)
+
+    def _removed(self, gone: str, time: float, current: _Generation) -> Trigger:
+        """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
+        member = self.timeline.member(gone)
+        place = next(iter(current.joins.values())).place
+        silence = time - member.last if member.last is not None else None
+        timeout = member.session_timeout
+        if silence is not None and timeout is not None and silence >= LATE * timeout:
+            text = f"removed without leaving: silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
+            trigger = Trigger(time, "session", text, place, gone, member.client)
+        elif silence is not None and silence < 0:
+            text = f"removed: it did not join again in time ({POLL})"
+            trigger = Trigger(max(time, member.last or time), "poll", text, place, gone, member.client)
+        else:
+            text = "removed without leaving"
+            trigger = Trigger(time, "session", text, place, gone, member.client)
+        member.ended, member.end = time, text
+        current.left[gone] = self._gone[member.client] = time
+        self.timeline.events.append(
+            Event(time, "removed", place, current.number, gone, member.client, text, seconds=silence)
+        )
+        return trigger
+
+    def _away(self, rebalance: Rebalance, current: _Generation, before: dict[str, Assignment]) -> None:
+        """Add up how long members had no partitions: eager ones give theirs up before they join."""
+        eager = COOPERATIVE not in current.assignor
+        stops, starts = [], []
+        for member, sync in current.syncs.items():
+            join = current.joins.get(member)
+            if join is None or not (eager or not before.get(member)):
+                continue
+            away = max(sync.at - join.time, 0.0)
+            if before.get(member):
+                rebalance.away[member] = away
+                stops.append(join.time)
+            if sync.assignment:
+                starts.append(sync.at)
+            self.timeline.member(member).without += away
+        if eager and stops and starts:
+            rebalance.stopped = max(min(starts) - max(stops), 0.0)
+
+    def _assign(self, current: _Generation, before: dict[str, Assignment], after: dict[str, Assignment]) -> None:
+        for member, assignment in sorted(after.items()):
+            sync = current.syncs.get(member, current.place)
+            if sync is None:
+                continue
+            had = before.get(member, NOTHING)
+            row = Assigned(
+                sync.at,
+                current.number,
+                member,
+                self._clients.get(member, ""),
+                assignment,
+                assignment - had,
+                had - assignment,
+                sync.place,
+            )
+            self.timeline.assigned.append(row)
+            own = self.timeline.member(member)
+            own.partitions, own.held = assignment, own.held or bool(assignment)
+            own.client = own.client or row.client
+            detail = changes(row)
+            self.timeline.events.append(
+                Event(
+                    sync.at,
+                    "assignment",
+                    sync.place,
+                    current.number,
+                    member,
+                    row.client,
+                    "",
+                    detail,
+                    None,
+                    len(assignment),
+                    minor=True,
+                )
+            )
+
+    def _end(self) -> None:
+        """Count the time without partitions up to the last sign of members whose assignment is empty."""
+        last = {row.member: row for row in self.timeline.assigned}
+        for member, row in last.items():
+            own = self.timeline.member(member)
+            until = own.ended if own.ended is not None else own.last
+            if not row.partitions and until is not None:
+                own.without += max(until - row.time, 0.0)
+
+
+def changes(row: Assigned) -> str:
+    """Return an assignment as text, with what it gained and lost."""
+    parts = [names(row.partitions) or "nothing"]
+    if row.gained and row.gained != row.partitions:
+        parts.append(f"gains {names(row.gained)}")
+    if row.lost:
+        parts.append(f"loses {names(row.lost)}")
+    return "; ".join(parts)

@@ -1,0 +1,156 @@
+"""The question what goes on in groups, as a fold over calls and logs of coordinators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.groups.answer import answer_of
+from kwire_cli.analysis.groups.logged import logged_moves
+from kwire_cli.analysis.groups.moves import GroupMoves, span_of
+from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
+from kwire_cli.analysis.groups.replay import replay
+from kwire_cli.analysis.subjects import CallFold
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.timeline import Timeline
+    from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.answer import Answer
+
+MOST_GROUPS = 1 << 12
+"""Groups that are kept."""
+MOST_MOVES = 1 << 17
+"""Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news are none."""
+
+
+class GroupState:
+    """The moves of all groups so far. It can be pickled, and merged in any order."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupMoves] = {}
+        self.moves = 0
+        self.lost_groups = 0
+        """Moves of groups beyond MOST_GROUPS."""
+
+    def call(self, call: Call) -> None:
+        """Take a call of one of the APIS."""
+        protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
+        for name, move in moves_of(call):
+            group = self._group(name)
+            if group is None:
+                continue
+            if move.kind != "commit":
+                group.types.add(protocol)
+                group.coordinators[call.broker] = call.node
+            kept = move
+            if move.member:
+                kept = self._sign(group, move, call)
+            if _is_news(group, kept):
+                self._keep(group, kept)
+            self._note(group, kept)
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a coordinator's log."""
+        for name, protocol, move in logged_moves(item):
+            group = self._group(name)
+            if group is not None:
+                group.types.add(protocol)
+                self._keep(group, move)
+
+    def _group(self, name: str) -> GroupMoves | None:
+        group = self.groups.get(name)
+        if group is None:
+            if len(self.groups) >= MOST_GROUPS:
+                self.lost_groups += 1
+                return None
+            group = self.groups[name] = GroupMoves()
+        return group
+
+    def _keep(self, group: GroupMoves, move: Move) -> None:
+        if self.moves < MOST_MOVES:
+            self.moves += 1
+            group.moves.append(move)
+        else:
+            group.moves.dropped += 1
+
+    @staticmethod
+    def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
+        """Note that the member was heard of, unless somebody else speaks of it."""
+        known = group.members.get(move.member)
+        if move.kind == "leave" and known is not None and known.client and known.client != move.client:
+            return move
+        signs, silence = group.sign(move.member, move.time)
+        if move.kind != "leave":
+            signs.client, signs.host = signs.client or move.client, signs.host or move.host
+        signs.instance = signs.instance or move.instance
+        signs.rebalance_timeout = move.rebalance_timeout or signs.rebalance_timeout
+        signs.session_timeout = move.session_timeout or signs.session_timeout
+        signs.interval = span_of((call.response or {}).get("heartbeatIntervalMs")) or signs.interval
+        return move._replace(silence=max(silence, 0.0) if silence is not None else None)
+
+    @staticmethod
+    def _note(group: GroupMoves, move: Move) -> None:
+        signs = group.members.get(move.member)
+        reached = move.reached if move.reached is not None else move.generation
+        if signs is not None and not move.error and reached is not None:
+            signs.generation = reached
+
+    def merge(self, other: GroupState) -> None:
+        """Take in what another one was given."""
+        for name, moves in other.groups.items():
+            if own := self._group(name):
+                own.merge(moves)
+        self.moves += other.moves
+        self.lost_groups += other.lost_groups
+
+    def timelines(self, names: Collection[str] = ()) -> list[Timeline]:
+        """Return the timelines of groups by name, by default of all."""
+        return [replay(name, moves) for name, moves in sorted(self.groups.items()) if not names or name in names]
+
+
+def _is_news(group: GroupMoves, move: Move) -> bool:
+    if move.kind != "heartbeat" or move.error or move.detail:
+        return True
+    if move.assignment is not None or move.owned is not None or move.topics is not None:
+        return True
+    signs = group.members.get(move.member)
+    reached = move.reached if move.reached is not None else move.generation
+    return signs is None or signs.generation != reached
+
+
+class Groups(CallFold):
+    """A timeline of each group: a fold over captures, request logs and the logs of coordinators."""
+
+    apis = APIS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = GroupState()
+
+    def call(self, call: Call) -> None:
+        """Take a call about a group."""
+        self.state.call(call)
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a coordinator's log."""
+        self.state.log_item(item)
+
+    def merge(self, other: Groups) -> None:
+        """Take in what another one was given, whichever came first."""
+        self.finish()
+        other.finish()
+        self.subjects += other.subjects
+        self.state.merge(other.state)
+
+    def names(self) -> list[str]:
+        """Return the names of the groups."""
+        self.finish()
+        return sorted(self.state.groups)
+
+    def answer(self, names: Collection[str] = ()) -> Answer:
+        """Return the groups of these names, by default all, with their events, members and assignments."""
+        self.finish()
+        return answer_of(self.state.timelines(names), lost=self.state.lost_groups, chosen=bool(names))

@@ -1,0 +1,125 @@
+"""Moves in the logs of coordinators: `__consumer_offsets` and `__share_group_state`.
+
+Sources: GroupMetadataValue of classic groups, whose record is written when a generation is complete; the records of
+members, epochs and current assignments of the other groups; snapshots and updates of share partitions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.calls import Evidence, instant, parts
+from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, partitions, span_of, text
+from kwire_cli.analysis.groups.reading import decoded, tasks_in
+from kwire_cli.analysis.state.coordinators import PARTS
+from kwire_cli.analysis.state.events import Passed, decoded as decoded_record, events, type_of
+from kwire_cli.records.batch import Batch
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.subjects import LogItem
+
+    Body = dict[str, Any]
+
+TOPICS = frozenset({CONSUMER_OFFSETS, SHARE_GROUP_STATE})
+CLASSIC_GROUP = 2
+"""The record type of a classic group."""
+SHARE_STATE = frozenset({0, 1})
+"""Record types of share partitions: a snapshot and an update."""
+
+
+def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
+    """Yield the moves in a batch of a coordinator's log: the group, its protocol, and the move."""
+    if item.topic not in TOPICS or not isinstance(item.item, Batch):
+        return
+    wanted = SHARE_STATE if item.topic == SHARE_GROUP_STATE else PARTS
+    for event in events([item.item], Passed()):
+        kind = type_of(event.key)
+        if event.control or event.key is None or kind not in wanted:
+            continue
+        record = decoded_record(catalog(), item.topic, event.key, event.value, None)
+        if record is None:
+            continue
+        key, value = record
+        group = text(key.get("groupId", key.get("group")))
+        place = Evidence("record", instant(event.timestamp / 1000), file=item.file, offset=event.offset)
+        if item.topic == SHARE_GROUP_STATE:
+            for move in _deliveries(event, key, value, place._replace(what="share state")):
+                yield group, "share", move
+        elif kind == CLASSIC_GROUP:
+            yield group, "classic", _generation(event, value, place._replace(what="group record"))
+        elif move_of := _part(event, PARTS[kind].part, PARTS[kind].member, key, value, place):
+            yield group, PARTS[kind].group, move_of
+
+
+def _generation(event: Event, value: Body, place: Evidence) -> Move:
+    protocol_type = text(value.get("protocolType"))
+    members = []
+    for (row,) in parts(value, "members"):
+        assignment = row.get("assignment")
+        message = assignment if isinstance(assignment, dict) else decoded(text(assignment), "assignment", protocol_type)
+        members.append(
+            LoggedMember(
+                text(row.get("memberId")),
+                text(row.get("clientId")),
+                text(row.get("clientHost")).lstrip("/"),
+                text(row.get("groupInstanceId")) or None,
+                span_of(row.get("rebalanceTimeout")),
+                span_of(row.get("sessionTimeout")),
+                tasks_in(message),
+            )
+        )
+    return Move(
+        "generation" if event.value is not None else "gone",
+        event.timestamp / 1000,
+        None,
+        place,
+        reached=number(value.get("generation")),
+        assignor=text(value.get("protocol")),
+        listed=tuple(members),
+    )
+
+
+def _part(event: Event, part: str, is_member: bool, key: Body, value: Body, place: Evidence) -> Move | None:  # noqa: FBT001 - of the table
+    move = Move("epoch", event.timestamp / 1000, None, place, text(key.get("memberId")))
+    if not is_member:
+        return move._replace(reached=number(value.get("epoch"))) if part == "metadata" and value else None
+    if part == "metadata":
+        names = value.get("subscribedTopicNames")
+        return move._replace(
+            kind="member" if event.value is not None else "gone",
+            client=text(value.get("clientId")),
+            host=text(value.get("clientHost")).lstrip("/"),
+            instance=text(value.get("instanceId")) or None,
+            rebalance_timeout=span_of(value.get("rebalanceTimeoutMs")),
+            topics=tuple(sorted(map(text, names))) if isinstance(names, list) else None,
+        )
+    if part == "currentAssignment" and event.value is not None:
+        rows = [(text(row.get("topicId")), row.get("partitions")) for (row,) in parts(value, "assignedPartitions")]
+        rows += [(text(row.get("subtopologyId")), row.get("partitions")) for (row,) in parts(value, "activeTasks")]
+        return move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=partitions(rows))
+    return None
+
+
+def _deliveries(event: Event, key: Body, value: Body, place: Evidence) -> Iterator[Move]:
+    partition = number(key.get("partition"))
+    where = frozenset({(text(key.get("topicId")), partition)}) if partition is not None else NOTHING
+    for (row,) in parts(value, "stateBatches"):
+        count = number(row.get("deliveryCount")) or 0
+        if count > 1:
+            first, last = number(row.get("firstOffset")), number(row.get("lastOffset"))
+            offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
+            yield Move(
+                "share",
+                event.timestamp / 1000,
+                None,
+                place,
+                reason="redelivery",
+                detail=offsets,
+                owned=where,
+                count=count,
+            )

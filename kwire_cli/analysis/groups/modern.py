@@ -1,0 +1,312 @@
+"""The timeline of a group whose coordinator assigns: consumer groups (KIP-848), share groups, streams groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.groups.classic import changes
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+from kwire_cli.analysis.groups.timeline import (
+    FENCED,
+    STATIC,
+    Assigned,
+    Event,
+    Rebalance,
+    Timeline,
+    Trigger,
+    duration,
+    moved_between,
+    names,
+    returns,
+    why_left,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.analysis.groups.moves import Move
+
+MISSED = 2.5
+"""Heartbeats that a member may miss before it counts as silent."""
+INTERVAL = 5.0
+"""group.consumer.heartbeat.interval.ms where no answer said it, in seconds."""
+
+
+@dataclass
+class _State:
+    epoch: int = -1
+    assignment: Assignment | None = None
+    given: float = 0.0
+    owned: Assignment | None = None
+    topics: tuple[str, ...] | None = None
+    empty_since: float | None = None
+
+
+class ModernReplay:
+    """Replays the moves of a group into its timeline: heartbeats with news, or records of its coordinator."""
+
+    def __init__(self, timeline: Timeline, intervals: dict[str, float], *, logged: bool) -> None:
+        self.timeline = timeline
+        self._intervals, self._logged = intervals, logged
+        self._members: dict[str, _State] = {}
+        self._epoch: int | None = None
+        self._open: Rebalance | None = None
+        self._told = False
+        """Whether another member was told of the open rebalance."""
+        self._unseen = 0
+        """Triggers that the group's epoch was not seen to count yet."""
+        self._before: dict[str, Assignment] = {}
+        self._clients: dict[str, str] = {}
+        self._gone: dict[str, float] = {}
+
+    def run(self, moves: Sequence[Move]) -> None:
+        """Replay moves, which are in the order of their times."""
+        back = returns(moves)
+        for at, move in sorted(
+            enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at
+        ):
+            if move.client and move.member:
+                self._clients[move.member] = move.client
+            match move.kind:
+                case "share":
+                    self._share(move)
+                case "epoch":
+                    self._reach(move)
+                case "gone":
+                    self._leaves(move, "leave", "left, or its session timed out", back=False)
+                case _ if move.error:
+                    self._error(move)
+                case "leave":
+                    self._leave(move, back.get(at))
+                case "join" | "member":
+                    self._join(move)
+                case "heartbeat" | "assigned":
+                    self._heartbeat(move)
+        self._close()
+        for member, state in self._members.items():
+            self._settle_empty(member, state, self.timeline.member(member).last)
+
+    def _event(
+        self,
+        move: Move,
+        kind: str,
+        reason: str = "",
+        detail: str = "",
+        *,
+        count: int | None = None,
+        minor: bool = False,
+    ) -> None:
+        time = move.time if kind in {"join", "leave"} else move.at
+        generation = move.reached if (move.reached or -1) >= 0 else self._epoch
+        self.timeline.events.append(
+            Event(
+                time, kind, move.place, generation, move.member, move.client, reason, detail, None, count, minor=minor
+            )
+        )
+
+    def _error(self, move: Move) -> None:
+        detail = f"answer to {move.kind}"
+        if move.silence is not None and move.error in FENCED:
+            detail += f", after {duration(move.silence)} without a call of this member"
+        self._event(move, "fenced" if move.error in FENCED or move.error in STATIC else "error", move.error, detail)
+
+    def _share(self, move: Move) -> None:
+        times = f"delivered {move.count} times" if move.reason == "redelivery" else f"{move.count} records"
+        self._event(move, move.reason, "", f"{names(move.owned or ())} {move.detail}: {times}", count=move.count)
+
+    def _trigger(self, trigger: Trigger) -> None:
+        """Begin a rebalance, or add to the one that nobody was told of yet."""
+        if self._open is None or self._told:
+            self._close()
+            self._before = {
+                member: state.assignment for member, state in self._members.items() if state.assignment is not None
+            }
+            forms = not self._members
+            self._open = Rebalance(trigger.time, trigger.time, self._epoch, self._epoch, [], trigger.place, forms=forms)
+            self._told = False
+        self._open.triggers.append(trigger)
+        self._unseen += trigger.cause not in {"session", "unknown"}
+
+    def _join(self, move: Move) -> None:
+        if move.kind == "join" and move.until is None:
+            return
+        member = self.timeline.member(move.member)
+        state = self._members.get(move.member)
+        if move.kind == "member":
+            member.client, member.host, member.instance = move.client, move.host, move.instance
+            member.rebalance_timeout = move.rebalance_timeout
+            member.first = move.time if member.first is None else member.first
+        if state is not None and move.kind == "member":
+            if move.topics is not None and state.topics is not None and move.topics != state.topics:
+                self._subscribes(move, state)
+            return
+        gone = self._gone.pop(move.client, None)
+        comes_back = "" if gone is None else f"comes back {duration(move.time - gone)} after it left"
+        text = "joins" if state is None else "joins anew, as it was fenced or lost its epoch"
+        self._trigger(
+            Trigger(
+                move.time,
+                "join" if state is None else "fenced",
+                text,
+                move.place,
+                move.member,
+                move.client,
+                back=state is not None,
+            )
+        )
+        self._event(move, "join", "" if state is None else text, comes_back)
+        member.joined = move.time if member.joined is None else member.joined
+        member.ended, member.end = None, ""
+        state = self._members.setdefault(move.member, _State())
+        state.topics, state.owned, state.empty_since = move.topics, NOTHING, move.time
+        self._reach(move, joins=True)
+        self._take(move, state)
+
+    def _leave(self, move: Move, back: float | None) -> None:
+        member = self.timeline.member(move.member)
+        state = self._members.get(move.member)
+        since = move.time - state.given if state and state.given else None
+        cause, text = why_left(move, back, since, member.rebalance_timeout, others=False)
+        self._leaves(move, cause, text, back=back is not None)
+
+    def _leaves(self, move: Move, cause: str, text: str, *, back: bool) -> None:
+        member = self.timeline.member(move.member)
+        move = move._replace(client=move.client or member.client)
+        self._trigger(
+            Trigger(move.time, cause, text, move.place, move.member, move.client, back=back)  # type: ignore[arg-type] # a cause
+        )
+        if state := self._members.pop(move.member, None):
+            self._settle_empty(move.member, state, move.time)
+        member.ended, member.end = move.time, text.partition(" (")[0]
+        self._gone[move.client] = move.time
+        self._event(move._replace(reached=None), "leave", text)
+
+    def _subscribes(self, move: Move, state: _State) -> None:
+        topics = ", ".join((move.topics or ())[:3])
+        text = f"subscribes to {topics or 'nothing'}, before to {', '.join((state.topics or ())[:3]) or 'nothing'}"
+        self._trigger(Trigger(move.time, "subscription", text, move.place, move.member, move.client, back=True))
+        self._event(move, "subscription", text)
+        state.topics = move.topics
+
+    def _heartbeat(self, move: Move) -> None:
+        state = self._members.get(move.member)
+        if state is None:  # the capture begins in the middle
+            state = self._members[move.member] = _State(topics=move.topics)
+        if move.topics is not None and state.topics is not None and move.topics != state.topics:
+            self._subscribes(move, state)
+        state.topics = move.topics if move.topics is not None else state.topics
+        if move.detail:
+            self._event(move, "status", move.detail)
+        self._reach(move)
+        self._take(move, state)
+
+    def _reach(self, move: Move, *, joins: bool = False) -> None:
+        """Take the epoch of an answer, which tells what the coordinator did meanwhile."""
+        epoch = move.reached
+        if epoch is None or epoch < 0:
+            return
+        known = self._epoch
+        if known is None or epoch > known:
+            if known is not None and epoch - known > self._unseen and not self._logged:
+                self._removed(move)
+            self._epoch, self._unseen = epoch, 0
+            self.timeline.reach(epoch)
+        if move.kind == "epoch":
+            self._event(move, "epoch", minor=True)
+        state = self._members.get(move.member)
+        if state is not None and state.epoch != epoch:
+            if state.epoch >= 0 and not joins:
+                self._event(move, "epoch", detail=f"member epoch {state.epoch} to {epoch}", minor=True)
+            state.epoch = epoch
+        if self._open is not None:
+            self._open.after = self._epoch
+            if not joins and state is not None:
+                self._told, self._open.end = True, max(self._open.end, move.at)
+
+    def _removed(self, move: Move) -> None:
+        """Find who was removed by the coordinator: the epoch rose, and nobody was seen to join or leave."""
+        for name in [*self._members]:
+            member = self.timeline.member(name)
+            least = MISSED * self._intervals.get(name, INTERVAL)
+            silence = None if member.last is None or name == move.member else move.at - member.last
+            if silence is None or silence < least:
+                continue
+            text = f"removed without leaving: silent for {duration(silence)}"
+            state = self._members.pop(name)
+            self._settle_empty(name, state, member.last)
+            self._trigger(Trigger(move.at, "session", text, move.place, name, member.client))
+            member.ended, member.end = move.at, text
+            self._gone[member.client] = move.at
+            self.timeline.events.append(
+                Event(move.at, "removed", move.place, move.reached, name, member.client, text, seconds=silence)
+            )
+
+    def _take(self, move: Move, state: _State) -> None:
+        """Take an assignment, and what a member says that it has."""
+        if move.owned is not None and move.kind == "heartbeat":
+            state.owned = move.owned
+            if self._open is not None:
+                self._open.end = max(self._open.end, move.time)
+        assignment = move.assignment
+        if assignment is None:
+            return
+        had = state.assignment if state.assignment is not None else NOTHING
+        again = state.assignment == assignment and move.kind != "join"
+        state.assignment, state.given = assignment, move.at
+        if self._open is not None:
+            self._open.end = max(self._open.end, move.at)
+            if move.kind != "join":
+                self._told = True
+        if again:
+            return
+        member = self.timeline.member(move.member)
+        member.partitions, member.held = assignment, member.held or bool(assignment)
+        if assignment:
+            self._settle_empty(move.member, state, move.at)
+        elif state.empty_since is None:
+            state.empty_since = move.at
+        client = move.client or member.client
+        row = Assigned(
+            move.at, state.epoch, move.member, client, assignment, assignment - had, had - assignment, move.place
+        )
+        self.timeline.assigned.append(row)
+        self._event(move._replace(client=client), "assignment", "", changes(row), count=len(assignment), minor=True)
+
+    def _settle_empty(self, name: str, state: _State, until: float | None) -> None:
+        """Add up the time without partitions of a member that has some now, or ends."""
+        if state.empty_since is not None and until is not None:
+            away = max(until - state.empty_since, 0.0)
+            self.timeline.member(name).without += away
+            if self._open is not None and state.assignment:
+                self._open.away[name] = away
+        state.empty_since = None
+
+    def _close(self) -> None:
+        """End the open rebalance: what it changed is known now."""
+        rebalance = self._open
+        if rebalance is None:
+            return
+        self._open = None
+        after = {name: state.assignment for name, state in self._members.items() if state.assignment is not None}
+        rebalance.members = len(self._members)
+        rebalance.moved = moved_between(self._before, after, self._clients)
+        rebalance.unchanged = any(self._before.values()) and any(after.values()) and not rebalance.moved
+        if not self._members:
+            return  # the last one left: nobody was there to follow
+        self.timeline.rebalances.append(rebalance)
+        first = rebalance.triggers[0]
+        self.timeline.events.append(
+            Event(
+                rebalance.end,
+                "rebalance",
+                rebalance.place,
+                rebalance.after,
+                first.member,
+                first.client,
+                first.text,
+                "",
+                rebalance.seconds,
+                len(rebalance.moved),
+            )
+        )

@@ -1,0 +1,238 @@
+"""Moves in calls: JoinGroup, SyncGroup and their kin, heartbeats of the newer protocols, share fetches."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, partitions, span_of, text
+from kwire_cli.records.payload_fields import member_payloads
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.records.payload_fields import Role
+
+HEARTBEATS = {
+    "ConsumerGroupHeartbeat": "consumer",
+    "ShareGroupHeartbeat": "share",
+    "StreamsGroupHeartbeat": "streams",
+}
+"""Apis that are the whole protocol of a group, and its name."""
+CLASSIC = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"})
+COMMITS = frozenset({"OffsetCommit", "TxnOffsetCommit"})
+SHARES = frozenset({"ShareFetch", "ShareAcknowledge"})
+APIS = CLASSIC | frozenset(HEARTBEATS) | COMMITS | SHARES
+GROUP_ERRORS = frozenset(
+    {
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "REBALANCE_IN_PROGRESS",
+        "FENCED_INSTANCE_ID",
+        "FENCED_MEMBER_EPOCH",
+        "STALE_MEMBER_EPOCH",
+        "UNRELEASED_INSTANCE_ID",
+    }
+)
+"""Errors of a commit that are about the group, not about partitions."""
+MEMBER_ID_REQUIRED = "MEMBER_ID_REQUIRED"
+"""The answer to the first JoinGroup of a dynamic member, which gives it its id (KIP-394)."""
+RELEASE, REJECT = 2, 3
+"""AcknowledgeType of share groups."""
+LEAVES, LEAVES_FOR_NOW = -1, -2
+"""Member epochs in requests of members that leave."""
+
+
+def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
+    """Yield the moves that a call is, each with its group's name. Bodies may be anything."""
+    group = text(call.request.get("groupId"))
+    if not group or call.asked is None:
+        return
+    api = call.api
+    if api == "JoinGroup":
+        yield group, _join(call)
+    elif api == "SyncGroup":
+        yield group, _sync(call)
+    elif api == "Heartbeat":
+        yield group, _move("heartbeat", call)
+    elif api == "LeaveGroup":
+        for move in _leaves(call):
+            yield group, move
+    elif api in HEARTBEATS:
+        yield group, _heartbeat(call)
+    elif api in COMMITS:
+        if error := next((str(error) for error in call.errors if error in GROUP_ERRORS), ""):
+            own = number(call.request.get("generationIdOrMemberEpoch", call.request.get("generationId")))
+            yield group, _move("commit", call)._replace(error=error, generation=own)
+    elif api in SHARES:
+        for move in _shares(call):
+            yield group, move
+
+
+def _move(kind: str, call: Call, member: str | None = None) -> Move:
+    request, response = call.request, call.response or {}
+    return Move(
+        kind,
+        call.asked or 0.0,
+        call.answered,
+        call.evidence(of_request=kind == "leave"),
+        text(request.get("memberId")) if member is None else member,
+        call.who,
+        call.client.rpartition(":")[0],
+        call.connection,
+        text(request.get("groupInstanceId", request.get("instanceId"))) or None,
+        number(request.get("generationId", request.get("memberEpoch"))),
+        number(response.get("generationId", response.get("memberEpoch"))),
+        _error(call),
+        rebalance_timeout=span_of(request.get("rebalanceTimeoutMs")),
+        session_timeout=span_of(request.get("sessionTimeoutMs")),
+    )
+
+
+def _error(call: Call) -> str:
+    """Return the name of the error of the whole answer."""
+    code = (call.response or {}).get("errorCode")
+    return str(call.errors[0]) if type(code) is int and code and call.errors else ""
+
+
+def _join(call: Call) -> Move:
+    request, response = call.request, call.response or {}
+    protocol_type = text(request.get("protocolType"))
+    topics: tuple[str, ...] | None = None
+    for (protocol,) in parts(request, "protocols"):
+        subscription = decoded(text(protocol.get("metadata")), "metadata", protocol_type)
+        names = subscription.get("topics")
+        if isinstance(names, list):
+            topics = tuple(sorted(name for name in names if isinstance(name, str)))
+        break
+    member = text(response.get("memberId")) or text(request.get("memberId"))
+    leads = bool(member) and text(response.get("leader")) == member
+    return _move("join", call, member)._replace(
+        generation=None,
+        reason=text(request.get("reason")),
+        assignor=text(response.get("protocolName")),
+        topics=topics,
+        everybody=tuple(text(row.get("memberId")) for (row,) in parts(response, "members")) if leads else None,
+    )
+
+
+def _sync(call: Call) -> Move:
+    request, response = call.request, call.response or {}
+    protocol_type = text(response.get("protocolType") or request.get("protocolType"))
+    move = _move("sync", call)
+    assignment = response.get("assignment")
+    given = tuple(
+        (text(row.get("memberId")), tasks_in(decoded(text(row.get("assignment")), "assignment", protocol_type)))
+        for (row,) in parts(request, "assignments")
+    )
+    own = tasks_in(decoded(assignment, "assignment", protocol_type)) if isinstance(assignment, str) else None
+    return move._replace(
+        reached=move.generation, assignment=None if move.error else own, given=() if move.error else given
+    )
+
+
+def _leaves(call: Call) -> Iterator[Move]:
+    rows = [row for (row,) in parts(call.request, "members")]
+    errors = [row.get("errorCode") for (row,) in parts(call.response, "members")]
+    for at, row in enumerate(rows or [call.request]):
+        refused = at < len(errors) and bool(errors[at])
+        move = _move("leave", call, text(row.get("memberId")))
+        error = move.error or (str(call.errors[0]) if refused and call.errors else "")
+        instance = text(row.get("groupInstanceId")) or None
+        yield move._replace(instance=instance, reason=text(row.get("reason")), error=error)
+
+
+def _heartbeat(call: Call) -> Move:
+    request, response = call.request, call.response or {}
+    move = _move("heartbeat", call)
+    epoch = move.generation
+    kind = "join" if epoch == 0 else "leave" if epoch in {LEAVES, LEAVES_FOR_NOW} else "heartbeat"
+    topics = request.get("subscribedTopicNames")
+    pattern = text(request.get("subscribedTopicRegex"))
+    names = tuple(sorted(name for name in topics if isinstance(name, str))) if isinstance(topics, list) else None
+    status = [_status(row.get("statusCode")) for (row,) in parts(response, "status")]
+    streams = call.api == "StreamsGroupHeartbeat"
+    return move._replace(
+        kind=kind,
+        place=call.evidence(of_request=kind == "leave"),
+        member=move.member or text(response.get("memberId")),
+        reason="leaves for a while, as a static member" if epoch == LEAVES_FOR_NOW else "",
+        detail=", ".join(dict.fromkeys(status)),
+        assignor=text(request.get("serverAssignor")),
+        topics=(*(names or ()), pattern) if pattern else names,
+        assignment=_active(response) if streams else _assigned(call, response.get("assignment")),
+        owned=_active(request) if streams else _assigned(call, request),
+    )
+
+
+def _status(code: Any) -> str:
+    if type(code) is not int:
+        return "UNKNOWN"
+    return catalog().named_value("StreamsGroupHeartbeatResponse", "status.statusCode", code) or f"status {code}"
+
+
+def _topic(call: Call, row: dict[str, Any]) -> str:
+    return call.topic(row) if isinstance(row.get("topicId") or "", str) else ""
+
+
+def _assigned(call: Call, body: Any) -> Assignment | None:
+    if not isinstance(body, dict) or not isinstance(body.get("topicPartitions"), list):
+        return None
+    return partitions((_topic(call, row), row.get("partitions")) for (row,) in parts(body, "topicPartitions"))
+
+
+def _active(body: dict[str, Any]) -> Assignment | None:
+    """Return the active tasks of a streams member."""
+    if not isinstance(body.get("activeTasks"), list):
+        return None
+    return partitions((text(row.get("subtopologyId")), row.get("partitions")) for (row,) in parts(body, "activeTasks"))
+
+
+def _shares(call: Call) -> Iterator[Move]:
+    """Yield deliveries of records that were delivered before, and records that a member gives back."""
+    move = _move("share", call)
+    for topic, partition, records in parts(call.response, "responses", "partitions", "acquiredRecords"):
+        count = number(records.get("deliveryCount")) or 0
+        if count > 1:
+            yield _shared(move, "redelivery", _topic(call, topic), partition, records, count)
+    for topic, partition, records in parts(call.request, "topics", "partitions", "acknowledgementBatches"):
+        kinds = records.get("acknowledgeTypes")
+        for code, reason in ((RELEASE, "release"), (REJECT, "reject")):
+            if isinstance(kinds, list) and code in kinds:
+                yield _shared(move, reason, _topic(call, topic), partition, records, kinds.count(code))
+
+
+def _shared(
+    move: Move, reason: str, topic: str, partition: dict[str, Any], records: dict[str, Any], count: int
+) -> Move:
+    index = number(partition.get("partitionIndex"))
+    first, last = number(records.get("firstOffset")), number(records.get("lastOffset"))
+    offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
+    place = frozenset({(topic, index)}) if index is not None else NOTHING
+    return move._replace(reason=reason, detail=offsets, owned=place, count=count, generation=None, reached=None)
+
+
+def tasks_in(message: dict[str, Any]) -> Assignment:
+    """Return what a member's assignment holds: partitions of topics, or tasks of connectors."""
+    rows = [(text(row.get("topic")), row.get("partitions")) for (row,) in parts(message, "assignedPartitions")]
+    rows += [(text(row.get("connector")), row.get("tasks")) for (row,) in parts(message, "assignment")]
+    return partitions(rows)
+
+
+@lru_cache(maxsize=1 << 8)
+def decoded(data: str, role: Role, protocol_type: str) -> dict[str, Any]:
+    """Return the message in a member's bytes, given as base64 text; empty if there is none, or of another protocol."""
+    try:
+        payloads = member_payloads(catalog(), role, protocol_type or None, None, base64.b64decode(data), "")
+    except (binascii.Error, ValueError):
+        return {}
+    payload = payloads[0] if payloads else None
+    if payload is None or payload.body is None or not payload.body.complete:
+        return {}
+    value = payload.json_data()
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,38 @@
+"""Replaying the moves of a group into its timeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.groups.classic import ClassicReplay
+from kwire_cli.analysis.groups.modern import ModernReplay
+from kwire_cli.analysis.groups.timeline import Timeline, begin
+
+if TYPE_CHECKING:
+    from kwire_cli.analysis.groups.moves import GroupMoves
+
+LOGGED = frozenset({"generation", "member", "gone", "epoch", "assigned"})
+"""Moves that come from records."""
+MODERN = ("consumer", "share", "streams")
+
+
+def replay(group: str, moves: GroupMoves) -> Timeline:
+    """Return the timeline of a group. Where both calls and records are there, rebalances are those of calls."""
+    timeline = begin(group, moves)
+    ordered = sorted(moves.moves, key=lambda move: (move.time, move.place.frame or move.place.offset or 0))
+    calls = [move for move in ordered if move.kind not in LOGGED]
+    records = [move for move in ordered if move.kind in LOGGED]
+    timeline.protocol = next((name for name in (*MODERN, "classic") if name in moves.types), "")
+    intervals = {name: signs.interval for name, signs in moves.members.items() if signs.interval is not None}
+    for part, logged in ((records, True), (calls, False)):
+        if not part:
+            continue
+        if timeline.rebalances and not logged:
+            timeline.rebalances, timeline.assigned = [], []
+            timeline.events = [event for event in timeline.events if event.kind != "rebalance"]
+        if timeline.protocol in MODERN:
+            ModernReplay(timeline, intervals, logged=logged).run(part)
+        else:
+            ClassicReplay(timeline).run(part)
+    timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
+    return timeline

@@ -1,0 +1,296 @@
+"""The timeline of a group: its events, rebalances, members and assignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition, Signs
+
+Cause = Literal[
+    "join", "leave", "closed", "poll", "session", "resubscribed", "fenced", "subscription", "metadata", "unknown"
+]
+"""Causes of rebalances.
+
+poll: max.poll.interval.ms exceeded; session: the broker heard nothing of the member for its session timeout;
+resubscribed: left and came back at once; fenced: thrown out, and back; metadata: a member joins again by itself.
+"""
+FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
+"""Errors that tell a member that it is none, or not of this generation."""
+STATIC = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
+"""Errors of two members with one group.instance.id."""
+REBALANCING = "REBALANCE_IN_PROGRESS"
+POLL = "max.poll.interval.ms exceeded"
+LATE = 0.9
+"""The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
+UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
+"""Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
+_NAMES = 3
+"""Names in a text."""
+
+
+class Event(NamedTuple):
+    """Something that happened in a group. `minor` events are left to programs."""
+
+    time: float
+    kind: str
+    place: Evidence
+    generation: int | None = None
+    member: str = ""
+    client: str = ""
+    reason: str = ""
+    detail: str = ""
+    seconds: float | None = None
+    partitions: int | None = None
+    minor: bool = False
+
+
+class Trigger(NamedTuple):
+    """The reason why a group rebalances: who did what, and the text of it."""
+
+    time: float
+    cause: Cause
+    text: str
+    place: Evidence
+    member: str = ""
+    client: str = ""
+    back: bool = False
+    """Whether the member was in the group before, and goes on in it afterwards."""
+
+
+class Assigned(NamedTuple):
+    """What a member was given, and how that differs from what it had."""
+
+    time: float
+    generation: int | None
+    member: str
+    client: str
+    partitions: Assignment
+    gained: Assignment
+    lost: Assignment
+    place: Evidence
+
+
+@dataclass
+class Rebalance:
+    """A rebalance: from its first trigger to the last answer to SyncGroup, or to the last member that followed.
+
+    `moved` are partitions that another client has now; `forms` says that nobody was in the group before. `away` are
+    seconds without partitions by member, `stopped` the seconds in which no member of the group had any.
+    """
+
+    start: float
+    end: float
+    before: int | None
+    after: int | None
+    triggers: list[Trigger]
+    place: Evidence
+    members: int = 0
+    moved: Assignment = NOTHING
+    forms: bool = False
+    unchanged: bool = False
+    away: dict[str, float] = field(default_factory=dict)
+    stopped: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return max(self.end - self.start, 0.0)
+
+
+@dataclass
+class Member:
+    """A member, as the timeline leaves it. `without` are the seconds in the group without partitions."""
+
+    member: str
+    client: str = ""
+    host: str = ""
+    instance: str | None = None
+    joined: float | None = None
+    ended: float | None = None
+    end: str = ""
+    partitions: Assignment | None = None
+    held: bool = False
+    """Whether it had partitions at any time."""
+    without: float = 0.0
+    rebalance_timeout: float | None = None
+    session_timeout: float | None = None
+    first: float | None = None
+    last: float | None = None
+
+
+@dataclass
+class Timeline:
+    """All that is known of a group, events by time."""
+
+    group: str
+    protocol: str = ""
+    assignor: str = ""
+    coordinators: dict[str, int | None] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    rebalances: list[Rebalance] = field(default_factory=list)
+    assigned: list[Assigned] = field(default_factory=list)
+    generations: list[int] = field(default_factory=list)
+    """The first and the last generation."""
+    dropped: int = 0
+
+    def member(self, member: str) -> Member:
+        """Return a member, which is new the first time."""
+        return self.members.setdefault(member, Member(member))
+
+    def name(self, member: str) -> str:
+        """Return a member's name for people: its client id, with its member id if several have that client id."""
+        client = self.member(member).client
+        if not client:
+            return short(member)
+        return client if self.clients.get(client, 1) == 1 else f"{client} ({short(member, client)})"
+
+    @property
+    def clients(self) -> dict[str, int]:
+        """How many members have a client id at the same time, at most."""
+        if self._clients is None:
+            self._clients = _at_once(self.members.values())
+        return self._clients
+
+    _clients: dict[str, int] | None = None
+
+    def reach(self, generation: int | None) -> None:
+        """Note a generation."""
+        if generation is not None and generation >= 0:
+            self.generations = [self.generations[0] if self.generations else generation, generation]
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The times of the first and the last sign of the group."""
+        times = [time for member in self.members.values() for time in (member.first, member.last) if time is not None]
+        times += [event.time for event in self.events]
+        return (min(times), max(times)) if times else (0.0, 0.0)
+
+
+def _at_once(members: Iterable[Member]) -> dict[str, int]:
+    """Return how many members of each client id there are at the same time."""
+    points: dict[str, list[tuple[float, int]]] = {}
+    for member in members:
+        start = member.joined if member.joined is not None else member.first
+        end = member.ended if member.ended is not None else member.last
+        if start is not None and end is not None:
+            points.setdefault(member.client, []).extend(((start, 1), (max(end, start), -1)))
+    most: dict[str, int] = {}
+    for client, steps in points.items():
+        now = 0
+        for _, step in sorted(steps):
+            now += step
+            most[client] = max(most.get(client, 0), now)
+    return most
+
+
+def begin(group: str, moves: GroupMoves) -> Timeline:
+    """Return the timeline of a group before its moves are replayed: the members that were heard of."""
+    timeline = Timeline(group, coordinators=dict(moves.coordinators), dropped=moves.moves.dropped)
+    for member, signs in moves.members.items():
+        timeline.members[member] = Member(
+            member,
+            signs.client,
+            signs.host,
+            signs.instance,
+            rebalance_timeout=signs.rebalance_timeout,
+            session_timeout=signs.session_timeout,
+            first=signs.first,
+            last=signs.last,
+        )
+    return timeline
+
+
+def returns(moves: Iterable[Move]) -> dict[int, float]:
+    """Return when members that left came back, by the number of the move: under their member id or on their connection.
+
+    The process of a member that comes back on the connection on which it left was not restarted.
+    """
+    back: dict[int, float] = {}
+    open_: dict[object, list[tuple[int, Move]]] = {}
+    for at, move in enumerate(moves):
+        keys = [move.member] if move.member else []
+        keys += [move.connection] if move.connection is not None else []  # type: ignore[list-item] # any key
+        if move.kind == "leave":
+            for key in keys:
+                open_[key] = [*open_.get(key, ()), (at, move)]
+        elif move.kind == "join":
+            for key in keys:
+                for number, left in open_.pop(key, ()):
+                    back.setdefault(number, move.time - left.time)
+    return back
+
+
+def why_left(
+    move: Move, back: float | None, since: float | None, timeout: float | None, *, others: bool
+) -> tuple[Cause, str]:
+    """Return the cause of a member's leaving, and its text.
+
+    `back` are the seconds until it came back, `since` those since it got its assignment, `timeout` its
+    max.poll.interval.ms. `others` says that it is taken out by somebody else (its request names other members).
+    """
+    reason = move.reason
+    if "poll timeout" in reason or "max.poll.interval" in reason:
+        return "poll", f"{POLL} (the client says: {reason})"
+    if reason:
+        return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
+    if back is None:
+        return ("leave", "taken out by an admin client") if others else ("closed", "leaves")
+    if timeout is not None and since is not None and since >= LATE * timeout:
+        times = f"{duration(since)} after its assignment, {duration(timeout)} allowed; back {duration(back)} later"
+        return "poll", f"{POLL}, it seems ({times})"
+    return "resubscribed", f"left and came back after {duration(back)}, without a restart"
+
+
+def short(member: str, client: str = "") -> str:
+    """Return the beginning of a member id that tells it from others: client ids and names are cut from its front."""
+    rest = member.removeprefix(f"{client}-") if client else member
+    return rest[:8] if len(rest) > 8 else rest
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as text: `1.9 s`, `12 ms`, `5 min 3 s`."""
+    if seconds >= 120:
+        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
+
+
+def names(partitions: Iterable[Partition], most: int = _NAMES) -> str:
+    """Return partitions as text, by topic: `orders-0, 1, payments-2`."""
+    texts: list[str] = []
+    last = None
+    for topic, number in sorted(partitions):
+        texts.append(f"{number}" if topic == last else f"{topic}-{number}")
+        last = topic
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def moved_between(
+    before: Mapping[str, Assignment], after: Mapping[str, Assignment], clients: Mapping[str, str]
+) -> Assignment:
+    """Return the partitions that went to another client, were taken on, or were given up.
+
+    A client that came back as another member keeps what it had.
+    """
+    owners: dict[Partition, tuple[set[str], set[str]]] = {}
+    for side, assignments in enumerate((before, after)):
+        for member, assignment in assignments.items():
+            stays = member in before and member in after
+            who = member if stays else f"client {clients.get(member) or member}"
+            for partition in assignment:
+                owners.setdefault(partition, (set(), set()))[side].add(who)
+    return frozenset(partition for partition, (old, new) in owners.items() if old != new)
+
+
+def silent(signs: Signs | Member, now: float, least: float) -> float | None:
+    """Return for how long nothing was heard of a member, None if that is less than so many seconds."""
+    silence = now - signs.last if signs.last is not None else None
+    return silence if silence is not None and silence >= least else None

@@ -1,0 +1,56 @@
+"""`kwire groups`: who joins and leaves groups and why, rebalances, assignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.typed_options import option, takes
+from kwire_cli.errors import InputError, close_to, did_you_mean
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment, Exit
+
+EXAMPLES = (
+    ("kwire groups incident.pcap", "who joins and leaves, and why; what each rebalance moved"),
+    ("kwire groups incident.pcap --group payment-workers", "all events of one group"),
+    ("kwire groups kafka-logs -f json", "the groups of __consumer_offsets, as JSON"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Asking):
+    """Options of `kwire groups`."""
+
+    group: tuple[str, ...] = option(
+        "--group",
+        multiple=True,
+        section="Choose",
+        metavar="NAME",
+        help="Show only this group, with all of its events; repeatable.",
+    )
+
+
+@click.command(name="groups", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Show who joins and leaves groups, why they rebalance, and who gets which partitions.
+
+    INPUT is packet captures or brokers' request logs, and logs of __consumer_offsets and __share_group_state, or -
+    for standard input. Groups are classic ones, consumer groups (KIP-848), share groups and streams groups.
+    """
+    groups = Groups()
+    with environment.answering():
+        ask(environment, options, groups)
+        names = groups.names()
+        for name in options.group:
+            if name not in names:
+                listed = ", ".join(names[:5]) or "none"
+                raise InputError(f"--group {name}: the groups are {listed}{did_you_mean(close_to(name, names))}")
+        return emit(environment, groups.answer(options.group), options)
