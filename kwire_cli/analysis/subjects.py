@@ -77,7 +77,7 @@ class CallFold:
         self.__dict__.update(state)
         self._calls = Calls()
 
-    def add(self, subject: Subject) -> None:
+    def add(self, subject: Any) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
         if isinstance(subject, LogItem):

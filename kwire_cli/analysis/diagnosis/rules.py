@@ -8,6 +8,7 @@ from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.consumers import Consumers
+from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
@@ -35,6 +36,7 @@ RULES: tuple[type[Rule], ...] = (
     Packets,
     TransactionTrouble,
     Consumers,
+    GroupTrouble,
 )
 
 

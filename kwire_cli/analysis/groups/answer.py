@@ -152,7 +152,7 @@ def _lines(timeline: Timeline, most: int) -> Iterator[Item]:
 
 
 def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
-    name = timeline.name(event.member) if event.member else ""
+    name = timeline.name(event.member) if event.member else event.client
     match event.kind:
         case "rebalance":
             return _rebalance(timeline, rebalance) if rebalance else "rebalanced"
@@ -167,7 +167,7 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
         case "redelivery":
             return f"{name} gets {event.detail}" if name else f"again {event.detail}"
         case "fenced" | "error":
-            return f"{name} {event.kind}: {event.reason}, {event.detail}".replace(" error:", " refused:")
+            return f"{name} {'refused' if event.kind == 'error' else 'fenced'}: {event.reason} {event.detail}"
     return " ".join(part for part in (name, event.kind, event.reason, event.detail) if part)
 
 
@@ -175,6 +175,9 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
     members = "1 member" if rebalance.members == 1 else f"{rebalance.members} members"
     parts = [f"{'forms' if rebalance.forms else 'rebalanced'} in {duration(rebalance.seconds)}: {members}"]
     moved = len(rebalance.moved)
+    first = rebalance.triggers[0] if rebalance.triggers else None
+    if first is not None and first.cause == "metadata":
+        parts[0] = f"{timeline.name(first.member)} {first.text}, {parts[0]}"
     if rebalance.unchanged:
         parts.append("nothing changed")
     elif not rebalance.forms:
@@ -195,7 +198,7 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
         cause = rebalance.triggers[0].cause if rebalance.triggers else "unknown"
         causes[cause] = causes.get(cause, 0) + 1
     first, last = timeline.span
-    generations = timeline.generations or [None, None]
+    generations: list[int | None] = [*timeline.generations] or [None, None]
     return (
         timeline.group,
         timeline.protocol,

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
 from kwire_cli.analysis.groups.timeline import (
-    FENCED,
     LATE,
     POLL,
     REBALANCING,
-    STATIC,
     UNSAID,
     Assigned,
     Event,
@@ -22,6 +20,7 @@ from kwire_cli.analysis.groups.timeline import (
     duration,
     moved_between,
     names,
+    refusal,
     returns,
     why_left,
 )
@@ -97,21 +96,26 @@ class ClassicReplay:
         self._complete()
         self._end()
 
-    def _event(self, move: Move, kind: str, reason: str = "", detail: str = "", *, minor: bool = False) -> None:
+    def _event(
+        self,
+        move: Move,
+        kind: str,
+        reason: str = "",
+        detail: str = "",
+        *,
+        seconds: float | None = None,
+        minor: bool = False,
+    ) -> None:
         generation = move.reached if move.reached is not None and move.reached >= 0 else move.generation
         if generation is None and self._current is not None:
             generation = self._current.number
         time = move.time if kind in {"join", "leave"} else move.at
         self.timeline.events.append(
-            Event(time, kind, move.place, generation, move.member, move.client, reason, detail, minor=minor)
+            Event(time, kind, move.place, generation, move.member, move.client, reason, detail, seconds, minor=minor)
         )
 
     def _error(self, move: Move) -> None:
-        detail = f"answer to {move.kind}"
-        if move.silence is not None and move.error in FENCED:
-            detail += f", after {duration(move.silence)} without a call of this member"
-        kind = "fenced" if move.error in FENCED or move.error in STATIC else "error"
-        self._event(move, kind, move.error, detail)
+        self._event(move, *refusal(move), seconds=move.silence)
 
     def _join(self, move: Move) -> None:
         if move.error == MEMBER_ID_REQUIRED:

@@ -95,8 +95,8 @@ class GroupState:
     def _note(group: GroupMoves, move: Move) -> None:
         signs = group.members.get(move.member)
         reached = move.reached if move.reached is not None else move.generation
-        if signs is not None and not move.error and reached is not None:
-            signs.generation = reached
+        if signs is not None and not move.error and reached is not None and move.until is not None:
+            signs.generation, signs.accepted = reached, True
 
     def merge(self, other: GroupState) -> None:
         """Take in what another one was given."""

@@ -39,7 +39,7 @@ def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:
     wanted = SHARE_STATE if item.topic == SHARE_GROUP_STATE else PARTS
     for event in events([item.item], Passed()):
         kind = type_of(event.key)
-        if event.control or event.key is None or kind not in wanted:
+        if event.control or event.key is None or kind is None or kind not in wanted:
             continue
         record = decoded_record(catalog(), item.topic, event.key, event.value, None)
         if record is None:
@@ -121,5 +121,5 @@ def _deliveries(event: Event, key: Body, value: Body, place: Evidence) -> Iterat
                 reason="redelivery",
                 detail=offsets,
                 owned=where,
-                count=count,
+                times=count,
             )

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.classic import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import (
-    FENCED,
-    STATIC,
     Assigned,
     Event,
     Rebalance,
@@ -18,6 +16,7 @@ from kwire_cli.analysis.groups.timeline import (
     duration,
     moved_between,
     names,
+    refusal,
     returns,
     why_left,
 )
@@ -95,25 +94,21 @@ class ModernReplay:
         detail: str = "",
         *,
         count: int | None = None,
+        seconds: float | None = None,
         minor: bool = False,
     ) -> None:
         time = move.time if kind in {"join", "leave"} else move.at
         generation = move.reached if (move.reached or -1) >= 0 else self._epoch
         self.timeline.events.append(
-            Event(
-                time, kind, move.place, generation, move.member, move.client, reason, detail, None, count, minor=minor
-            )
+            Event(time, kind, move.place, generation, move.member, move.client, reason, detail, seconds, count, minor)
         )
 
     def _error(self, move: Move) -> None:
-        detail = f"answer to {move.kind}"
-        if move.silence is not None and move.error in FENCED:
-            detail += f", after {duration(move.silence)} without a call of this member"
-        self._event(move, "fenced" if move.error in FENCED or move.error in STATIC else "error", move.error, detail)
+        self._event(move, *refusal(move), seconds=move.silence)
 
     def _share(self, move: Move) -> None:
-        times = f"delivered {move.count} times" if move.reason == "redelivery" else f"{move.count} records"
-        self._event(move, move.reason, "", f"{names(move.owned or ())} {move.detail}: {times}", count=move.count)
+        times = f"delivered {move.times} times" if move.reason == "redelivery" else f"{move.times} records"
+        self._event(move, move.reason, "", f"{names(move.owned or ())} {move.detail}: {times}", count=move.times)
 
     def _trigger(self, trigger: Trigger) -> None:
         """Begin a rebalance, or add to the one that nobody was told of yet."""

@@ -70,8 +70,8 @@ class Move(NamedTuple):
     given: tuple[tuple[str, Assignment], ...] = ()
     """The assignments that the leader of a classic group sends, by member."""
     listed: tuple[LoggedMember, ...] | None = None
-    count: int = 0
-    """The delivery count of a `share` move."""
+    times: int = 0
+    """The delivery count of a `share` move, or the number of records that it gives back."""
     silence: float | None = None
     """Seconds since the member's last call."""
 
@@ -97,11 +97,14 @@ class Signs:
     """The generation that was noted last, so that heartbeats in it are no news."""
     rebalance_timeout: float | None = None
     session_timeout: float | None = None
+    accepted: bool = False
+    """Whether the coordinator took it for a member at any time."""
 
     def merge(self, other: Signs) -> None:
         """Take in when the member was heard of elsewhere."""
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         self.count += other.count
+        self.accepted |= other.accepted
         self.client, self.host = self.client or other.client, self.host or other.host
         self.instance, self.interval = self.instance or other.instance, self.interval or other.interval
         self.rebalance_timeout = self.rebalance_timeout or other.rebalance_timeout

@@ -50,10 +50,12 @@ LEAVES, LEAVES_FOR_NOW = -1, -2
 
 def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
     """Yield the moves that a call is, each with its group's name. Bodies may be anything."""
+    api = call.api
+    if api in COMMITS and GROUP_ERRORS.isdisjoint(call.errors):
+        return  # most commits: their bodies are not read
     group = text(call.request.get("groupId"))
     if not group or call.asked is None:
         return
-    api = call.api
     if api == "JoinGroup":
         yield group, _join(call)
     elif api == "SyncGroup":
@@ -66,9 +68,9 @@ def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
     elif api in HEARTBEATS:
         yield group, _heartbeat(call)
     elif api in COMMITS:
-        if error := next((str(error) for error in call.errors if error in GROUP_ERRORS), ""):
-            own = number(call.request.get("generationIdOrMemberEpoch", call.request.get("generationId")))
-            yield group, _move("commit", call)._replace(error=error, generation=own)
+        error = next(str(error) for error in call.errors if error in GROUP_ERRORS)
+        own = number(call.request.get("generationIdOrMemberEpoch", call.request.get("generationId")))
+        yield group, _move("commit", call)._replace(error=error, generation=own)
     elif api in SHARES:
         for move in _shares(call):
             yield group, move
@@ -214,7 +216,7 @@ def _shared(
     first, last = number(records.get("firstOffset")), number(records.get("lastOffset"))
     offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
     place = frozenset({(topic, index)}) if index is not None else NOTHING
-    return move._replace(reason=reason, detail=offsets, owned=place, count=count, generation=None, reached=None)
+    return move._replace(reason=reason, detail=offsets, owned=place, times=count, generation=None, reached=None)
 
 
 def tasks_in(message: dict[str, Any]) -> Assignment:

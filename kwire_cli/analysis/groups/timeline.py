@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.calls import Evidence
-    from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition, Signs
+    from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
 
 Cause = Literal[
     "join", "leave", "closed", "poll", "session", "resubscribed", "fenced", "subscription", "metadata", "unknown"
@@ -123,6 +123,8 @@ class Member:
     session_timeout: float | None = None
     first: float | None = None
     last: float | None = None
+    accepted: bool = True
+    """Whether the coordinator took it for a member at any time."""
 
 
 @dataclass
@@ -204,6 +206,7 @@ def begin(group: str, moves: GroupMoves) -> Timeline:
             session_timeout=signs.session_timeout,
             first=signs.first,
             last=signs.last,
+            accepted=signs.accepted,
         )
     return timeline
 
@@ -290,7 +293,9 @@ def moved_between(
     return frozenset(partition for partition, (old, new) in owners.items() if old != new)
 
 
-def silent(signs: Signs | Member, now: float, least: float) -> float | None:
-    """Return for how long nothing was heard of a member, None if that is less than so many seconds."""
-    silence = now - signs.last if signs.last is not None else None
-    return silence if silence is not None and silence >= least else None
+def refusal(move: Move) -> tuple[str, str, str]:
+    """Return an answer with an error as the kind of an event, its reason and its detail."""
+    detail = f"at {move.place.what.partition(' ')[0]}"
+    if move.silence is not None and move.error in FENCED:
+        detail += f", {duration(move.silence)} after its call before"
+    return ("fenced" if move.error in FENCED or move.error in STATIC else "error"), move.error, detail

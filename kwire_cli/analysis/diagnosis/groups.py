@@ -1,0 +1,390 @@
+"""Groups in trouble: rebalances that come again and again, members that are fenced, idle, or in each other's way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.groups.groups import GroupState
+from kwire_cli.analysis.groups.reading import APIS
+from kwire_cli.analysis.groups.timeline import FENCED as FENCING, LATE, STATIC, duration, names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
+    from kwire_cli.analysis.groups.timeline import Cause, Event, Rebalance, Timeline, Trigger
+
+LOOP = FindingKind(
+    "GROUP_REBALANCE_LOOP",
+    "error",
+    "A group rebalances again and again for the same reason.",
+    "The same client leaves or is removed, and comes back, each time. Its partitions go to others and come back.",
+    "Look at the reason of the client: kwire groups shows each rebalance with its trigger.",
+    ("KIP-62", "KIP-800"),
+    rank=15,
+)
+REBALANCE = FindingKind(
+    "REBALANCE",
+    "info",
+    "A group rebalances.",
+    "Members join or leave, or a topic changes. Eager members have no partitions in the meantime; with a cooperative "
+    "assignor or the consumer protocol only those that move stop.",
+    "Nothing, if members are started and stopped on purpose. Static members (group.instance.id) restart without a "
+    "rebalance.",
+    ("KIP-345", "KIP-429", "KIP-848"),
+    rank=60,
+)
+UNCHANGED = FindingKind(
+    "ASSIGNMENT_UNCHANGED",
+    "info",
+    "A rebalance ends with the assignment that was there before.",
+    "All members stop, or wait, for nothing: a member that came back got what it had, or nothing had changed.",
+    "Set group.instance.id where members restart. Where topics' metadata are the trigger, subscribe to names in place "
+    "of a pattern, or use a cooperative assignor.",
+    ("KIP-345", "KIP-429"),
+    rank=61,
+)
+IDLE = FindingKind(
+    "IDLE_MEMBER",
+    "info",
+    "Members of a group never get a partition.",
+    "A partition has one member of a group at a time: members beyond the number of partitions wait as a reserve.",
+    "Give the topic more partitions, run fewer members, or use a share group, whose members share partitions.",
+    ("KIP-932",),
+    rank=62,
+)
+FENCED = FindingKind(
+    "MEMBER_FENCED",
+    "warning",
+    "A coordinator tells a member that it is none, or that it is behind.",
+    "The member was removed while it was away: its session timed out, it did not rejoin in time, or an admin removed "
+    "it. What it read since, others read again; its commits are refused.",
+    "Compare the time since its last call with the session timeout and max.poll.interval.ms, and look for pauses of "
+    "its process: garbage collection, CPU limits, a network that drops.",
+    ("KIP-62", "KIP-848"),
+    rank=30,
+)
+CONFLICT = FindingKind(
+    "STATIC_MEMBER_CONFLICT",
+    "error",
+    "Two members have the same group.instance.id.",
+    "The coordinator lets the newer one in and fences the older one (FENCED_INSTANCE_ID), or refuses the newer one "
+    "until the older one has left (UNRELEASED_INSTANCE_ID). Each restarts the other, if both are restarted.",
+    "Give each process a group.instance.id of its own, such as the name of its pod. In a deployment that starts the "
+    "new process before the old one ends, stop the old one first.",
+    ("KIP-345",),
+    rank=14,
+)
+AGAIN = FindingKind(
+    "SHARE_RECORDS_DELIVERED_AGAIN",
+    "warning",
+    "Records of a share group are delivered more than once.",
+    "A member got the records and did not accept them: it released them, ended, or took longer than the lock on them "
+    "(group.share.record.lock.duration.ms). They count up to group.share.delivery.count.limit, then they are given up.",
+    "Look at what the records hold, and why members end while they work on them; raise the duration of the lock if the "
+    "work is slow; reject a record that cannot be handled.",
+    ("KIP-932",),
+    rank=31,
+)
+REFUSED = FindingKind(
+    "GROUP_JOIN_REFUSED",
+    "error",
+    "A coordinator does not let a client into a group.",
+    "The client's request does not fit the group, or the limits of the broker.",
+    "INCONSISTENT_GROUP_PROTOCOL: all members need one assignor in common. GROUP_MAX_SIZE_REACHED: group.max.size. "
+    "INVALID_SESSION_TIMEOUT: group.min.session.timeout.ms and group.max.session.timeout.ms.",
+    rank=16,
+)
+NOT_READY = FindingKind(
+    "STREAMS_GROUP_NOT_READY",
+    "warning",
+    "A streams group gets no tasks, as topics are missing or do not fit.",
+    "The coordinator found that source or internal topics of the topology are missing, or that topics which are joined "
+    "have different numbers of partitions.",
+    "Create the source topics, and give topics that are joined the same number of partitions.",
+    ("KIP-1071",),
+    rank=17,
+)
+
+
+class _Why(NamedTuple):
+    """A cause as text behind a client's name, its meaning, and what to do."""
+
+    text: str
+    meaning: str
+    advice: str
+
+
+WHY: dict[Cause, _Why] = {
+    "poll": _Why(
+        "exceeded max.poll.interval.ms and left",
+        "Processing one batch of records takes longer than max.poll.interval.ms. The client gives up its partitions, "
+        "and joins again when it polls the next time. Records that were not committed are read again by others.",
+        "Lower max.poll.records, raise max.poll.interval.ms, or move the work off the polling thread.",
+    ),
+    "session": _Why(
+        "vanished without leaving",
+        "The broker heard nothing of the member for its session timeout: its process was killed, paused or cut off. "
+        "Until then nobody reads its partitions.",
+        "Look at why the process ends: the container's last state (OOMKilled), its exit code, pauses of the garbage "
+        "collector. What it worked on at that time may be the cause.",
+    ),
+    "fenced": _Why(
+        "was fenced and joined again",
+        "The coordinator removed the member while it went on working, and the member came back.",
+        "Compare the time between its calls with the session timeout; look for pauses of its process.",
+    ),
+    "resubscribed": _Why(
+        "left and came back without a restart",
+        "The application unsubscribes and subscribes again, or closes its consumer and makes a new one for each piece "
+        "of work.",
+        "Keep one consumer and its subscription for as long as the process runs.",
+    ),
+    "metadata": _Why(
+        "joined again by itself",
+        "The leader saw other partitions or topics than those of the last assignment, or an assignor asked for another "
+        "round.",
+        "Look for topics that are created all the time and match a subscribed pattern; raise metadata.max.age.ms.",
+    ),
+    "subscription": _Why(
+        "changed its subscription",
+        "The application calls subscribe with other topics again and again.",
+        "Subscribe to all topics at once, or use a group for each set of topics.",
+    ),
+}
+LEAST: dict[Cause, int] = {"poll": 2, "session": 2, "fenced": 2, "resubscribed": 3, "metadata": 3, "subscription": 3}
+"""Times from which on a cause is a loop. What never happens in a healthy group counts from the second time on."""
+BAD: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
+"""Causes that a healthy group does not have even once."""
+SLOW = 10.0
+"""Seconds from which on a rebalance is slow: members wait for one that is at work and does not poll."""
+IDLE_SECONDS = 10.0
+"""Seconds in a group without partitions from which on a member counts as idle; a rebalance may take some."""
+MANY = 3
+"""Rebalances without a change, and refusals of an instance id, that are more than a coincidence."""
+NOT_LET_IN = frozenset(
+    {
+        "INCONSISTENT_GROUP_PROTOCOL",
+        "GROUP_MAX_SIZE_REACHED",
+        "INVALID_SESSION_TIMEOUT",
+        "UNSUPPORTED_ASSIGNOR",
+        "INVALID_REGULAR_EXPRESSION",
+    }
+)
+
+
+class GroupTrouble(Rule):
+    """Groups that rebalance, and members that are fenced, idle or refused."""
+
+    KINDS = (LOOP, REBALANCE, UNCHANGED, IDLE, FENCED, CONFLICT, AGAIN, REFUSED, NOT_READY)
+    apis = APIS
+
+    def __init__(self) -> None:
+        self._state = GroupState()
+
+    def call(self, call: Call) -> None:
+        """Take a call about a group."""
+        self._state.call(call)
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a coordinator's log."""
+        self._state.log_item(item)
+
+    def merge(self, other: GroupTrouble) -> None:
+        self._state.merge(other._state)
+
+    def findings(self) -> Iterator[Finding]:
+        for timeline in self._state.timelines():
+            subject, command = f"group {timeline.group}", f"groups --group {timeline.group}"
+            found = [
+                *_conflicts(timeline),
+                *_loops(timeline),
+                *_refused(timeline),
+                *_fenced(timeline),
+                *_again(timeline),
+                *_idle(timeline),
+            ]
+            loops = any(finding.kind.code == LOOP.code for finding in found)
+            for finding in (*found, *_rebalances(timeline, loops=loops)):
+                yield finding._replace(subject=subject, command=command)
+
+
+def _loops(timeline: Timeline) -> Iterator[Finding]:
+    """Yield causes that the same client gives again and again."""
+    grouped: dict[tuple[str, Cause], list[Trigger]] = {}
+    for rebalance in timeline.rebalances:
+        for trigger in rebalance.triggers:
+            if trigger.cause in LEAST:
+                grouped.setdefault((trigger.client, trigger.cause), []).append(trigger)
+    first, last = timeline.span
+    again = [rebalance for rebalance in timeline.rebalances if not rebalance.forms]
+    for (client, cause), triggers in grouped.items():
+        if len(triggers) < LEAST[cause]:
+            continue
+        what, meaning, advice = WHY[cause]
+        count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
+        text = f"{count} in {duration(last - first)}: {len(triggers)} times {client} {what}"
+        texts = Counter(trigger.text for trigger in triggers).most_common(1)
+        text += f" ({_detail(texts[0][0])})"
+        if cause == "session" and (records := _most_delivered(timeline)):
+            text += f"; {records}"
+        kind = LOOP._replace(meaning=meaning, advice=advice)
+        yield Finding(kind, "", text, [trigger.place for trigger in triggers], len(triggers))
+
+
+def _detail(text: str) -> str:
+    """Return the part of a trigger's text that is not said already."""
+    _, _, inner = text.partition(" (")
+    return inner.removesuffix(")") if inner else text.rpartition("without leaving: ")[2]
+
+
+def _most_delivered(timeline: Timeline) -> str:
+    again = [event for event in timeline.events if event.kind == "redelivery"]
+    most = max(again, key=lambda event: event.partitions or 0, default=None)
+    return most.detail.replace(": delivered", " was delivered") if most else ""
+
+
+def _rebalances(timeline: Timeline, *, loops: bool) -> Iterator[Finding]:
+    again = [rebalance for rebalance in timeline.rebalances if not rebalance.forms]
+    if again:
+        bad = next((row for row in again if any(trigger.cause in BAD for trigger in row.triggers)), None)
+        slow = max(again, key=lambda rebalance: rebalance.seconds)
+        severity: Severity = "warning" if (bad and not loops) or _waits(slow) >= SLOW else "info"
+        kind, about = REBALANCE, slow
+        if bad and not loops:
+            cause = next(trigger.cause for trigger in bad.triggers if trigger.cause in BAD)
+            kind, about = REBALANCE._replace(meaning=WHY[cause].meaning, advice=WHY[cause].advice), bad
+        yield Finding(kind, "", _told(timeline, again, about), _places(again), len(again), severity)
+    same = [rebalance for rebalance in again if rebalance.unchanged and timeline.protocol != "share"]
+    if same:
+        count = "1 rebalance" if len(same) == 1 else f"{len(same)} rebalances"
+        text = f"{count} of {len(again)} changed nothing; the first one: {_cause(same[0])}"
+        severity = "warning" if len(same) >= MANY and not loops else "info"
+        yield Finding(UNCHANGED, "", text, _places(same), len(same), severity)
+
+
+def _waits(rebalance: Rebalance) -> float:
+    """Return for how long a member had no partitions in a rebalance."""
+    return max([rebalance.stopped, *rebalance.away.values()])
+
+
+def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> str:
+    count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
+    which = "it" if len(again) == 1 else "the longest" if slow.seconds == max(row.seconds for row in again) else "one"
+    text = f"{count}; {which} took {duration(slow.seconds)}: {_cause(slow)}"
+    away = [(seconds, member) for rebalance in again for member, seconds in rebalance.away.items()]
+    if away:
+        seconds, member = max(away)
+        text += f"; {timeline.name(member)} had no partitions for {duration(seconds)}"
+    return text
+
+
+def _cause(rebalance: Rebalance) -> str:
+    if not rebalance.triggers:
+        return "for a reason that is not seen here"
+    first = next((row for row in rebalance.triggers if row.cause in BAD), rebalance.triggers[0])
+    more = len(rebalance.triggers) - 1
+    others = f", and {more} more" if more else ""
+    text = (
+        first.text
+        if first.text.startswith(("joins", "removed", "leaves", "subscribes", "left"))
+        else f"leaves: {first.text}"
+    )
+    return f"{first.client or first.member} {text}{others}"
+
+
+def _places(rebalances: Sequence[Rebalance]) -> list[Evidence]:
+    return [trigger.place for rebalance in rebalances for trigger in rebalance.triggers[:1]] or [
+        rebalance.place for rebalance in rebalances
+    ]
+
+
+def _conflicts(timeline: Timeline) -> Iterator[Finding]:
+    events = [event for event in timeline.events if event.kind == "fenced" and event.reason in STATIC]
+    by_instance: dict[str, list[Event]] = {}
+    for event in events:
+        member = timeline.members.get(event.member)
+        by_instance.setdefault((member.instance if member else None) or "?", []).append(event)
+    for instance, rows in by_instance.items():
+        errors = Counter(event.reason for event in rows)
+        holders = {
+            f"{member.client} at {member.host}" for member in timeline.members.values() if member.instance == instance
+        }
+        what = " and ".join(f"{count} times {error}" for error, count in sorted(errors.items()))
+        text = f"group.instance.id {instance}: {what}; members with it: {', '.join(sorted(holders)[:3])}"
+        severity: Severity = "error" if "FENCED_INSTANCE_ID" in errors or len(rows) >= MANY else "warning"
+        yield Finding(CONFLICT, "", text, [event.place for event in rows], len(rows), severity)
+
+
+def _fenced(timeline: Timeline) -> Iterator[Finding]:
+    """Yield members that were told that they are none, if they were members before."""
+    rows: dict[tuple[str, str], list[Event]] = {}
+    for event in timeline.events:
+        member = timeline.members.get(event.member)
+        if event.kind != "fenced" or event.reason not in FENCING or event.detail.startswith("at LeaveGroup"):
+            continue
+        if member is not None and member.accepted:
+            rows.setdefault((event.client, event.reason), []).append(event)
+    for (client, error), events in rows.items():
+        first = events[0]
+        times = "" if len(events) == 1 else f"{len(events)} times "
+        text = f"{client} got {times}{error} {first.detail}"
+        timeout = timeline.members[first.member].session_timeout
+        silence = first.seconds
+        if timeout is not None and silence is not None and silence >= LATE * timeout:
+            text += f"; session.timeout.ms is {duration(timeout)}"
+        yield Finding(FENCED, "", text, [event.place for event in events], len(events))
+
+
+def _again(timeline: Timeline) -> Iterator[Finding]:
+    events = [event for event in timeline.events if event.kind == "redelivery"]
+    if events:
+        most = max(events, key=lambda event: event.partitions or 0)
+        released = sum(event.partitions or 0 for event in timeline.events if event.kind == "release")
+        text = f"{len(events)} deliveries of records that were delivered before; {_most_delivered(timeline)}"
+        text += f"; members released {released} records" if released else ""
+        yield Finding(AGAIN, "", text, [event.place for event in events], most.partitions or 0)
+
+
+def _idle(timeline: Timeline) -> Iterator[Finding]:
+    idle = [
+        member
+        for member in timeline.members.values()
+        if member.partitions is not None and not member.held and member.without >= IDLE_SECONDS
+    ]
+    if not idle:
+        return
+    held = [member for member in timeline.members.values() if member.held and member.ended is None]
+    partitions = {partition for member in held for partition in member.partitions or ()}
+    who = ", ".join(sorted({timeline.name(member.member) for member in idle})[:3])
+    longest = max(member.without for member in idle)
+    count = "1 member" if len(idle) == 1 else f"{len(idle)} members"
+    text = f"{count} without a partition for up to {duration(longest)}: {who}"
+    if partitions and len(partitions) <= len(held):
+        text += f"; {len(held)} others have the {len(partitions)} partitions ({names(partitions)})"
+    elif partitions:
+        text += f"; {len(held)} others have {len(partitions)} partitions: the assignor does not spread them"
+    else:
+        text += "; nobody in the group has any: do the topics exist?"
+    places = [row.place for row in timeline.assigned if any(row.member == member.member for member in idle)]
+    yield Finding(IDLE, "", text, places, len(idle))
+
+
+def _refused(timeline: Timeline) -> Iterator[Finding]:
+    rows: dict[tuple[str, str], list[Event]] = {}
+    accepted = {member.client for member in timeline.members.values() if member.accepted and member.joined is not None}
+    for event in timeline.events:
+        if event.kind == "error" and event.reason in NOT_LET_IN and event.client not in accepted:
+            rows.setdefault((event.client, event.reason), []).append(event)
+    for (client, error), events in rows.items():
+        times = "" if len(events) == 1 else f" {len(events)} times"
+        text = f"{client} is refused{times}: {error} {events[0].detail}"
+        yield Finding(REFUSED, "", text, [event.place for event in events], len(events))
+    states = [event for event in timeline.events if event.kind == "status"]
+    ready = max((row.time for row in timeline.assigned if row.partitions), default=0.0)
+    late = [event for event in states if event.time > ready]
+    if late:
+        yield Finding(NOT_READY, "", f"the coordinator says {late[-1].reason}", [event.place for event in late])
