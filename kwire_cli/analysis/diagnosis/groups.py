@@ -274,7 +274,8 @@ def _waits(rebalance: Rebalance) -> float:
 def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> str:
     count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
     which = "it" if len(again) == 1 else "the longest" if slow.seconds == max(row.seconds for row in again) else "one"
-    text = f"{count}; {which} took {duration(slow.seconds)}: {_cause(slow)}"
+    took = f"; {which} took {duration(slow.seconds)}" if slow.timed else ""
+    text = f"{count}{took}: {_cause(slow)}"
     away = [(seconds, member) for rebalance in again for member, seconds in rebalance.away.items()]
     if away:
         seconds, member = max(away)

@@ -173,7 +173,8 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
 
 def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
     members = "1 member" if rebalance.members == 1 else f"{rebalance.members} members"
-    parts = [f"{'forms' if rebalance.forms else 'rebalanced'} in {duration(rebalance.seconds)}: {members}"]
+    took = f" in {duration(rebalance.seconds)}" if rebalance.timed else ""
+    parts = [f"{'forms' if rebalance.forms else 'rebalanced'}{took}: {members}"]
     moved = len(rebalance.moved)
     first = rebalance.triggers[0] if rebalance.triggers else None
     if first is not None and first.cause == "metadata":

@@ -263,6 +263,7 @@ class ClassicReplay:
             len(current.members),
             moved_between(before, after, self._clients) if before or after else NOTHING,
             forms=previous is None or not previous.members or {*current.left} >= previous.members,
+            timed=bool(current.joins or current.syncs),
         )
         whole = bool(after) and set(after) >= current.members and (previous is None or {*before} >= previous.members)
         rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
@@ -279,7 +280,7 @@ class ClassicReplay:
                 triggers[0].client if triggers else "",
                 triggers[0].text if triggers else "",
                 "",
-                rebalance.seconds,
+                rebalance.seconds if rebalance.timed else None,
                 len(rebalance.moved),
             )
         )

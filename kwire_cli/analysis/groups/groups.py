@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
-from kwire_cli.analysis.groups.logged import logged_moves
+from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.moves import GroupMoves, span_of
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
@@ -24,6 +24,8 @@ MOST_GROUPS = 1 << 12
 """Groups that are kept."""
 MOST_MOVES = 1 << 17
 """Moves of all groups that are kept, some hundred bytes each: the first ones. Heartbeats without news are none."""
+MOST_NAMES = 1 << 16
+"""Topics whose names are kept."""
 
 
 class GroupState:
@@ -34,6 +36,8 @@ class GroupState:
         self.moves = 0
         self.lost_groups = 0
         """Moves of groups beyond MOST_GROUPS."""
+        self.topics: dict[str, str] = {}
+        """Names of topics by id, of the metadata log."""
 
     def call(self, call: Call) -> None:
         """Take a call of one of the APIS."""
@@ -53,7 +57,9 @@ class GroupState:
             self._note(group, kept)
 
     def log_item(self, item: LogItem) -> None:
-        """Take a batch of a coordinator's log."""
+        """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""
+        if len(self.topics) < MOST_NAMES:
+            self.topics.update(topic_names(item))
         for name, protocol, move in logged_moves(item):
             group = self._group(name)
             if group is not None:
@@ -103,12 +109,17 @@ class GroupState:
         for name, moves in other.groups.items():
             if own := self._group(name):
                 own.merge(moves)
+        self.topics |= other.topics
         self.moves += other.moves
         self.lost_groups += other.lost_groups
 
     def timelines(self, names: Collection[str] = ()) -> list[Timeline]:
         """Return the timelines of groups by name, by default of all."""
-        return [replay(name, moves) for name, moves in sorted(self.groups.items()) if not names or name in names]
+        return [
+            replay(name, moves, self.topics)
+            for name, moves in sorted(self.groups.items())
+            if not names or name in names
+        ]
 
 
 def _is_news(group: GroupMoves, move: Move) -> bool:

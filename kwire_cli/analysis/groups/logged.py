@@ -14,8 +14,9 @@ from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.analysis.state.coordinators import PARTS
 from kwire_cli.analysis.state.events import Passed, decoded as decoded_record, events, type_of
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.kafka_topics import decode_record
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.kafka import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,22 @@ if TYPE_CHECKING:
 TOPICS = frozenset({CONSUMER_OFFSETS, SHARE_GROUP_STATE})
 CLASSIC_GROUP = 2
 """The record type of a classic group."""
+TOPIC_RECORD = "TopicRecord"
 SHARE_STATE = frozenset({0, 1})
 """Record types of share partitions: a snapshot and an update."""
+
+
+def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
+    """Yield the ids and names of topics in a batch of the metadata log, for which records of groups have ids alone."""
+    if item.topic != CLUSTER_METADATA or not isinstance(item.item, Batch) or item.item.head.control:
+        return
+    for event in events([item.item], Passed()):
+        record = decode_record(catalog(), CLUSTER_METADATA, event.key, event.value)
+        if record is None or record.value is None or record.value.type != TOPIC_RECORD or record.value.body is None:
+            continue
+        value = record.value.json_data()
+        if isinstance(value, dict):
+            yield text(value.get("topicId")), text(value.get("name"))
 
 
 def logged_moves(item: LogItem) -> Iterator[tuple[str, str, Move]]:

@@ -9,17 +9,23 @@ from kwire_cli.analysis.groups.modern import ModernReplay
 from kwire_cli.analysis.groups.timeline import Timeline, begin
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.groups.moves import GroupMoves
+    from collections.abc import Mapping
+
+    from kwire_cli.analysis.groups.moves import Assignment, GroupMoves, Move
 
 LOGGED = frozenset({"generation", "member", "gone", "epoch", "assigned"})
 """Moves that come from records."""
 MODERN = ("consumer", "share", "streams")
 
 
-def replay(group: str, moves: GroupMoves) -> Timeline:
-    """Return the timeline of a group. Where both calls and records are there, rebalances are those of calls."""
+def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline:
+    """Return the timeline of a group; `topics` are names by topic id.
+
+    Where both calls and records are there, rebalances are those of calls.
+    """
     timeline = begin(group, moves)
-    ordered = sorted(moves.moves, key=lambda move: (move.time, move.place.frame or move.place.offset or 0))
+    named = [_named(move, topics) for move in moves.moves]
+    ordered = sorted(named, key=lambda move: (move.time, move.place.frame or move.place.offset or 0))
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in moves.types), "")
@@ -36,3 +42,14 @@ def replay(group: str, moves: GroupMoves) -> Timeline:
             ClassicReplay(timeline).run(part)
     timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
     return timeline
+
+
+def _named(move: Move, topics: Mapping[str, str]) -> Move:
+    """Return a move with the names of topics in place of their ids, as far as they are known."""
+    if not topics or (move.assignment is None and move.owned is None):
+        return move
+    return move._replace(assignment=_renamed(move.assignment, topics), owned=_renamed(move.owned, topics))
+
+
+def _renamed(assignment: Assignment | None, topics: Mapping[str, str]) -> Assignment | None:
+    return assignment and frozenset((topics.get(topic, topic), number) for topic, number in assignment)

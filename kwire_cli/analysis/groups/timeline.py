@@ -82,7 +82,8 @@ class Rebalance:
     """A rebalance: from its first trigger to the last answer to SyncGroup, or to the last member that followed.
 
     `moved` are partitions that another client has now; `forms` says that nobody was in the group before. `away` are
-    seconds without partitions by member, `stopped` the seconds in which no member of the group had any.
+    seconds without partitions by member, `stopped` the seconds in which no member of the group had any. A rebalance is
+    not `timed` if its record alone is known, which is written at its end.
     """
 
     start: float
@@ -97,6 +98,7 @@ class Rebalance:
     unchanged: bool = False
     away: dict[str, float] = field(default_factory=dict)
     stopped: float = 0.0
+    timed: bool = True
 
     @property
     def seconds(self) -> float:
