@@ -13,6 +13,7 @@ from kwire_cli.analysis.diagnosis.listeners import Listeners
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
+from kwire_cli.analysis.diagnosis.producers import Producers
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transport import Transport
 from kwire_cli.analysis.diagnosis.unanswered import Unanswered
@@ -37,6 +38,7 @@ RULES: tuple[type[Rule], ...] = (
     TransactionTrouble,
     Consumers,
     GroupTrouble,
+    Producers,
 )
 
 

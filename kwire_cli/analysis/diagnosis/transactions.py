@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
 
 HANGING = FindingKind(
@@ -197,15 +197,18 @@ class TransactionTrouble(Rule):
             if finding.kind is HANGING:
                 named.add((row.partition, row.first_offset))
             yield finding
-        yield from self._of_readers(transactions, named)
+        held = [*self._of_readers(transactions, named)]
+        for finding, _ in held:
+            yield finding
         by_name: dict[str, list[Transaction]] = {}
         for transaction in transactions:
             by_name.setdefault(transaction.name, []).append(transaction)
-        logged = {row.transactional_id for row in self._transactions.held_back()}
+        said = {row.transactional_id for row in self._transactions.held_back()}
+        said |= {holder for _, holder in held}
         for name, own in by_name.items():
             yield from _long(name, own)
             yield from _aborted(name, own)
-            if own[0].transactional_id not in logged:
+            if own[0].transactional_id not in said:
                 yield from _open(name, own, self._until())
         yield from self._waiting(by_name)
 
@@ -213,8 +216,10 @@ class TransactionTrouble(Rule):
         """Return the time of the last event of traffic."""
         return max((event.answered for event in self._transactions.events if event.answered is not None), default=None)
 
-    def _of_readers(self, transactions: Sequence[Transaction], named: set[tuple[str, int]]) -> Iterator[Finding]:
-        """Yield a finding for a partition whose readers of committed records get nothing more."""
+    def _of_readers(
+        self, transactions: Sequence[Transaction], named: set[tuple[str, int]]
+    ) -> Iterator[tuple[Finding, str | None]]:
+        """Yield a finding for a partition whose readers of committed records get nothing more, and who holds it."""
         for (partition, stable), held in self._held.items():
             if (partition, stable) in named or held.seconds < HELD_SECONDS or held.responses < HELD_RESPONSES:
                 continue
@@ -232,9 +237,10 @@ class TransactionTrouble(Rule):
                 text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to it"
                 text += " and did not add it to its transaction" if strange else " and has not ended its transaction"
             places = [*(place for own in holders for place in own.places), *held.evidence]
-            command = f"transactions --transactional-id {holders[0].name}" if holders else "transactions --open"
-            severity = None if is_hanging else "warning"
-            yield Finding(HANGING, f"partition {partition}", text, places, held.seconds, severity, command)
+            holder = holders[0].transactional_id if holders else None
+            command = f"transactions --transactional-id {holder}" if holder else "transactions --open"
+            severity: Severity | None = None if is_hanging else "warning"
+            yield Finding(HANGING, f"partition {partition}", text, places, held.seconds, severity, command), holder
 
     def _waiting(self, by_name: dict[str, list[Transaction]]) -> Iterator[Finding]:
         """Yield a finding for each transactional id that was told to wait too often."""
@@ -277,7 +283,7 @@ def _of_log(row: HeldBack) -> Finding:
     is_hanging = row.hanging or (row.hanging is None and seconds >= MAX_TIMEOUT)
     place = [Evidence("records", instant(row.since), file=row.file, offset=row.first_offset)]
     kind = HANGING if is_hanging else OPEN_
-    severity = "info" if not is_hanging and seconds < TIMEOUT else None
+    severity: Severity | None = "info" if not is_hanging and seconds < TIMEOUT else None
     return Finding(kind, f"partition {row.partition}", text, place, row.behind, severity, "transactions --open")
 
 
@@ -310,7 +316,7 @@ def _aborted(name: str, transactions: Sequence[Transaction]) -> Iterator[Finding
     told = [f"{count} {way}" for way, count in ways.items() if way]
     text += f": {', '.join(told)}" if told else ""
     many = len(aborted) >= LEAST_ABORTED and len(aborted) >= ABORTED_SHARE * len(transactions)
-    severity = None if many or late else "info"
+    severity: Severity | None = None if many or late else "info"
     yield _finding(ABORTED_, name, text, aborted, len(aborted), severity)
 
 
@@ -319,18 +325,18 @@ def _open(name: str, transactions: Sequence[Transaction], until: float | None) -
         if own.result == OPEN:
             seconds = between(own.begin, until)
             text = f"it began at {instant(own.begin)}, wrote to {_few(sorted(own.partitions))}, and has not ended"
-            severity = None if seconds >= _limit(own) else "info"
+            severity: Severity | None = None if seconds >= _limit(own) else "info"
             yield _finding(OPEN_, name, text, [own], seconds, severity)
 
 
 def _finding(
-    kind: FindingKind, name: str, text: str, of: Sequence[Transaction], weight: float, severity: object = None
+    kind: FindingKind, name: str, text: str, of: Sequence[Transaction], weight: float, severity: Severity | None = None
 ) -> Finding:
     transactional = of[0].transactional_id
     command = f"transactions --transactional-id {transactional}" if transactional else "transactions"
     places = [place for own in of for place in own.places[:2]]
     subject = f"transactional id {name}" if transactional else name
-    return Finding(kind, subject, text, places, weight, severity, command)  # type: ignore[arg-type] # "info" or None
+    return Finding(kind, subject, text, places, weight, severity, command)
 
 
 def _runs(events: Sequence[Event]) -> Iterator[_Run]:

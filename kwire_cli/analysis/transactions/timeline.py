@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import Evidence, instant
 from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
 from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, Transaction, Written
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
@@ -261,11 +262,11 @@ def _match(
 ) -> Transaction | None:
     """Return the transaction that ended at a time, None if there is no such transaction.
 
-    It is the last one of the epoch that had begun, and whose end was asked for by then. One that has not ended is
-    that which is open.
+    It is the last one of the epoch (-1 for any) that had begun, and whose end was asked for by then. One that has not
+    ended is that which is open.
     """
     for own in reversed(timeline):
-        if own.epoch not in {epoch, NO_PRODUCER}:
+        if NO_PRODUCER not in {own.epoch, epoch} and own.epoch != epoch:
             continue
         if decided is None:
             is_same = own.result == OPEN or (
@@ -287,7 +288,8 @@ def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]],
     by_logs: list[Transaction] = []
     additional: list[Transaction] = []
     for partition, piece in sorted(pieces, key=_by_end):
-        own = _match(timeline, piece.marked, piece.epoch, piece.begin) if piece.result or timeline else None
+        epoch = piece.epoch if piece.first >= 0 else NO_PRODUCER  # that of a marker may be the next one (KIP-890)
+        own = _match(timeline, piece.marked, epoch, piece.begin) if timeline else None
         if own is not None and partition in own.marked:
             own = None
         if own is None:
@@ -301,10 +303,19 @@ def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]],
         counts = own.partitions.setdefault(partition, Written())
         if not counts.batches:  # traffic counted them already
             counts.add(piece.written)
+        if len(own.places) < MOST_PLACES:
+            own.places.append(_place(piece))
         if piece.result:
             own.marked.add(partition)
             own.close(piece.result, piece.marked, piece.marked, "")
     return sorted([*timeline, *additional], key=_order)
+
+
+def _place(piece: Piece) -> Evidence:
+    """Return the end of a piece, or its beginning if it has none."""
+    if piece.result:
+        return Evidence("marker", instant(piece.marked), file=piece.file, offset=piece.marker)
+    return Evidence("records", instant(piece.begin), file=piece.file, offset=piece.first)
 
 
 def _by_end(pair: tuple[str, Piece]) -> tuple[float, float, str, int]:

@@ -1,0 +1,279 @@
+"""Producers that are fenced, out of sequence, send again what they sent, or do not wait for an answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.sequences import LogSequences
+from kwire_cli.analysis.transactions.traffic import events_of, whole
+from kwire_cli.errors import counted
+from kwire_cli.records.batch import sequence_after
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
+
+FENCED = FindingKind(
+    "FENCED_PRODUCER",
+    "error",
+    "A producer is fenced: a newer one has its transactional id, or the coordinator gave up on it.",
+    "InitProducerId raises the epoch of a transactional id, and so does a timeout of its transaction. Brokers refuse "
+    "what comes with the older epoch. A fenced producer cannot go on.",
+    "Give each instance of an application a transactional.id of its own. If there is one instance alone, keep its "
+    "transactions shorter than transaction.timeout.ms.",
+    ("KIP-98", "KIP-588"),
+    rank=16,
+)
+SEQUENCE = FindingKind(
+    "SEQUENCE_GAP",
+    "error",
+    "Records of an idempotent producer are missing in a partition.",
+    "Each batch of an idempotent producer says the number of its first record. The broker refuses a batch that does not "
+    "follow the last one that it has. If it acknowledged the batch before, it has lost it since: after an unclean "
+    "leader election, or a crash of a broker whose copy was the only one.",
+    "Look for a broker that stopped, and for unclean leader elections. Use acks=all with min.insync.replicas=2 and "
+    "unclean.leader.election.enable=false. Compare the records with their source.",
+    ("KIP-98", "KIP-360"),
+    rank=13,
+)
+DUPLICATE = FindingKind(
+    "DUPLICATE_BATCH",
+    "info",
+    "A producer sends batches again.",
+    "A batch came again with the same producer id, epoch and sequence: its first answer was late, or lost, or an error "
+    "that passes. Brokers write such a batch once.",
+    "Look at latency and errors of these brokers; request.timeout.ms may be too short.",
+    ("KIP-98",),
+    rank=60,
+)
+ACKS_0 = FindingKind(
+    "ACKS_0",
+    "info",
+    "A producer does not wait for answers.",
+    "With acks=0 the broker answers nothing. The producer does not learn that a record was refused or lost, and cannot "
+    "be idempotent.",
+    "Set acks=all unless lost records do not matter.",
+    ("KIP-679",),
+    rank=62,
+)
+FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+UNORDERED = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
+TRANSACTIONAL = frozenset({"InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"})
+REMEMBERED = 5
+"""Batches of a producer and partition in which a broker looks for one that comes again."""
+MOST_PRODUCERS = 1 << 14
+MANY_RETRIES, RETRY_SHARE = 20, 0.05
+"""Repeated batches, and their share, from which on they are a warning: some of them follow any lost connection."""
+
+
+@dataclass(slots=True)
+class _Sequence:
+    """The last batches of a producer in a partition; `acknowledged` is the last sequence with a response, or None."""
+
+    recent: list[int] = field(default_factory=list)
+    acknowledged: int | None = None
+    at: float = -1.0
+
+
+@dataclass
+class _Trouble:
+    """Events of one kind about one subject."""
+
+    count: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    clients: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+    evidence: Bounded = field(default_factory=Bounded)
+
+    def merge(self, its: _Trouble) -> None:
+        self.count += its.count
+        self.errors.update(its.errors)
+        self.clients |= its.clients
+        self.texts |= its.texts
+        self.evidence.merge(its.evidence)
+
+
+class Producers(Rule):
+    """Sequences, epochs and acks of producers."""
+
+    KINDS = (SEQUENCE, FENCED, DUPLICATE, ACKS_0)
+    apis: ClassVar[frozenset[str]] = TRANSACTIONAL | {"Produce"}
+
+    def __init__(self) -> None:
+        self._sequences: dict[tuple[int, int, str, int], _Sequence] = {}
+        self._unordered: dict[tuple[str, str], _Trouble] = {}
+        self._repeated: dict[tuple[str, str], _Trouble] = {}
+        self._batches: Counter[tuple[str, str]] = Counter()
+        self._unanswered: dict[str, _Trouble] = {}
+        self._fenced: dict[str, _Trouble] = {}
+        self._instances: dict[str, dict[str, None]] = {}
+        """Clients that initialised a transactional id."""
+        self._logs = LogSequences()
+
+    def call(self, call: Call) -> None:
+        """Take a call of a producer."""
+        errors = call.errors
+        if call.api == "Produce":
+            if call.response is None and call.request.get("acks") == 0:
+                self._add(self._unanswered, call.who, call, sorted(call.topics)[:3])
+            self._produce(call, bool(errors))
+        elif call.api == "InitProducerId" and call.response is not None and not errors:
+            name = call.request.get("transactionalId")
+            if isinstance(name, str) and name and len(self._instances) < MOST_PRODUCERS:
+                self._instances.setdefault(name, {})[f"{call.who} at {call.client}"] = None
+        if FENCES.intersection(errors):
+            for event in events_of(call):
+                fences = FENCES & event.errors.keys()
+                if fences:
+                    name = event.transactional_id or f"producer {event.producer_id}"
+                    clients = () if event.by_broker else (event.client,)
+                    trouble = self._add(self._fenced, name, call, clients)
+                    trouble.errors.update({f"{call.api} {error}": event.errors[error] for error in fences})
+            if call.api == "Produce" and not call.request.get("transactionalId"):
+                self._add(self._fenced, f"client {call.who}", call, (call.who,)).errors.update(map(str, errors))
+
+    def _produce(self, call: Call, failed: bool) -> None:  # noqa: FBT001 - a part of the above
+        codes = _codes(call) if failed else {}
+        for topic, partition, batch in call.batches():
+            head = batch.head
+            if head.producer_id < 0 or head.base_sequence < 0:
+                continue
+            key = head.producer_id, head.producer_epoch, topic, partition
+            sequence = self._sequences.get(key)
+            if sequence is None:
+                if len(self._sequences) >= MOST_PRODUCERS:
+                    del self._sequences[next(iter(self._sequences))]
+                sequence = self._sequences[key] = _Sequence()
+            who = call.who, f"{topic}-{partition}"
+            self._batches[who] += 1
+            if head.base_sequence in sequence.recent:
+                self._add(self._repeated, who, call, (), of_request=True)
+            else:
+                sequence.recent = [*sequence.recent[1 - REMEMBERED :], head.base_sequence]
+            error = codes.get((topic, partition), "")
+            if error in UNORDERED:
+                trouble = self._add(self._unordered, who, call, (call.who,))
+                trouble.errors[error] += 1
+                if len(trouble.texts) < REMEMBERED and trouble.count == 1:
+                    trouble.texts.add(_refused(key, head.base_sequence, sequence.acknowledged))
+            elif not error and call.response is not None:
+                sequence.acknowledged, sequence.at = batch.last_sequence, call.answered or -1.0
+        for (topic, partition), error in codes.items():
+            if error in UNORDERED and not call.batches():  # a request log has no batches
+                self._add(self._unordered, (call.who, f"{topic}-{partition}"), call, (call.who,)).errors[error] += 1
+
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a log."""
+        self._logs.add(item)
+
+    @staticmethod
+    def _add(troubles: dict[Any, _Trouble], key: Any, call: Call, names: Any, *, of_request: bool = False) -> _Trouble:
+        trouble = troubles.get(key)
+        if trouble is None:
+            trouble = _Trouble()
+            if len(troubles) < MOST_PRODUCERS:
+                troubles[key] = trouble
+        trouble.count += 1
+        trouble.clients.update(names)
+        trouble.evidence.append(call.evidence(of_request=of_request))
+        return trouble
+
+    def merge(self, other: Producers) -> None:
+        for own, its in (
+            (self._unordered, other._unordered),
+            (self._repeated, other._repeated),
+            (self._unanswered, other._unanswered),
+            (self._fenced, other._fenced),
+        ):
+            _merge(own, its)
+        for key, sequence in other._sequences.items():
+            before = self._sequences.get(key)
+            if before is None or before.at <= sequence.at:
+                self._sequences[key] = sequence
+        self._batches.update(other._batches)
+        for name, clients in other._instances.items():
+            self._instances.setdefault(name, {}).update(clients)
+        self._logs.merge(other._logs)
+
+    def findings(self) -> Iterator[Finding]:
+        for (who, partition), trouble in self._unordered.items():
+            errors = ", ".join(f"{count} {error}" for error, count in sorted(trouble.errors.items()))
+            text = f"{partition} refused {counted(trouble.count, 'batch', 'batches')}: {errors}"
+            text += "".join(f"; {text}" for text in sorted(trouble.texts)[:1])
+            yield Finding(SEQUENCE, f"client {who}", text, trouble.evidence, trouble.count)
+        for place in self._logs.faults():
+            kind = DUPLICATE if place.is_duplicate else SEQUENCE
+            severity: Severity | None = "warning" if place.is_duplicate or place.is_restart else None
+            yield Finding(kind, f"partition {place.partition}", place.text, place.evidence, place.count, severity)
+        for name, trouble in self._fenced.items():
+            yield self._fence(name, trouble)
+        yield from self._retries()
+        for who, trouble in self._unanswered.items():
+            topics = ", ".join(sorted(trouble.clients)[:3])
+            text = f"{counted(trouble.count, 'Produce request')} with acks=0" + (f" to {topics}" if topics else "")
+            yield Finding(ACKS_0, f"client {who}", text, trouble.evidence, trouble.count)
+
+    def _fence(self, name: str, trouble: _Trouble) -> Finding:
+        errors = ", ".join(f"{count} × {error}" for error, count in sorted(trouble.errors.items()))
+        text = f"{_few(sorted(trouble.clients))} got {errors}" if trouble.clients else errors
+        instances = [*self._instances.get(name, ())]
+        if len(instances) > 1:
+            text += f"; {len(instances)} clients initialised it: {_few(sorted(instances))}"
+        elif name in self._instances:
+            text += "; one client alone initialised it"
+        is_transactional = not name.startswith(("producer ", "client "))
+        subject = f"transactional id {name}" if is_transactional else name
+        command = f"transactions --transactional-id {name}" if is_transactional else ""
+        return Finding(FENCED, subject, text, trouble.evidence, trouble.count, None, command)
+
+    def _retries(self) -> Iterator[Finding]:
+        by_client: dict[str, tuple[_Trouble, list[str]]] = {}
+        totals: Counter[str] = Counter()
+        for (who, _), count in self._batches.items():
+            totals[who] += count
+        for (who, partition), trouble in sorted(self._repeated.items()):
+            whole_, partitions = by_client.setdefault(who, (_Trouble(), []))
+            whole_.merge(trouble)
+            partitions.append(partition)
+        for who, (trouble, partitions) in by_client.items():
+            text = f"{trouble.count} of {counted(totals[who], 'batch', 'batches')} came again, to {_few(partitions)}"
+            many = trouble.count >= MANY_RETRIES and trouble.count >= RETRY_SHARE * totals[who]
+            yield Finding(
+                DUPLICATE, f"client {who}", text, trouble.evidence, trouble.count, "warning" if many else None
+            )
+
+
+def _codes(call: Call) -> dict[tuple[str, int], str]:
+    """Return the errors of a Produce response by topic and partition."""
+    codes: dict[tuple[str, int], str] = {}
+    for topic, partition in parts(call.response, "responses", "partitionResponses"):
+        code = whole(partition.get("errorCode"))
+        if code != 0:
+            codes[call.topic(topic), whole(partition.get("index"))] = str(catalog().error_name(code) or code)
+    return codes
+
+
+def _refused(key: tuple[int, int, str, int], sequence: int, acknowledged: int | None) -> str:
+    """Return what was refused, and what was acknowledged before."""
+    text = f"sequence {sequence} of producer {key[0]}, epoch {key[1]}, was refused"
+    if acknowledged is None:
+        return text
+    if sequence_after(acknowledged, 1) == sequence:
+        return f"{text} though {acknowledged} was acknowledged: the broker has lost records that it acknowledged"
+    return f"{text}; the last one that was acknowledged is {acknowledged}"
+
+
+def _merge(own: dict[Any, _Trouble], its: dict[Any, _Trouble]) -> None:
+    for key, trouble in its.items():
+        own.setdefault(key, _Trouble()).merge(trouble)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
