@@ -74,7 +74,7 @@ def markers() -> None:
             producer.commit_transaction()
             producer.begin_transaction()
             producer.produce(f"orders-{calm}", "order 3", "a")
-            time.sleep(4)
+            time.sleep(2)
             brokers.running[stopped].send_signal(signal.SIGCONT)
             producer.commit_transaction()
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.authentication import Authentication
 from kwire_cli.analysis.diagnosis.authorization import Authorization
+from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
@@ -39,6 +40,7 @@ RULES: tuple[type[Rule], ...] = (
     Consumers,
     GroupTrouble,
     Producers,
+    Batches,
 )
 
 
