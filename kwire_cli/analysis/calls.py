@@ -21,6 +21,7 @@ from kwire_cli.spec.kafka import PRODUCE
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
+
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
 _EMPTY: dict[str, Any] = {}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.subjects import LogItem
 
 SMALL = FindingKind(
     "SMALL_BATCHES",
@@ -154,9 +154,9 @@ class Batches(Rule):
                     self._limit(result.get("resourceName"), config)
         else:
             refused = self._refuse(call) if SIZES.intersection(call.errors) else set()
-            for topic, partition, batch in call.batches():
-                if (topic, partition) not in refused:
-                    self._add((call.who, topic), (call.connection, topic, partition), batch, call.asked, call)
+            for name, number, batch in call.batches():
+                if (name, number) not in refused:
+                    self._add((call.who, name), (call.connection, name, number), batch, call.asked, call)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, whose times are those of its records."""
@@ -185,12 +185,12 @@ class Batches(Rule):
             for topic, partition in parts(call.request, "topicData", "partitionData")
         ]
         records = {(topic, number): batch.head.records_count for topic, number, batch in call.batches()}
-        for topic, number, size in sizes:
-            if (topic, number) in places:
-                refused = self._refused.setdefault((call.who, topic), _Refused())
+        for name, number, size in sizes:
+            if (name, number) in places:
+                refused = self._refused.setdefault((call.who, name), _Refused())
                 refused.count += 1
                 refused.sizes = sorted({*refused.sizes, size})[-3:]
-                count = records.get((topic, number))
+                count = records.get((name, number))
                 refused.records |= {count} if count is not None and len(refused.records) < MOST_USES else set()
                 refused.evidence.append(call.evidence())
         return places
@@ -249,8 +249,8 @@ class Batches(Rule):
 
     def findings(self) -> Iterator[Finding]:
         for (who, topic), refused in self._refused.items():
-            sizes = ", ".join(map(str, reversed(refused.sizes)))
-            text = f"{counted(refused.count, 'batch', 'batches')} refused, of up to {sizes} bytes"
+            sizes = " and ".join(map(str, reversed(refused.sizes)))
+            text = f"{counted(refused.count, 'batch', 'batches')} refused, of {sizes} bytes"
             if refused.records:
                 text += f" with {min(refused.records)}" + (
                     f" to {max(refused.records)} records" if len(refused.records) > 1 else

@@ -57,9 +57,7 @@ class _Series:
 
     def add(self, time: float, position: int, end: int, place: Callable[[], Evidence]) -> None:
         samples, lag = self.samples, max(end - position, 0)
-        if not samples:
-            self.places.append(place())
-        elif lag >= LEAST_LAG and len(self.places) < 4 and lag > 2 * samples[-1].lag:
+        if not samples or (lag >= LEAST_LAG and len(self.places) < 4 and lag > 2 * samples[-1].lag):
             self.places.append(place())
         if len(samples) > 1 and time - samples[-2].time < self.gap:
             samples[-1] = _Sample(time, lag, position, end)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
+    from kwire_cli.analysis.diagnosis.model import Severity
+    from kwire_cli.analysis.subjects import LogItem
 
 FENCED = FindingKind(
     "FENCED_PRODUCER",
@@ -35,8 +36,8 @@ SEQUENCE = FindingKind(
     "SEQUENCE_GAP",
     "error",
     "Records of an idempotent producer are missing in a partition.",
-    "Each batch of an idempotent producer says the number of its first record. The broker refuses a batch that does not "
-    "follow the last one that it has. If it acknowledged the batch before, it has lost it since: after an unclean "
+    "Each batch of an idempotent producer says the number of its first record. The broker refuses a batch that does "
+    "not follow the last one that it has. If it acknowledged the batch before, it has lost it since: after an unclean "
     "leader election, or a crash of a broker whose copy was the only one.",
     "Look for a broker that stopped, and for unclean leader elections. Use acks=all with min.insync.replicas=2 and "
     "unclean.leader.election.enable=false. Compare the records with their source.",
@@ -211,7 +212,7 @@ class Producers(Rule):
         for place in self._logs.faults():
             kind = DUPLICATE if place.is_duplicate else SEQUENCE
             severity: Severity | None = "warning" if place.is_duplicate or place.is_restart else None
-            yield Finding(kind, f"partition {place.partition}", place.text, place.evidence, place.count, severity)
+            yield Finding(kind, f"partition {place.partition}", place.text, place.evidence, place.records, severity)
         for name, trouble in self._fenced.items():
             yield self._fence(name, trouble)
         yield from self._retries()
@@ -221,7 +222,7 @@ class Producers(Rule):
             yield Finding(ACKS_0, f"client {who}", text, trouble.evidence, trouble.count)
 
     def _fence(self, name: str, trouble: _Trouble) -> Finding:
-        errors = ", ".join(f"{count} × {error}" for error, count in sorted(trouble.errors.items()))
+        errors = ", ".join(f"{count} {error}" for error, count in sorted(trouble.errors.items()))
         text = f"{_few(sorted(trouble.clients))} got {errors}" if trouble.clients else errors
         instances = [*self._instances.get(name, ())]
         if len(instances) > 1:

@@ -1,4 +1,4 @@
-"""Sequences of idempotent producers in the logs of partitions: gaps, repeated batches, and producers that began anew."""
+"""Sequences of idempotent producers in logs: gaps, repeated batches, and producers that began anew."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kwire_cli.records.batch import Batch, sequence_after
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.subjects import LogItem
 
 MOST_RUNS = 1 << 14
 """Runs of a partition that are kept. An intact log has one for each producer and epoch."""
@@ -29,7 +29,7 @@ class Fault(NamedTuple):
     partition: str
     text: str
     evidence: Sequence[Evidence]
-    count: int
+    records: int
     is_restart: bool = False
     is_duplicate: bool = False
 
@@ -68,7 +68,12 @@ class LogSequences:
     def add(self, item: LogItem) -> None:
         """Take a batch of a log. Brokers write to their own topics without sequences that go on."""
         batch = item.item
-        if not isinstance(batch, Batch) or not batch.crc_valid or batch.layout.is_message or is_internal(item.topic or ""):
+        if (
+            not isinstance(batch, Batch)
+            or not batch.crc_valid
+            or batch.layout.is_message
+            or is_internal(item.topic or "")
+        ):
             return
         head = batch.head
         key = str(PurePath(item.file).parent), item.name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.calls import Evidence, between, instant, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.transactions.model import ABORTED, OPEN
+from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.errors import counted
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.model import LogItem, Severity
+    from kwire_cli.analysis.diagnosis.model import Severity
+    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
 
 HANGING = FindingKind(
@@ -78,7 +79,7 @@ WAITS = "CONCURRENT_TRANSACTIONS"
 TIMEOUT = 60.0
 """Seconds: transaction.timeout.ms of the Java client by default. What takes longer is long."""
 MAX_TIMEOUT = 900.0
-"""Seconds: transaction.max.timeout.ms of brokers by default. What is open for longer is not ended by its coordinator."""
+"""Seconds: transaction.max.timeout.ms of brokers by default. A coordinator ends what is open for longer."""
 HELD_SECONDS = 5.0
 """Seconds without any new committed record from which on readers count as held back: more than usual transactions."""
 HELD_RESPONSES = 3
@@ -92,7 +93,7 @@ MOST_HELD = 1 << 12
 class _Run(NamedTuple):
     """Requests in a row that were refused with CONCURRENT_TRANSACTIONS."""
 
-    count: int
+    requests: int
     first: float | None
     last: float | None
     places: list[Evidence]
@@ -223,7 +224,7 @@ class TransactionTrouble(Rule):
         for (partition, stable), held in self._held.items():
             if (partition, stable) in named or held.seconds < HELD_SECONDS or held.responses < HELD_RESPONSES:
                 continue
-            open_ = [own for own in transactions if own.result == OPEN and partition in own.partitions]
+            open_ = [own for own in transactions if own.result in {OPEN, UNKNOWN} and partition in own.partitions]
             strange = [own for own in open_ if own.from_beginning and partition not in own.added]
             holders = strange or open_
             is_hanging = bool(strange) or held.seconds >= TIMEOUT
@@ -249,17 +250,19 @@ class TransactionTrouble(Rule):
             if event.transactional_id is not None:
                 own_events.setdefault(event.transactional_id, []).append(event)
         for name, events in own_events.items():
-            runs = [run for run in _runs(events) if run.count >= LEAST_WAITS and between(*run[1:3]) >= LEAST_WAIT]
+            runs = [run for run in _runs(events) if run.requests >= LEAST_WAITS and between(*run[1:3]) >= LEAST_WAIT]
             if not runs:
                 continue
             longest = max(runs, key=lambda run: between(run.first, run.last))
-            count, seconds = sum(run.count for run in runs), between(longest.first, longest.last)
+            count, seconds = sum(run.requests for run in runs), between(longest.first, longest.last)
             before = [
                 own for own in by_name.get(name, ())
                 if own.decided is not None and longest.first is not None and own.decided <= longest.first
             ]  # fmt: skip
             waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
-            text = f"{count} requests were answered with {WAITS}, {longest.count} of them in a row in {seconds:.1f} s"
+            text = (
+                f"{count} requests were answered with {WAITS}, {longest.requests} of them in a row in {seconds:.1f} s"
+            )
             if waits:
                 text += f"; the transaction before wrote to {_few(waits)}"
             command = f"transactions --transactional-id {name}"
@@ -324,7 +327,8 @@ def _open(name: str, transactions: Sequence[Transaction], until: float | None) -
     for own in transactions:
         if own.result == OPEN:
             seconds = between(own.begin, until)
-            text = f"it began at {instant(own.begin)}, wrote to {_few(sorted(own.partitions))}, and has not ended"
+            began = f"at {instant(own.begin)}" if own.begin is not None else "at a time that is not known"
+            text = f"it began {began}, wrote to {_few(sorted(own.partitions))}, and has not ended"
             severity: Severity | None = None if seconds >= _limit(own) else "info"
             yield _finding(OPEN_, name, text, [own], seconds, severity)
 

@@ -17,7 +17,7 @@ from kwire_cli.spec.kafka import TRANSACTION_STATE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kwire_cli.analysis.diagnosis.model import LogItem
+    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.batch import Head
 
 RESULTS = {"COMMIT": COMMITTED, "ABORT": ABORTED}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from kwire_cli.analysis.calls import Evidence
 
-COMMITTED, ABORTED, OPEN = "committed", "aborted", "open"
+COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
+"""Results of transactions. It is unknown where the coordinator's side is not in the input."""
 MOST_EVENTS = 1 << 16
 """Events, and parts of transactions in logs, that are kept: some 40 MB of them. Others are counted."""
 NO_PRODUCER = -1
@@ -54,9 +55,10 @@ class Event:
     """An event of a transaction in traffic, or some of the same kind that follow each other.
 
     `time` is when the first request was complete, `answered` when the last response was; both are seconds since 1970.
-    `partitions` are those that the event is about, such as `orders-0`. `implicit` says that a broker adds the partitions
-    of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `ok` says that there was
-    a response without an error for a part of the request at least. `by_broker` says that a broker sent the request.
+    `partitions` are those that the event is about, such as `orders-0`. `implicit` says that a broker adds the
+    partitions of a Produce or the group of a TxnOffsetCommit to the transaction by itself (KIP-890). `ok` says that
+    there was a response without an error for a part of the request at least. `by_broker` says that a broker sent the
+    request.
     """
 
     what: What
@@ -180,6 +182,8 @@ class Transaction:
     """Partitions whose marker was seen."""
     from_beginning: bool = False
     """Whether the producer's InitProducerId was seen, and so all that it said to the coordinator."""
+    coordinated: bool = True
+    """Whether the input shows what the coordinator was told."""
     places: list[Evidence] = field(default_factory=list)
 
     @property

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import Evidence, instant
 from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
-from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, Transaction, Written
+from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN, Transaction, Written
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ Identity = str | int
 SLACK = 0.002
 """Seconds by which times of two sources differ though they mean the same: those of logs have milliseconds."""
 BEGINS = frozenset({"addPartitions", "addOffsets", "produce", "commitOffsets"})
+COORDINATED = frozenset({"initProducerId", "addPartitions", "addOffsets", "endTransaction", "writeMarkers"})
+"""Events in what the coordinator is told, or tells."""
 WAITS = "CONCURRENT_TRANSACTIONS"
 """The error of a coordinator that still ends the transaction before."""
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
@@ -50,12 +52,14 @@ def transactions_of(
     for identity, timeline in timelines.items():
         for transaction in timeline:
             transaction.transactional_id = identity if isinstance(identity, str) else None
+            if transaction.result == OPEN and not transaction.coordinated:
+                transaction.result = UNKNOWN
     everything = [transaction for timeline in timelines.values() for transaction in timeline]
     return sorted(everything, key=_order)
 
 
 def _identity(name: str | None, producer: int, names: Mapping[int, str]) -> Identity:
-    return name or names.get(producer, producer)
+    return name if name is not None else names.get(producer, producer)
 
 
 def _order(transaction: Transaction) -> tuple[float, float, str, int]:
@@ -70,8 +74,12 @@ def _order(transaction: Transaction) -> tuple[float, float, str, int]:
 def _of_events(events: Iterable[Event]) -> list[Transaction]:
     """Return the transactions of one producer from its events in the order of time."""
     timeline = _Timeline()
+    coordinated = False
     for event in events:
         timeline.take(event)
+        coordinated = coordinated or event.what in COORDINATED
+    for transaction in timeline.transactions:
+        transaction.coordinated = coordinated
     return timeline.transactions
 
 
@@ -165,7 +173,13 @@ class _Timeline:
                 _keep(owner, event)
             return
         if transaction is None:
-            if self.transactions or self.from_beginning:
+            last = self.transactions[-1] if self.transactions else None
+            if last is not None and last.ended_by == "coordinator" and last.result == event.result:
+                _keep(last, event)  # an operator wrote a marker before
+                last.ended_by, last.decided, last.end = "client", event.time, event.answered
+                last.marked.clear()
+                return
+            if last is not None or self.from_beginning:
                 return  # sent again, or of a transaction without records
             transaction = self._begin(event)
             transaction.begin = None

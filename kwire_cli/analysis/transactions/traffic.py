@@ -114,11 +114,11 @@ def _produce(call: Call) -> Iterator[Event]:
         return
     event = _event(call, "produce", name, NO_PRODUCER, NO_PRODUCER)
     event.implicit = call.version >= IMPLICIT_PRODUCE
-    for topic, number, batch in call.batches():
+    for written_to, number, batch in call.batches():
         head = batch.head
         event.producer_id, event.epoch = head.producer_id, head.producer_epoch
         records = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
-        event.partitions.setdefault(f"{topic}-{number}", Written()).add(Written(1, max(records, 0), batch.size))
+        event.partitions.setdefault(f"{written_to}-{number}", Written()).add(Written(1, max(records, 0), batch.size))
     if not event.partitions:  # a request log, which has the sizes of records alone
         for topic, partition in parts(call.request, "topicData", "partitionData"):
             size = max(whole(partition.get("recordsSizeInBytes")), 0)

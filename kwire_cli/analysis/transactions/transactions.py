@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import Calls, Evidence, instant
-from kwire_cli.analysis.diagnosis.model import LogItem
+from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
@@ -13,6 +13,7 @@ from kwire_cli.analysis.transactions.model import (
     MOST_EVENTS,
     NO_PRODUCER,
     OPEN,
+    UNKNOWN,
     Written,
 )
 from kwire_cli.analysis.transactions.timeline import transactions_of
@@ -200,7 +201,7 @@ class Transactions:
 def _facts(transactions: list[Transaction]) -> list[Fact]:
     results = {
         result: count
-        for result in (COMMITTED, ABORTED, OPEN)
+        for result in (COMMITTED, ABORTED, OPEN, UNKNOWN)
         if (count := sum(transaction.result == result for transaction in transactions))
     }
     durations = [transaction.duration for transaction in transactions if transaction.duration is not None]
