@@ -15,6 +15,14 @@ from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.packets import Packets
 from kwire_cli.analysis.diagnosis.producers import Producers
 from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
+from kwire_cli.analysis.diagnosis.coordinators import Coordinators
+from kwire_cli.analysis.diagnosis.elections import Elections
+from kwire_cli.analysis.diagnosis.leadership import Leadership
+from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.mangling import Mangling
+from kwire_cli.analysis.diagnosis.metadata import UnknownTopics
+from kwire_cli.analysis.diagnosis.replicas import Replicas
+from kwire_cli.analysis.diagnosis.speed import Speed
 from kwire_cli.analysis.diagnosis.tls import TlsMismatch
 from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
 from kwire_cli.analysis.diagnosis.transport import Transport
@@ -41,6 +49,13 @@ RULES: tuple[type[Rule], ...] = (
     GroupTrouble,
     Producers,
     Batches,
+    Leadership,
+    UnknownTopics,
+    Coordinators,
+    Replicas,
+    Elections,
+    Speed,
+    Mangling,
 )
 
 

@@ -1,0 +1,113 @@
+"""Clients that find no coordinator for their group or transactional id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, plural, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import Severity
+
+NOT_FOUND = FindingKind(
+    "COORDINATOR_NOT_FOUND",
+    "warning",
+    "A client finds no coordinator that works.",
+    "The coordinator of a group leads its partition of __consumer_offsets, that of a transactional id one of "
+    "__transaction_state. It is not there while the topic is made or a broker loads the partition; for long only "
+    "where that partition has no leader, or the topic cannot be made.",
+    "See kafka-topics.sh --describe --topic __consumer_offsets: each partition needs a leader. In a new cluster "
+    "compare offsets.topic.replication.factor with the number of brokers.",
+    rank=25,
+)
+ERRORS = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"})
+LEAST, LEAST_SECONDS = 4, 3.0
+"""Answers and their time: a new cluster makes the topic in a second or two at the first request."""
+LONG = 30.0
+"""Seconds from which a client without a coordinator is an error."""
+
+
+@dataclass
+class _Failed(Tally):
+    errors: set[str] = field(default_factory=set)
+    apis: set[str] = field(default_factory=set)
+
+    def merge(self, other: Tally) -> None:
+        Tally.merge(self, other)
+        if isinstance(other, _Failed):
+            self.errors |= other.errors
+            self.apis |= other.apis
+
+
+class Coordinators(Rule):
+    """Answers without a coordinator, by client and group or transactional id."""
+
+    KINDS = (NOT_FOUND,)
+    apis: ClassVar[frozenset[str]] = frozenset(
+        {
+            "FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch",
+            "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat", "InitProducerId",
+            "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn",
+        }
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self._failed: Book[tuple[str, str, str], _Failed] = Book(_Failed)
+        self._worked: Book[tuple[str, str, str], list[float]] = Book(list)
+
+    def call(self, call: Call) -> None:
+        """Take a call: whether the coordinator did what it was asked for."""
+        errors = call.errors
+        if not errors:
+            time = call.answered
+            if self._failed and time is not None and call.api != "FindCoordinator":
+                for key in self._keys(call):
+                    if key in self._failed:
+                        times = self._worked[key]
+                        times[:] = [max(time, *times)] if times else [time]
+            return
+        if not ERRORS.isdisjoint(errors):
+            names = sorted(str(error) for error in errors if error in ERRORS)
+            for key in self._keys(call):
+                failed = self._failed[key]
+                failed.add(call)
+                failed.errors.update(names)
+                failed.apis.add(call.api)
+
+    def _keys(self, call: Call) -> list[tuple[str, str, str]]:
+        request, names = call.request, []
+        for name in ("key", "groupId", "transactionalId"):
+            if isinstance(value := request.get(name), str) and value:
+                names.append(value)
+        keys = request.get("coordinatorKeys")
+        names += [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
+        names += [
+            group["groupId"] for (group,) in parts(request, "groups") if isinstance(group.get("groupId"), str)
+        ]
+        who, host = call.who, host_of(call.client)
+        return [(who, host, name) for name in dict.fromkeys(names[:16])]
+
+    def merge(self, other: Coordinators) -> None:
+        merge_all(self._failed, other._failed)
+        for key, times in other._worked.items():
+            self._worked[key][:] = [max([*self._worked[key], *times])]
+
+    def findings(self) -> Iterator[Finding]:
+        for key, failed in self._failed.items():
+            who, _, name = key
+            worked = max(self._worked.get(key, [0.0]), default=0.0)
+            over = failed.last is not None and worked >= failed.last
+            loops = failed.count >= LEAST and failed.span >= LEAST_SECONDS
+            text = (
+                f"{plural(failed.count, 'answer')} ({some(failed.apis)}) for {name}"
+                f"{f' in {duration(failed.span)}' if failed.count > 1 else ''}: {some(failed.errors)}"
+            )
+            text += "; the coordinator answered afterwards" if over else ""
+            level: Severity = "info" if not loops else "error" if failed.span >= LONG and not over else "warning"
+            yield Finding(NOT_FOUND, f"client {who}", text, failed.places, failed.count, level)

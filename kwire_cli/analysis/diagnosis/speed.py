@@ -1,0 +1,187 @@
+"""Brokers that are slower than their peers, and controllers that are too slow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from math import log2
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.quotas import Quotas
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, plural, some
+from kwire_cli.source.kafka.captured import WAITING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from kwire_cli.analysis.calls import Call
+    from kwire_cli.source.kafka.traffic import TcpConnection
+
+SLOW = FindingKind(
+    "SLOW_BROKER",
+    "warning",
+    "A broker answers more slowly than its peers.",
+    "The same api takes much longer at this broker than at the others, at the same time. Requests that wait on "
+    "purpose, such as Fetch, do not count, nor do requests of clients that a quota holds back.",
+    "See the broker's disk, network threads, request queue and garbage collection, and whether it leads more busy "
+    "partitions than the others. Produce with acks=all waits for followers: one of them may be the slow one.",
+    rank=30,
+)
+OVERLOAD = FindingKind(
+    "CONTROLLER_OVERLOAD",
+    "warning",
+    "The controller answers slowly, or not in time.",
+    "Requests to the controller wait in one queue: heartbeats of brokers behind topics that are made, partitions that "
+    "are altered and reassignments. Late heartbeats get brokers fenced, whose leaders then move.",
+    "See the controller's event queue time and its disk. Make topics and reassign partitions in smaller steps; give "
+    "controllers nodes of their own.",
+    ("KIP-500",),
+    rank=17,
+)
+LEAST_CALLS = 50
+"""Calls of an api at each of two brokers, so that a 95th percentile is one."""
+TIMES, LEAST_MORE = 3.0, 0.02
+"""How much slower: so many times the median of the others, and so many seconds."""
+STEPS = 8
+"""Steps of a histogram for each doubling: 9 percent."""
+CONTROLLER = frozenset(
+    {
+        "AlterPartition", "CreateTopics", "CreatePartitions", "DeleteTopics", "BrokerHeartbeat", "BrokerRegistration",
+        "AllocateProducerIds", "AlterPartitionReassignments", "IncrementalAlterConfigs", "ElectLeaders",
+    }
+)  # fmt: skip
+SLOW_SECONDS = 2.0
+"""Seconds of a request of brokers to the controller: they are sent every two seconds, and time out after nine."""
+SLOW_MAKING = 10.0
+"""Seconds of a request for topics: making many at once takes some."""
+QUICK = frozenset({"AlterPartition", "BrokerHeartbeat", "AllocateProducerIds"})
+LEAST_SLOW = 3
+MOST_CONNECTIONS = 1 << 12
+
+
+@dataclass(slots=True)
+class _Latencies:
+    steps: Counter[int] = field(default_factory=Counter)
+
+    def merge(self, other: _Latencies) -> None:
+        self.steps += other.steps
+
+    def quantile(self, share: float) -> float:
+        """Return the seconds that a share of calls took at most."""
+        left = self.steps.total() * share
+        for step, count in sorted(self.steps.items()):
+            left -= count
+            if left <= 0:
+                break
+        return float(2.0 ** (step / STEPS) * 1e-6)
+
+
+@dataclass
+class _Controller(Tally):
+    timed_out: int = 0
+    slowest: float = 0.0
+    pending: int = 0
+    apis: Counter[str] = field(default_factory=Counter)
+
+    def merge(self, other: Tally) -> None:
+        Tally.merge(self, other)
+        if isinstance(other, _Controller):
+            self.timed_out += other.timed_out
+            self.slowest = max(self.slowest, other.slowest)
+            self.pending = max(self.pending, other.pending)
+            self.apis += other.apis
+
+
+class Speed(Rule):
+    """Latencies by broker and api, throttles of clients, and slow requests to controllers."""
+
+    KINDS = (SLOW, OVERLOAD, *Quotas.KINDS)
+
+    def __init__(self) -> None:
+        self._latencies: Book[tuple[str, str], _Latencies] = Book(_Latencies)
+        self._slowest: Book[tuple[str, str], Tally] = Book(Tally)
+        self._controllers: Book[str, _Controller] = Book(_Controller)
+        self._quotas = Quotas()
+        self._throttled: dict[Hashable, float] = {}
+        self._nodes: dict[str, int] = {}
+
+    def call(self, call: Call) -> None:
+        """Take a call: how long it took, and whether a quota held its client back."""
+        api = call.api
+        asked, answered = call.asked, call.answered
+        throttle = call.throttle
+        if throttle > 0:
+            self._quotas.add(call, throttle)
+            if answered is not None and (call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS):
+                self._throttled[call.connection] = answered + throttle
+        if api in WAITING or asked is None or answered is None:
+            return
+        seconds, broker = answered - asked, call.broker
+        if api in CONTROLLER:
+            self._take_controller(call, api, seconds)
+        if self._throttled and asked < self._throttled.get(call.connection, 0.0):
+            return  # the quota holds it back, not the broker
+        key = broker, api
+        self._latencies[key].steps[int(log2(seconds * 1e6) * STEPS) if seconds > 1e-6 else 0] += 1
+        if seconds > LEAST_MORE:
+            if broker not in self._nodes and (node := call.node) is not None and len(self._nodes) < 1 << 12:
+                self._nodes[broker] = node
+            self._slowest[key].add(call)
+
+    def _take_controller(self, call: Call, api: str, seconds: float) -> None:
+        timed_out = "REQUEST_TIMED_OUT" in call.errors
+        if timed_out or seconds >= (SLOW_SECONDS if api in QUICK else SLOW_MAKING):
+            slow = self._controllers[call.broker]
+            slow.add(call)
+            slow.timed_out += timed_out
+            slow.slowest = max(slow.slowest, seconds)
+            slow.apis[api] += 1
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended: nothing is held back on it any more."""
+        self._throttled.pop((connection.capture, connection.stream), None)
+
+    def merge(self, other: Speed) -> None:
+        self._quotas.merge(other._quotas)
+        merge_all(self._latencies, other._latencies)
+        merge_all(self._slowest, other._slowest)
+        merge_all(self._controllers, other._controllers)
+        self._nodes |= other._nodes
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._quotas.findings()
+        yield from self._slow_brokers()
+        for address, slow in self._controllers.items():
+            if slow.count < LEAST_SLOW:
+                continue
+            apis = some(f"{api} {count}" for api, count in slow.apis.items())
+            text = f"{plural(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
+            text += f"; {slow.timed_out} REQUEST_TIMED_OUT" if slow.timed_out else ""
+            yield Finding(OVERLOAD, f"controller {address}", text, slow.places, slow.count)
+
+    def _slow_brokers(self) -> Iterator[Finding]:
+        by_api: dict[str, dict[str, _Latencies]] = {}
+        for (broker, api), latencies in self._latencies.items():
+            if latencies.steps.total() >= LEAST_CALLS:
+                by_api.setdefault(api, {})[broker] = latencies
+        slow: dict[str, list[tuple[float, str, str]]] = {}
+        for api, brokers in by_api.items():
+            high = {broker: latencies.quantile(0.95) for broker, latencies in brokers.items()}
+            for broker, its in high.items():
+                others = sorted(seconds for peer, seconds in high.items() if peer != broker)
+                if not others:
+                    continue
+                peers = others[len(others) // 2]
+                if its >= TIMES * peers and its - peers >= LEAST_MORE:
+                    text = (
+                        f"{api}: 95 % take {its * 1000:.0f} ms at most "
+                        f"({plural(brokers[broker].steps.total(), 'call')}), at the others {peers * 1000:.1f} ms"
+                    )
+                    slow.setdefault(broker, []).append((its / peers, api, text))
+        for broker, its in slow.items():
+            its.sort(reverse=True)
+            node = self._nodes.get(broker)
+            name = f"broker {broker}" + ("" if node is None else f" (node {node})")
+            places = self._slowest[broker, its[0][1]].places
+            yield Finding(SLOW, name, "; ".join(text for _, _, text in its[:3]), places, its[0][0])
