@@ -178,17 +178,15 @@ class Call:
 class CapturedCall(Call):
     """A call of a capture: `line` is its request, `answer` its response. Attributes are as in `Call`."""
 
-    __slots__ = ("_batches", "_request", "_response", "answer", "line")
+    __slots__ = ("_batches", "_request", "_response", "answer", "api", "asked", "line")
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
         self.line, self.answer = line, answer
+        self.api: str = line.api or f"api {line.api_key}"
+        self.asked: float | None = seconds(line.seen.time)
         self._batches: list[tuple[str, int, Batch]] | None = None
         self._request: dict[str, Any] | None = None
         self._response: dict[str, Any] | None = None
-
-    @property
-    def api(self) -> str:
-        return self.line.api or f"api {self.line.api_key}"
 
     @property
     def api_key(self) -> int:
@@ -225,10 +223,6 @@ class CapturedCall(Call):
         return self.line.origin.capture, self.line.stream
 
     @property
-    def asked(self) -> float | None:
-        return seconds(self.line.seen.time)
-
-    @property
     def answered(self) -> float | None:
         return None if self.answer is None else seconds(self.answer.seen.time)
 
@@ -258,7 +252,8 @@ class CapturedCall(Call):
 
     @property
     def throttle(self) -> float:
-        return ((self.answer.throttle if self.answer is not None else None) or 0) / 1000
+        answer = self.answer
+        return 0.0 if answer is None else (answer.field("throttleTimeMs") or 0) / 1000
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -397,11 +392,12 @@ class Calls:
 
     def add(self, line: Captured) -> Iterator[CapturedCall]:
         """Yield the calls that are complete with a request or a response."""
-        if line.guess or line.api_key is None:
+        plain = line.seen.plain
+        if plain is None and (line.guess or line.api_key is None):
             return
         connection = line.origin.capture, line.stream
-        if line.kind == "request":
-            if line.api_key == PRODUCE and line.field("acks") == 0:
+        if (line.seen.kind if plain else line.kind) == "request":
+            if (plain.layout.api_key if plain else line.api_key) == PRODUCE and line.field("acks") == 0:
                 yield CapturedCall(line)
                 return
             self._pending.setdefault(connection, {})[id(line)] = CapturedCall(line)

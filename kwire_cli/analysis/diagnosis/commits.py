@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.fetches import client_of, committed
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, rate
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.fetches import Client, Partition
+    from kwire_cli.analysis.diagnosis.fetches import Client, Commit, Partition
 
 TOO_OFTEN = FindingKind(
     "COMMITS_TOO_OFTEN",
@@ -39,9 +38,11 @@ class _Commits(Tally):
     offsets: dict[Partition, tuple[int, int]] = field(default_factory=dict)
 
     def take(self, key: Partition, offset: int) -> None:
-        low, high = self.offsets.get(key, (offset, offset))
-        if key in self.offsets or len(self.offsets) < MOST_PARTITIONS:
-            self.offsets[key] = min(low, offset), max(high, offset)
+        known = self.offsets.get(key)
+        if known is not None:
+            self.offsets[key] = min(known[0], offset), max(known[1], offset)
+        elif len(self.offsets) < MOST_PARTITIONS:
+            self.offsets[key] = offset, offset
 
     def merge(self, other: Tally) -> None:
         Tally.merge(self, other)
@@ -63,15 +64,13 @@ class Commits:
     def __init__(self) -> None:
         self._commits: Book[tuple[str, Client], _Commits] = Book(_Commits)
 
-    def other(self, call: Call) -> None:
+    def commit(self, client: Client, call: Call, offsets: list[Commit]) -> None:
         """Take an OffsetCommit."""
-        offsets = committed(call)
-        if not offsets:
-            return
-        commits = self._commits[offsets[0][0], client_of(call)]
-        commits.add(call, of_request=True)
-        for _, key, offset in offsets:
-            commits.take(key, offset)
+        if offsets:
+            commits = self._commits[offsets[0][0], client]
+            commits.add(call, of_request=True)
+            for _, key, offset in offsets:
+                commits.take(key, offset)
 
     def merge(self, other: Commits) -> None:
         merge_all(self._commits, other._commits)
@@ -83,9 +82,7 @@ class Commits:
             topics = {topic for topic, _ in commits.offsets}
             of = f" of {topics.pop()}" if len(topics) == 1 else ""
             per = f", {commits.records / (commits.count - 1):.1f} records{of} apart" if commits.records else ""
-            text = (
-                f"{plural(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
-            )
+            text = f"{plural(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
             yield Finding(
                 TOO_OFTEN, f"client {who} of group {group}", text, commits.places, commits.count,
                 command=f"groups --group {group}",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.diagnosis.commits import Commits
 from kwire_cli.analysis.diagnosis.empty_fetches import EmptyFetches
-from kwire_cli.analysis.diagnosis.fetches import Fetches
+from kwire_cli.analysis.diagnosis.fetches import Fetches, client_of, committed
 from kwire_cli.analysis.diagnosis.lag import Lag
 from kwire_cli.analysis.diagnosis.model import Rule
 from kwire_cli.analysis.diagnosis.out_of_range import OutOfRange
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.source.kafka.traffic import TcpConnection
 
-OF_GROUPS = frozenset({"OffsetCommit", "OffsetFetch", "TxnOffsetCommit", "JoinGroup", "ConsumerGroupHeartbeat"})
+COMMITS = frozenset({"OffsetCommit", "OffsetFetch", "TxnOffsetCommit"})
+MEMBERS = frozenset({"JoinGroup", "ConsumerGroupHeartbeat"})
+"""Apis that say which group a client is in, as commits do."""
 
 
 class Consumers(Rule):
     """Consumers: what they ask for, what they get, and what they commit."""
 
     KINDS = (*Lag.KINDS, *EmptyFetches.KINDS, *OutOfRange.KINDS, *FetchSessions.KINDS, *Commits.KINDS)
-    apis: ClassVar[frozenset[str]] = OF_GROUPS | {"Fetch", "ListOffsets"}
+    apis: ClassVar[frozenset[str]] = COMMITS | MEMBERS | {"Fetch", "ListOffsets"}
 
     def __init__(self) -> None:
         self._fetches = Fetches()
@@ -46,9 +48,14 @@ class Consumers(Rule):
         elif api == "ListOffsets":
             self._out_of_range.other(call)
         else:
-            self._lag.other(call)
-            if api == "OffsetCommit":
-                self._commits.other(call)
+            client = client_of(call)
+            if api != "OffsetFetch":
+                self._lag.member(client, call)
+            if api in COMMITS:
+                commits = committed(call)
+                self._lag.commit(call, commits)
+                if api == "OffsetCommit":
+                    self._commits.commit(client, call, commits)
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: its fetch session is over."""

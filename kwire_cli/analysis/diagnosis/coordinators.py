@@ -26,6 +26,15 @@ NOT_FOUND = FindingKind(
     "compare offsets.topic.replication.factor with the number of brokers.",
     rank=25,
 )
+LATE = FindingKind(
+    "COORDINATOR_LATE",
+    "info",
+    "A client waits for a moment until there is a coordinator.",
+    "The first request for a group or a transaction in a new cluster makes the coordinator's topic, and a broker that "
+    "becomes the coordinator loads its partition first. Clients ask again.",
+    "Nothing, if it is over in a second or two.",
+    rank=80,
+)
 ERRORS = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"})
 LEAST, LEAST_SECONDS = 4, 3.0
 """Answers and their time: a new cluster makes the topic in a second or two at the first request."""
@@ -48,7 +57,7 @@ class _Failed(Tally):
 class Coordinators(Rule):
     """Answers without a coordinator, by client and group or transactional id."""
 
-    KINDS = (NOT_FOUND,)
+    KINDS = (NOT_FOUND, LATE)
     apis: ClassVar[frozenset[str]] = frozenset(
         {
             "FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "OffsetFetch",
@@ -66,7 +75,7 @@ class Coordinators(Rule):
         errors = call.errors
         if not errors:
             time = call.answered
-            if self._failed and time is not None and call.api != "FindCoordinator":
+            if self._failed and time is not None:
                 for key in self._keys(call):
                     if key in self._failed:
                         times = self._worked[key]
@@ -81,17 +90,15 @@ class Coordinators(Rule):
                 failed.apis.add(call.api)
 
     def _keys(self, call: Call) -> list[tuple[str, str, str]]:
-        request, names = call.request, []
-        for name in ("key", "groupId", "transactionalId"):
-            if isinstance(value := request.get(name), str) and value:
-                names.append(value)
+        request = call.request
         keys = request.get("coordinatorKeys")
-        names += [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
-        names += [
-            group["groupId"] for (group,) in parts(request, "groups") if isinstance(group.get("groupId"), str)
+        names = [
+            *(request.get(name) for name in ("key", "groupId", "transactionalId")),
+            *(keys if isinstance(keys, list) else ()),
+            *(group.get("groupId") for (group,) in parts(request, "groups")),
         ]
         who, host = call.who, host_of(call.client)
-        return [(who, host, name) for name in dict.fromkeys(names[:16])]
+        return [(who, host, name) for name in dict.fromkeys(filter(_is_text, names[:16]))]
 
     def merge(self, other: Coordinators) -> None:
         merge_all(self._failed, other._failed)
@@ -109,5 +116,9 @@ class Coordinators(Rule):
                 f"{f' in {duration(failed.span)}' if failed.count > 1 else ''}: {some(failed.errors)}"
             )
             text += "; the coordinator answered afterwards" if over else ""
-            level: Severity = "info" if not loops else "error" if failed.span >= LONG and not over else "warning"
-            yield Finding(NOT_FOUND, f"client {who}", text, failed.places, failed.count, level)
+            level: Severity | None = "error" if loops and failed.span >= LONG and not over else None
+            yield Finding(NOT_FOUND if loops else LATE, f"client {who}", text, failed.places, failed.count, level)
+
+
+def _is_text(name: object) -> bool:
+    return isinstance(name, str) and name != ""

@@ -61,7 +61,11 @@ class Elections(Rule):
         api = call.api
         if api == "FetchSnapshot":
             replica = whole(call.request.get("replicaId"))
-            if replica is not None and (replica in self._snapshots or len(self._snapshots) < MOST_EVENTS):
+            if (
+                replica is not None
+                and replica >= 0
+                and (replica in self._snapshots or len(self._snapshots) < MOST_EVENTS)
+            ):
                 self._snapshots.setdefault(replica, Tally()).add(call)
             return
         time = call.asked
@@ -71,8 +75,10 @@ class Elections(Rule):
             # ReplicaEpoch and ReplicaId were called CandidateEpoch and CandidateId before Kafka 4.0.
             epoch = next((whole(part.get(name)) for name in ("replicaEpoch", "candidateEpoch", "leaderEpoch")
                           if name in part), None)  # fmt: skip
-            node = next((whole(part.get(name)) for name in ("replicaId", "candidateId", "leaderId") if name in part), None)
-            if epoch is None or node is None or len(self._events) >= MOST_EVENTS:
+            node = next(
+                (whole(part.get(name)) for name in ("replicaId", "candidateId", "leaderId") if name in part), None
+            )
+            if epoch is None or node is None or min(epoch, node) < 0 or len(self._events) >= MOST_EVENTS:
                 continue
             kind = "pre-vote" if api == "Vote" and part.get("preVote") is True else api
             self._events.append(_Event(time, epoch, node, kind, call.evidence(of_request=True)))

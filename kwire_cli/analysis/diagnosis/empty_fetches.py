@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.diagnosis.fetches import size_of
+from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, whole
 
@@ -104,10 +104,10 @@ class EmptyFetches:
             if size or offset is None:
                 continue
             end = answer.get("highWatermark")
-            if type(end) is int and end > offset >= 0 and not answer.get("errorCode"):
+            if type(end) is int and MOST_OFFSET > end > offset >= 0 and not answer.get("errorCode"):
                 self._take_empty(fetch, key, offset, answer)
-        least = fetch.request.get("minBytes")
-        if type(least) is int and least > 1 and fetch.response is not None:
+        least = whole(fetch.request.get("minBytes"))
+        if least is not None and least > 1 and fetch.response is not None:
             self._take_wait(fetch, least, total)
 
     def _take_empty(self, fetch: FetchCall, key: Partition, offset: int, answer: dict[str, Any]) -> None:
@@ -162,6 +162,4 @@ class EmptyFetches:
                 f"{slow.count} of {plural(slow.fetches, 'fetch', 'fetches')} waited {slow.wait_ms / 1000:g} s for "
                 f"{slow.least} bytes and brought {slow.most_bytes} at most"
             )
-            yield Finding(
-                SLOW, f"client {who}", text, slow.places, slow.count, "info" if slow.wait_ms < LATE else None
-            )
+            yield Finding(SLOW, f"client {who}", text, slow.places, slow.count, "info" if slow.wait_ms < LATE else None)

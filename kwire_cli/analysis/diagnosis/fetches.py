@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS, MOST_OFFSETS = 1 << 12, 1 << 18
 """Connections whose offsets are kept at a time, and offsets of all of them."""
+MOST_OFFSET = 1 << 63
+"""Larger numbers are no offsets, whatever a request log says."""
 Client = tuple[str, str]
 """A client: its id (its address if it has none) and its host."""
 Partition = tuple[str, int]
+Commit = tuple[str, Partition, int]
+"""What a group committed: the group, the partition and the offset."""
 
 
 class Part(NamedTuple):
@@ -58,34 +62,34 @@ class Fetches:
         is_first = offsets is None
         if offsets is None:
             offsets = self._open(connection)
-        elif not request.get("sessionId") or request.get("sessionEpoch") in {0, -1}:
+        elif not request.get("sessionId") or request.get("sessionEpoch") in (0, -1):
             self._count -= len(offsets)
             offsets.clear()
+        asked = self._asked(call, request, offsets)
+        both, answered = _answered(call, response, offsets)
+        both += [Part(key, offsets[key], None) for key in asked if key not in answered]
+        if self._count > MOST_OFFSETS:
+            self._forget()
+        return FetchCall(call, client_of(call), request, response, both, is_first)
+
+    def _asked(self, call: Call, request: dict[str, Any], offsets: dict[Partition, int]) -> list[Partition]:
+        """Keep the offsets that a request asks for, and return their partitions."""
         asked: list[Partition] = []
-        for topic in _objects(request, "topics"):
+        for topic in _list(request, "topics"):
+            if type(topic) is not dict:
+                continue
             name = call.topic(topic)
-            for part in _objects(topic, "partitions"):
+            for part in _list(topic, "partitions"):
+                if type(part) is not dict:
+                    continue
                 index, offset = part.get("partition"), part.get("fetchOffset")
-                if type(index) is int and type(offset) is int:
+                if type(index) is int and type(offset) is int and offset < MOST_OFFSET:
                     key = name, index
                     if key not in offsets:
                         self._count += 1
                     offsets[key] = offset
                     asked.append(key)
-        both: list[Part] = []
-        answered: set[Partition] = set()
-        for topic in _objects(response, "responses"):
-            name = call.topic(topic)
-            for part in _objects(topic, "partitions"):
-                index = part.get("partitionIndex")
-                if type(index) is int:
-                    key = name, index
-                    answered.add(key)
-                    both.append(Part(key, offsets.get(key), part))
-        both += [Part(key, offsets[key], None) for key in asked if key not in answered]
-        if self._count > MOST_OFFSETS:
-            self._forget()
-        return FetchCall(call, client_of(call), request, response, both, is_first)
+        return asked
 
     def end(self, connection: Hashable) -> None:
         """Forget a connection that has ended."""
@@ -102,6 +106,27 @@ class Fetches:
             self.end(next(iter(self._sessions)))
 
 
+def _answered(
+    call: Call, response: dict[str, Any] | None, offsets: dict[Partition, int]
+) -> tuple[list[Part], set[Partition]]:
+    """Return the partitions of an answer with the offsets that were asked for."""
+    both: list[Part] = []
+    answered: set[Partition] = set()
+    for topic in _list(response, "responses"):
+        if type(topic) is not dict:
+            continue
+        name = call.topic(topic)
+        for part in _list(topic, "partitions"):
+            if type(part) is not dict:
+                continue
+            index = part.get("partitionIndex")
+            if type(index) is int:
+                key = name, index
+                answered.add(key)
+                both.append(Part(key, offsets.get(key), part))
+    return both, answered
+
+
 def is_replica(request: dict[str, Any]) -> bool:
     """Return whether a Fetch or ListOffsets request is a broker's or a controller's."""
     replica = request.get("replicaId")
@@ -115,21 +140,28 @@ def client_of(call: Call) -> Client:
     return call.who, host_of(call.client)
 
 
-def committed(call: Call) -> list[tuple[str, Partition, int]]:
-    """Return the group, the partition and the offset of each commit in a call, and of each answer to OffsetFetch."""
+def committed(call: Call) -> list[Commit]:
+    """Return what a call commits, or what OffsetFetch answers."""
     body = call.response if call.api == "OffsetFetch" else call.request
     if not body:
         return []
-    group = call.request.get("groupId") or ""
-    groups = parts(body, "groups") if "groups" in body else iter([(body,)])
-    return [
-        (str(its.get("groupId") or group), (call.topic(topic), index), offset)
-        for (its,) in groups
-        for topic, part in parts(its, "topics", "partitions")
-        if (index := whole(part.get("partitionIndex"))) is not None
-        and (offset := whole(part.get("committedOffset"))) is not None
-        and offset >= 0
-    ]
+    first = call.request.get("groupId")
+    commits: list[Commit] = []
+    for (its,) in parts(body, "groups") if "groups" in body else (((body,)),):
+        group = its.get("groupId", first)
+        if not isinstance(group, str):
+            continue
+        for topic in _list(its, "topics"):
+            if type(topic) is not dict:
+                continue
+            name = call.topic(topic)
+            for part in _list(topic, "partitions"):
+                if type(part) is not dict:
+                    continue
+                index, offset = part.get("partitionIndex"), part.get("committedOffset")
+                if type(index) is int and type(offset) is int and 0 <= offset < MOST_OFFSET:
+                    commits.append((group, (name, index), offset))
+    return commits
 
 
 def size_of(answer: dict[str, Any]) -> int:
@@ -137,12 +169,6 @@ def size_of(answer: dict[str, Any]) -> int:
     return whole(answer.get("recordsSizeInBytes")) or 0
 
 
-def _objects(body: dict[str, Any] | None, name: str) -> list[dict[str, Any]]:
-    objects = body.get(name) if body else None
-    if not isinstance(objects, list):
-        return []
-    return objects if all(map(_is_object, objects)) else [item for item in objects if _is_object(item)]
-
-
-def _is_object(item: Any) -> bool:
-    return isinstance(item, dict)
+def _list(body: dict[str, Any] | None, name: str) -> list[Any]:
+    values = body.get(name) if body else None
+    return values if type(values) is list else []

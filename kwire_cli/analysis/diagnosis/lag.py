@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.calls import Evidence, between
-from kwire_cli.analysis.diagnosis.fetches import committed, size_of
+from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, plural, rate, some
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.fetches import Client, FetchCall, Partition
+    from kwire_cli.analysis.diagnosis.fetches import Client, Commit, FetchCall, Partition
 
 LAG = FindingKind(
     "LAG",
@@ -37,6 +37,7 @@ LEAST_SECONDS = 3.0
 GROWTH = 1.5
 """Growth: the least lag of the last third is so many times the greatest of the first third."""
 MOST_SAMPLES = 256
+MOST_PLACES = 4
 
 
 class _Sample(NamedTuple):
@@ -53,11 +54,10 @@ class _Series:
     samples: list[_Sample] = field(default_factory=list)
     gap: float = 0.0
     places: list[Evidence] = field(default_factory=list)
-    last_place: Evidence | None = None
 
     def add(self, time: float, position: int, end: int, place: Callable[[], Evidence]) -> None:
         samples, lag = self.samples, max(end - position, 0)
-        if not samples or (lag >= LEAST_LAG and len(self.places) < 4 and lag > 2 * samples[-1].lag):
+        if not samples or (lag >= LEAST_LAG and lag > 2 * samples[-1].lag and len(self.places) < MOST_PLACES):
             self.places.append(place())
         if len(samples) > 1 and time - samples[-2].time < self.gap:
             samples[-1] = _Sample(time, lag, position, end)
@@ -151,25 +151,29 @@ class Lag:
             if answer is None or answered is None or answer.get("errorCode"):
                 continue
             end = answer.get("highWatermark")
-            if type(end) is int and end >= 0:
+            if type(end) is int and 0 <= end < MOST_OFFSET:
                 if offset is not None and offset >= 0 and (known is None or not size_of(answer)):
                     series[client, key].add(answered, offset, end, call.evidence)
                 self._ends.add(key, answered, end)
 
-    def other(self, call: Call) -> None:
-        """Take a call that tells of groups: a commit, committed offsets, or a member that joins."""
+    def member(self, client: Client, call: Call) -> None:
+        """Take a call that says which group a client is in."""
         group = call.request.get("groupId")
-        if isinstance(group, str) and group and call.api != "OffsetFetch":
-            groups = self._members[call.who, call.client.rpartition(":")[0]]
-            if len(groups) < 8:
+        if isinstance(group, str) and group:
+            groups = self._members[client]
+            if len(groups) < MOST_PLACES:
                 groups.add(group)
-        time = call.answered if call.api == "OffsetFetch" else call.asked
-        if time is None or call.api not in {"OffsetCommit", "OffsetFetch", "TxnOffsetCommit"}:
+
+    def commit(self, call: Call, commits: list[Commit]) -> None:
+        """Take what a group commits, or has committed."""
+        of_request = call.api != "OffsetFetch"
+        time, ends = call.asked if of_request else call.answered, self._ends.ends
+        if time is None:
             return
-        place = call.evidence() if call.api == "OffsetFetch" else call.evidence(of_request=True)
-        for of_group, key, offset in committed(call):
-            if known := self._ends.ends.get(key):
-                self._groups[of_group, key].add(time, offset, known[1], lambda: place)
+        for group, key, offset in commits:
+            end = ends.get(key)
+            if end is not None:
+                self._groups[group, key].add(time, offset, end[1], lambda: call.evidence(of_request=of_request))
 
     def merge(self, other: Lag) -> None:
         self._ends.merge(other._ends)
@@ -215,4 +219,3 @@ def _finding(who: str, topic: str, its: list[tuple[int, _Trend, _Series]], comma
     total = sum(trend.last.lag for _, trend, _ in its)
     places = earliest(place for _, _, series in its[:2] for place in series.places)
     return Finding(LAG, who, "; ".join(texts), places, total, "warning" if grew else None, command)
-

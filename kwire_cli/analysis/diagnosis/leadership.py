@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import Severity
 
 ONE_ADDRESS = FindingKind(
     "ALL_BROKERS_ONE_ADDRESS",
@@ -145,6 +146,6 @@ class Leadership(Rule):
             )
             if leaders := {leader for _, refused in its for leader in refused.leaders}:
                 text += f"; it named {some(leaders)} as leader{'s' if len(leaders) > 1 else ''}"
-            level = "error" if total >= MANY_REFUSED * len(its) or span >= LONG_REFUSED else None
+            level: Severity | None = "error" if total >= MANY_REFUSED * len(its) or span >= LONG_REFUSED else None
             places = earliest(place for _, refused in its for place in refused.places)
-            yield Finding(LOOP, f"client {who}", text, places, total, level)  # type: ignore[arg-type] # a level or None
+            yield Finding(LOOP, f"client {who}", text, places, total, level)

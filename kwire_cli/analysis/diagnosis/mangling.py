@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import CapturedCall, evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, host_of, merge_all, plural
-from kwire_cli.message.frames import Hints
-from kwire_cli.message.frames import read as read_frame
+from kwire_cli.message.frames import Hints, read
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -21,8 +20,8 @@ MANGLED = FindingKind(
     "error",
     "Something between client and broker changes bytes: it writes a carriage return before each line feed.",
     "Frames have the bytes 0d 0a where 0a alone makes them well-formed. A proxy, tunnel or load balancer takes Kafka's "
-    "bytes for text and corrects the ends of lines. Only frames with the byte 0a in them suffer: a name of ten letters, "
-    "a size, an offset.",
+    "bytes for text and corrects the ends of lines. Only frames with the byte 0a in them suffer: a name of ten "
+    "letters, a size, an offset.",
     "Turn text mode (HTTP inspection, protocol normalisation) off for this port, or go around the proxy; capture on "
     "both of its sides to see who changes the bytes.",
     rank=3,
@@ -75,12 +74,14 @@ class Mangling(Rule):
             if api is None or version is None:
                 return
             hints = Hints(api, version, "response")
-        frame = read_frame(catalog, whole, hints, number=0, start=0, stop=len(whole), prefixed=True)
+        frame = read(catalog, whole, hints, number=0, start=0, stop=len(whole), prefixed=True)
         if frame.kind != line.seen.kind or frame.guess or frame.anomalies or frame.body is None:
             return
         client = frame.header.value.get("clientId") if frame.header and frame.kind == "request" else request.client_id
         name = str(client) if client else host_of(request.src)
-        side = (host_of(line.src), line.dst, name) if line.seen.kind == "request" else (line.src, host_of(line.dst), name)
+        side = (
+            (host_of(line.src), line.dst, name) if line.seen.kind == "request" else (line.src, host_of(line.dst), name)
+        )
         places = self._mangled[side]
         places.append(evidence_of(line, what))
 
@@ -90,7 +91,5 @@ class Mangling(Rule):
     def findings(self) -> Iterator[Finding]:
         for (src, dst, name), places in self._mangled.items():
             count = len(places) + places.dropped
-            text = (
-                f"{plural(count, 'malformed frame')} from {src} to {dst}: well-formed once each 0d 0a is 0a again"
-            )
+            text = f"{plural(count, 'malformed frame')} from {src} to {dst}: well-formed once each 0d 0a is 0a again"
             yield Finding(MANGLED, f"client {name}", text, earliest(places), count)

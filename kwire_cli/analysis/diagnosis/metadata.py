@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.model import Severity
 
 UNKNOWN = FindingKind(
     "UNKNOWN_TOPIC_LOOP",
@@ -89,7 +90,7 @@ class UnknownTopics(Rule):
         """Take a call: its unknown topics; of Metadata also the topics that exist."""
         errors = call.errors
         if call.api == "Metadata":
-            self._take_metadata(call, bool(errors))
+            self._take_metadata(call)
         if not errors or not any(name in errors for name in NAMES.values()):
             return
         done: set[str] = set()
@@ -101,10 +102,10 @@ class UnknownTopics(Rule):
                 unknown.codes.add(code)
                 unknown.apis.add(call.api)
 
-    def _take_metadata(self, call: Call, failed: bool) -> None:
+    def _take_metadata(self, call: Call) -> None:
         asked = self._asked[call.who, host_of(call.client)]
         asked.add(call, of_request=True)
-        asked.failed += failed
+        asked.failed += bool(call.errors)
         asked.size = max(asked.size, call.sizes[1])
         time = call.answered or 0.0
         for (topic,) in parts(call.response, "topics"):
@@ -134,8 +135,8 @@ class UnknownTopics(Rule):
             text += "; later answers know it" if came else "" if known is None else "; earlier answers knew it"
             if known is None and (similar := self._similar(topic)):
                 text += f"; is it {similar}?"
-            level = "error" if unknown.span >= LONG_UNKNOWN and not came else None
-            yield Finding(UNKNOWN, f"client {who}", text, unknown.places, unknown.count, level)  # type: ignore[arg-type] # a level or None
+            level: Severity | None = "error" if unknown.span >= LONG_UNKNOWN and not came else None
+            yield Finding(UNKNOWN, f"client {who}", text, unknown.places, unknown.count, level)
         for (who, _), asked in self._asked.items():
             if asked.count < LEAST_METADATA or asked.span < LEAST_SECONDS or asked.rate < MOST_A_SECOND:
                 continue

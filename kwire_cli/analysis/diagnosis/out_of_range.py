@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.calls import Evidence, parts
-from kwire_cli.analysis.diagnosis.fetches import is_replica
+from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, earliest, plural, whole
 
@@ -70,7 +70,7 @@ class OutOfRange:
                     self._counts[pair] = self._counts.get(pair, 0) + 1
             else:
                 start, end = answer.get("logStartOffset"), answer.get("highWatermark")
-                if type(start) is int and type(end) is int and start >= 0:
+                if type(start) is int and type(end) is int and 0 <= start < MOST_OFFSET:
                     logs = self._logs[key]
                     if not logs or (logs[-1][1] != start and len(logs) < MOST_EVENTS):
                         logs.append((time, start, end))
@@ -101,7 +101,7 @@ class OutOfRange:
     def merge(self, other: OutOfRange) -> None:
         for mine, its in ((self._asked, other._asked), (self._listed, other._listed), (self._logs, other._logs)):
             for key, events in its.items():
-                mine[key] = sorted([*mine[key], *events])[:MOST_EVENTS]  # type: ignore[index,type-var] # each of a kind
+                mine[key] = sorted([*mine[key], *events])[:MOST_EVENTS]  # type: ignore[index] # each of a kind
         for pair, count in other._counts.items():
             self._counts[pair] = self._counts.get(pair, 0) + count
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.diagnosis.fetches import Partition
+    from kwire_cli.analysis.diagnosis.model import Severity
 
 ISR = FindingKind(
     "ISR_CHANGES",
@@ -71,7 +72,12 @@ class Replicas(Rule):
         for topic, part in parts(response, "topics", "partitions"):
             index, leader = whole(part.get("partitionIndex")), whole(part.get("leaderId"))
             isr, replicas = part.get(isr_name), part.get("replicaNodes")
-            if index is None or leader is None or not isinstance(isr, list) or (call.api == "AlterPartition" and not isr):
+            if (
+                index is None
+                or leader is None
+                or not isinstance(isr, list)
+                or (call.api == "AlterPartition" and not isr)
+            ):
                 continue
             states = self._states[call.topic(topic), index]
             epoch = whole(part.get("leaderEpoch"))
@@ -81,7 +87,7 @@ class Replicas(Rule):
             if len(states) < MOST_STATES:
                 place = place or call.evidence()
                 states.append(
-                    _State(time, leader, -1 if epoch is None else epoch, _nodes(isr), _nodes(replicas or ()), place)
+                    _State(time, leader, -1 if epoch is None else epoch, _nodes(isr), _nodes(replicas), place)
                 )
 
     def merge(self, other: Replicas) -> None:
@@ -107,8 +113,8 @@ class Replicas(Rule):
                 moved.setdefault(before.leader, []).append((name, before, after))
         for node, its in out.items():
             yield _isr_finding(node, its)
-        for leader, changes in moved.items():
-            yield _leader_finding(leader, changes, often)
+        for leader, moves in moved.items():
+            yield _leader_finding(leader, moves, often)
 
 
 def _isr_finding(node: int, its: list[tuple[str, _State, _State | None, _State]]) -> Finding:
@@ -122,19 +128,21 @@ def _isr_finding(node: int, its: list[tuple[str, _State, _State | None, _State]]
     if len(returned) < len(its):
         text += "" if back is None and len(its) == 1 else f"; {len(its) - len(returned)} until the end"
     places = [place for _, gone, again, _ in its for place in (gone.place, *([again.place] if again else ()))]
-    return Finding(ISR, f"broker {node}", text, earliest(dict.fromkeys(places)), len(its))
+    joins = all(gone is start and again is not None for _, gone, again, start in its)
+    level: Severity | None = "info" if joins else None  # a new replica, or a broker that has just started
+    return Finding(ISR, f"broker {node}", text, earliest(dict.fromkeys(places)), len(its), level)
 
 
 def _leader_finding(leader: int, changes: list[tuple[str, _State, _State]], often: int) -> Finding:
-    name, before, after = min(changes, key=lambda item: (item[2].time, item[0]))
+    name, _, after = min(changes, key=lambda item: (item[2].time, item[0]))
     names = {item[0] for item in changes}
     text = (
         f"{plural(len(names), 'partition')} ({some(names)}) went from broker {leader} to "
         f"{some(item[2].leader for item in changes)}: {name} in epoch {after.epoch}"
     )
     places = earliest(dict.fromkeys(item[2].place for item in changes))
-    level = "warning" if often >= OFTEN else None
-    return Finding(LEADERS, f"broker {leader}", text, places, len(changes), level)  # type: ignore[arg-type] # a level or None
+    level: Severity | None = "warning" if often >= OFTEN else None
+    return Finding(LEADERS, f"broker {leader}", text, places, len(changes), level)
 
 
 def _leader_changes(states: list[_State]) -> Iterator[tuple[_State, _State]]:
@@ -148,8 +156,8 @@ def _leader_changes(states: list[_State]) -> Iterator[tuple[_State, _State]]:
         last = state
 
 
-def _nodes(values: Iterable[Any]) -> tuple[int, ...]:
-    return tuple(value for value in values if type(value) is int)[:64]
+def _nodes(values: Any) -> tuple[int, ...]:
+    return tuple(value for value in values if type(value) is int)[:64] if isinstance(values, list) else ()
 
 
 def _text(isr: Iterable[int]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ class FetchSessions:
             return
         sessions = self._sessions[fetch.client, fetch.call.broker]
         sessions.fetches += 1
-        if code := response.get("errorCode"):
+        if code := whole(response.get("errorCode")):
             if code in _NAMES:
                 sessions.errors[_NAMES[code]] += 1
                 sessions.add(fetch.call)

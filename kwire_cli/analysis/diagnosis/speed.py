@@ -70,11 +70,13 @@ class _Latencies:
     def quantile(self, share: float) -> float:
         """Return the seconds that a share of calls took at most."""
         left = self.steps.total() * share
+        highest = 0
         for step, count in sorted(self.steps.items()):
+            highest = step
             left -= count
             if left <= 0:
                 break
-        return float(2.0 ** (step / STEPS) * 1e-6)
+        return float(2.0 ** (highest / STEPS) * 1e-6)
 
 
 @dataclass
@@ -179,9 +181,9 @@ class Speed(Rule):
                         f"({plural(brokers[broker].steps.total(), 'call')}), at the others {peers * 1000:.1f} ms"
                     )
                     slow.setdefault(broker, []).append((its / peers, api, text))
-        for broker, its in slow.items():
-            its.sort(reverse=True)
+        for broker, apis in slow.items():
+            apis.sort(reverse=True)
             node = self._nodes.get(broker)
             name = f"broker {broker}" + ("" if node is None else f" (node {node})")
-            places = self._slowest[broker, its[0][1]].places
-            yield Finding(SLOW, name, "; ".join(text for _, _, text in its[:3]), places, its[0][0])
+            places = self._slowest[broker, apis[0][1]].places
+            yield Finding(SLOW, name, "; ".join(text for _, _, text in apis[:3]), places, apis[0][0])

@@ -121,8 +121,8 @@ def part_errors(call: Call) -> Iterator[PartError]:
 
 
 def whole(value: Any) -> int | None:
-    """Return a value of a body if it is an integer."""
-    return value if type(value) is int else None
+    """Return a value of a body if it is an integer of 64 bits at most."""
+    return value if type(value) is int and -(1 << 63) <= value < 1 << 63 else None
 
 
 def host_of(address: str) -> str:
