@@ -60,6 +60,8 @@ class Column(NamedTuple):
     """Digits behind the point of numbers, and of the seconds of instants, for eyes. By default what the kind needs."""
     absent: str = ""
     """The text for eyes in place of None."""
+    once: bool = False
+    """Whether eyes see a value of several rows below each other in the first one alone."""
 
     @property
     def heading(self) -> str:

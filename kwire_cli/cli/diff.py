@@ -16,6 +16,7 @@ from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
+from kwire_cli.cli.diff_traffic import are_traffic, by_option, profiles_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import read_values
@@ -121,7 +122,7 @@ def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
 
 
 # `kwire diff`: two of the same kind held against each other: definitions, versions of a message, encoded
-# messages, copies of a partition.
+# messages, copies of a partition, traffic.
 
 TEXT = "text"
 """The format of people; other reports call it table."""
@@ -145,6 +146,7 @@ EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
     ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
     ("kwire diff broken-0 replica-0", "where two copies of a partition part ways"),
+    ("kwire diff before.pcapng after.pcapng", "what a new version of a client does otherwise"),
 )
 
 
@@ -164,6 +166,7 @@ class Options(DiffedMessages, Report):
         type=click.Choice((TEXT, *REPORT_FORMATS)),
         help="Set the output format.  [default: text]",
     )
+    by: str | None = by_option()
     exit_code: bool = flag("--exit-code", section="Output", help="Exit with 1 if there is a difference.")
     ignore_legal: bool = flag(
         "--ignore-legal", section="Choose", help="Exit with 0 if retention, compaction or lag explains the difference."
@@ -186,14 +189,21 @@ class Options(DiffedMessages, Report):
 @click.command(name="diff", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Show the differences between two definitions, messages or partitions.
+    """Show the differences between two definitions, messages, partitions or captures.
 
     Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
     (files, folders, jars, git revisions as REV:PATH), two encoded messages (files, FILE@FRAME, or the bytes
-    themselves), or two copies of a partition (folders, log directories, segments), for which the first
-    difference is shown.
+    themselves), two copies of a partition (folders, log directories, segments), for which the first difference
+    is shown, or two captures or brokers' request logs, whose clients are compared.
     """
     things = options.things
+    if len(things) == 2 and options.values is None and are_traffic(options, *things):
+        with environment.answering():
+            answer = profiles_answer(environment, options, things[0], things[1], options.by)
+            different = emit(environment, answer, options) is Exit.FOUND
+        return Exit.FOUND if options.exit_code and different else Exit.DONE
+    if options.by is not None:
+        raise click.UsageError("--by is for two captures or request logs")
     if len(things) == 2 and options.values is None and _are_partitions(options, *things):
         comparisons = compared(*map(path_of, things))
         emit(environment, copies_answer(comparisons), options)

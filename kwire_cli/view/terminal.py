@@ -243,7 +243,10 @@ def _texts(values: Sequence[Any], column: Column) -> list[str]:
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]
     unit = _unit(values, column)
-    return [cell_text(value, column, unit, MOST_NAMES, in_heading=True) for value in values]
+    texts = [cell_text(value, column, unit, MOST_NAMES, in_heading=True) for value in values]
+    if column.once:
+        texts = ["" if at and text == texts[at - 1] else text for at, text in enumerate(texts)]
+    return texts
 
 
 def is_blank(value: Any, column: Column) -> bool:

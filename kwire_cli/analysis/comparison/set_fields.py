@@ -1,0 +1,87 @@
+"""Fields of messages that are set to something other than their default, found in bodies in JSON form."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.model import default_value
+from kwire_cli.structs.messages import SIZE_SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kwire_cli.spec.model import FieldSpec, MessageSpec, Versions
+
+MOST_ELEMENTS = 64
+"""Elements of an array that are looked at. Elements of one request are alike, and there may be thousands."""
+MOST_VISITS = 4_096
+"""Values of a body that are looked at: a body from outside can nest arrays in arrays."""
+LONGEST_PATH = 200
+"""Characters of a path. A request log can have keys of any length."""
+
+
+class Known(NamedTuple):
+    """A field of a definition: its default, its versions, and the fields in it."""
+
+    default: Any
+    versions: Versions
+    inner: dict[str, Known]
+
+
+@lru_cache(maxsize=256)
+def fields_of(api_key: int) -> dict[str, Known]:
+    """Return the fields of the request of an api by their names in JSON; none for an unknown api."""
+    definitions = catalog()
+    api = definitions.api_by_key(api_key)
+    if not api or not api.request:
+        return {}
+    spec = definitions.message(api.request)
+    return _known(spec, spec.fields)
+
+
+def _known(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, Known]:
+    known = {}
+    for field in fields:
+        name = field.json_name + (SIZE_SUFFIX if field.type == "records" else "")
+        default = 0 if field.type == "records" else default_value(field)
+        known[name] = Known(default, field.versions, _known(spec, spec.struct_fields(field)))
+    return known
+
+
+def set_fields(known: Mapping[str, Known], body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the path and value of each field that is not at its default: `topics[].partitions[].partition`, 3.
+
+    Elements of an array share a path. Values other than numbers and flags may be long or secret. Keys that the
+    definition lacks count if their value is anything but empty, 0 or false.
+    """
+    left: list[tuple[str, Mapping[str, Any], Mapping[str, Known]]] = [("", body, known)]
+    visits = 0
+    while left:
+        above, values, fields = left.pop()
+        for name, value in values.items():
+            visits += 1
+            if visits > MOST_VISITS:
+                return
+            field = fields.get(name)
+            path = f"{above}{name}"[:LONGEST_PATH]
+            inner = field.inner if field else {}
+            if isinstance(value, dict) and value:
+                left.append((f"{path}.", value, inner))
+            elif isinstance(value, list) and any(isinstance(element, dict) for element in value):
+                elements = [element for element in value[:MOST_ELEMENTS] if isinstance(element, dict)]
+                left += [(f"{path}[].", element, inner) for element in reversed(elements)]
+            elif value != field.default if field else value:
+                yield path, value
+
+
+def versions_with(known: Mapping[str, Known], path: str) -> Versions | None:
+    """Return the versions of a message that have the field at a path; None if the definition has no such field."""
+    versions = None
+    for name in path.replace("[]", "").split("."):
+        field = known.get(name)
+        if field is None:
+            return None
+        versions, known = field.versions, field.inner
+    return versions

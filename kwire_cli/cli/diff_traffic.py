@@ -1,0 +1,84 @@
+"""Two captures or request logs under `kwire diff`: the traffic of their clients is compared."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from kwire_cli.analysis.comparison.profiles import Profiles
+from kwire_cli.analysis.comparison.traffic import By, traffic_answer
+from kwire_cli.cli.inputs import Terminal, reading_of
+from kwire_cli.cli.questions import TRAFFIC
+from kwire_cli.cli.typed_options import given, option
+from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Caller
+from kwire_cli.stores import exists
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from kwire_cli.answer import Answer
+    from kwire_cli.cli.diff_messages import DiffedMessages
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.reading import Opened
+
+_OF_MESSAGES = ("message", "version", "api", "kind", "framed", "frames", "ignore", "ignore_bytes")
+"""Options that say that the inputs are messages."""
+
+
+def by_option() -> Any:
+    """Declare --by, the groups of clients that are compared."""
+    return option(
+        "--by",
+        section="Choose",
+        type=click.Choice(("software", "client")),
+        help="Compare clients of captures by software or by client id.  [default: software]",
+    )
+
+
+def are_traffic(options: DiffedMessages, a: str, b: str) -> bool:
+    """Return whether both arguments are captures or request logs, and not two captures of a single frame each.
+
+    Return False if an option says that they are messages.
+    """
+    if given(options, *_OF_MESSAGES) or not (exists(a) and exists(b)):
+        return False
+    try:
+        kinds = {name: recognise(name).kind for name in (a, b)}
+    except InputError:  # reading it says what is wrong
+        return False
+    if not TRAFFIC.issuperset(kinds.values()):
+        return False
+    return any(kind is Kind.REQUEST_LOG or _has_several(options, name) for name, kind in kinds.items())
+
+
+def _has_several(options: DiffedMessages, name: str) -> bool:
+    """Return whether a capture has more than one request or response."""
+    [opened] = open_inputs((name,), reading_of(options), Caller())
+    frames: Iterator[Captured] = (line for line in opened.subjects() if line.is_frame)
+    return len([*islice(frames, 2)]) > 1
+
+
+def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b: str, by: str | None) -> Answer:
+    """Return the differences between the traffic of two captures or request logs."""
+    how, caller = reading_of(options), Terminal(environment)
+    sides = [_profiles(opened) for name in (a, b) for opened in open_inputs((name,), how, caller)]
+    return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
+
+
+def _profiles(opened: Opened) -> Profiles:
+    profiles = Profiles()
+    for subject in opened.subjects():
+        profiles.add(subject)
+    profiles.finish()
+    if not profiles.clients:
+        raise InputError(
+            "there is no request of Kafka in this; --port says which port is the broker's", file=opened.label
+        )
+    return profiles
