@@ -141,7 +141,7 @@ class Options(Report, Captures, Choosing, Definitions):
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     every: str | None = option(
-        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s, 5m or 1h."
+        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s or 1h."
     )
     by: tuple[str, ...] = option(
         "--by",

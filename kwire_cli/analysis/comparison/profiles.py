@@ -279,6 +279,8 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     "CreateTopics": (Setting("timeoutMs", "default.api.timeout.ms"),),
 }
 """Settings by api, with the names of the Java client's configuration. Other clients have other names for some."""
+CLOSING = -1
+"""The epoch of the request that ends a fetch session (KIP-227)."""
 PROTOCOLS = "protocols[].name"
 COMPRESSION = "compression"
 IDEMPOTENCE = "idempotence"
@@ -296,6 +298,8 @@ CONFIGS = {
 def settings_of(call: Call) -> Iterator[tuple[str, str]]:
     """Yield the settings that a request shows, each with its value as text."""
     api, body = call.api, call.request
+    if api == "Fetch" and body.get("sessionId") and body.get("sessionEpoch") == CLOSING:
+        return  # it ends a session, and asks for nothing
     for setting in SETTINGS.get(api, ()):
         *arrays, name = setting.path.replace("[]", "").split(".")
         owners = [owner[-1] for owner in parts(body, *arrays)] if arrays else [body]

@@ -23,11 +23,16 @@ LONGEST_PATH = 200
 
 
 class Known(NamedTuple):
-    """A field of a definition: its default, its versions, and the fields in it."""
+    """A field of a definition: its default, its versions, and the fields in it.
+
+    An `always` field is in all versions and has no default of its own: 0 is a value like any other, as in the index of
+    a partition.
+    """
 
     default: Any
     versions: Versions
     inner: dict[str, Known]
+    always: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -46,12 +51,18 @@ def _known(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, Known]
     for field in fields:
         name = field.json_name + (SIZE_SUFFIX if field.type == "records" else "")
         default = 0 if field.type == "records" else default_value(field)
-        known[name] = Known(default, field.versions, _known(spec, spec.struct_fields(field)))
+        always = (
+            not field.default
+            and field.tag is None
+            and not field.is_array
+            and field.versions.low <= spec.valid_versions.low
+        )
+        known[name] = Known(default, field.versions, _known(spec, spec.struct_fields(field)), always)
     return known
 
 
 def set_fields(known: Mapping[str, Known], body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each field that is not at its default: `topics[].partitions[].partition`, 3.
+    """Yield the path and value of each field that is set to something other than its default: `rackId`, "a".
 
     Elements of an array share a path. Values other than numbers and flags may be long or secret. Keys that the
     definition lacks count if their value is anything but empty, 0 or false.
@@ -72,7 +83,7 @@ def set_fields(known: Mapping[str, Known], body: Mapping[str, Any]) -> Iterator[
             elif isinstance(value, list) and any(isinstance(element, dict) for element in value):
                 elements = [element for element in value[:MOST_ELEMENTS] if isinstance(element, dict)]
                 left += [(f"{path}[].", element, inner) for element in reversed(elements)]
-            elif value != field.default if field else value:
+            elif (field.always or value != field.default) if field else value:
                 yield path, value
 
 

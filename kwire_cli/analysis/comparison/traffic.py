@@ -193,8 +193,8 @@ COSTS = (
     Column("api"),
     Column("aRequestBytes", "number", title="a req bytes", digits=0, keep=3),
     Column("bRequestBytes", "number", title="b req bytes", digits=0, keep=3),
-    Column("aResponseBytes", "number", title="a resp bytes", digits=0, keep=4),
-    Column("bResponseBytes", "number", title="b resp bytes", digits=0, keep=4),
+    Column("aResponseBytes", "number", title="a resp bytes", digits=0, wide=True),
+    Column("bResponseBytes", "number", title="b resp bytes", digits=0, wide=True),
     Column("aLatencyP50Seconds", "duration", title="a p50", unit="ms"),
     Column("bLatencyP50Seconds", "duration", title="b p50", unit="ms"),
     Column("aLatencyP99Seconds", "duration", title="a p99", unit="ms", keep=1),
@@ -305,10 +305,10 @@ RHYTHM = (
     Column("config", title="configuration", keep=2),
     Column("aCount", "count", wide=True),
     Column("bCount", "count", wide=True),
-    Column("aP50Seconds", "duration", title="a p50"),
-    Column("bP50Seconds", "duration", title="b p50"),
-    Column("aP99Seconds", "duration", title="a p99", keep=1),
-    Column("bP99Seconds", "duration", title="b p99", keep=1),
+    Column("aP50Seconds", "duration", title="a p50", unit="ms"),
+    Column("bP50Seconds", "duration", title="b p50", unit="ms"),
+    Column("aP99Seconds", "duration", title="a p99", unit="ms", keep=1),
+    Column("bP99Seconds", "duration", title="b p99", unit="ms", keep=1),
 )
 """A time between requests that each side sends again and again, and the configuration that has a part in it."""
 
@@ -361,7 +361,7 @@ def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
             if group:
                 ids = sorted({client.client_id for client in group.clients if client.client_id})
                 profile = group.profile
-                took = round(between(profile.first, profile.last), 6)
+                took = None if profile.first is None else round(between(profile.first, profile.last), 6)
                 yield pair.name, side, group.software, ids, profile.requests, took
 
 
@@ -388,5 +388,6 @@ def _about(groups: Sequence[Group | None], *, named: bool = True) -> str:
     software = sorted({name for group in present for name in group.software}) if named else []
     more = len(software) - SHOWN_CLIENTS
     names = ", ".join(software[:SHOWN_CLIENTS]) + (f" and {more} more" if more > 0 else "")
-    took = f"{counted(profile.requests, 'request')} in {between(profile.first, profile.last):.2f} s"
-    return f"{names}, {took}" if names else took
+    requests = counted(profile.requests, "request")
+    took = "" if profile.first is None else f" in {between(profile.first, profile.last):.2f} s"
+    return f"{names}, {requests}{took}" if names else f"{requests}{took}"
