@@ -11,6 +11,7 @@ from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Out
 from kwire_cli.errors import InputError
 from kwire_cli.view.answers import answer_csv, answer_document, answer_jsonl, answer_parquet
 from kwire_cli.view.html.answers import answer_page
+from kwire_cli.view.tables import fewer, spark
 from kwire_cli.view.terminal import answer_text
 
 COLUMNS = (
@@ -216,3 +217,48 @@ def test_what_is_for_programs_alone_and_for_people_alone():
     page = answer_page(mixed)
     assert "unseen" not in page
     assert "said" in page
+
+
+SPARKS = Answer(
+    "over time",
+    [
+        Table(
+            "groups",
+            (Column("name", once=True), Column("start", "instant", digits=3), Column("requests", "spark")),
+            [
+                ("a", "2026-01-01T00:00:00.123456Z", [0, 1, None, 7.5]),
+                ("a", "2026-01-01T00:00:01.5Z", [*range(100)]),
+                ("b", None, None),
+            ],
+        )
+    ],
+)
+
+
+def test_numbers_over_time_are_a_line_of_columns_for_eyes():
+    lines = answer_text(SPARKS, 80).splitlines()
+    assert lines[1] == "a     2026-01-01 00:00:00.123  ▁▂ █"
+    assert lines[2].split() == ["2026-01-01", "00:00:01.5Z", "▂▂▂▂▂▃▃▃▄▄▄▄▅▅▅▆▆▆▇▇▇▇██"]
+    assert lines[3] == "b"
+
+
+def test_numbers_over_time_are_lists_for_programs():
+    first, *_ = answer_document(SPARKS)["tables"]["groups"]
+    assert first["requests"] == [0, 1, None, 7.5]
+    assert [*answer_csv(SPARKS)][1] == "a,2026-01-01T00:00:00.123456Z,0;1;;7.5"
+    table = pq.read_table(io.BytesIO(answer_parquet(SPARKS)))
+    assert table["requests"].to_pylist()[0] == [0.0, 1.0, None, 7.5]
+    assert '{"spark":[0,1,null,7.5]}' in answer_page(SPARKS)
+
+
+@pytest.mark.parametrize("values", [[], [0], [None], [-1, 2], [1e-300, 1e300]])
+def test_any_numbers_make_a_line_of_columns(values):
+    assert len(spark(values)) == len(values)
+    assert [*fewer(values, 24)] == values
+
+
+def test_many_numbers_share_columns_that_show_the_largest():
+    values = [0] * 1000
+    values[777] = 5
+    assert [value for value in fewer(values, 24) if value] == [5]
+    assert len(spark(values)) == 24

@@ -1,0 +1,329 @@
+"""Traffic of two sides: apis, versions, settings, fields and groups of real clients, and of hostile bodies."""
+
+import itertools
+import json
+import pickle
+
+import pytest
+from command_line import ROOT
+from log_lines import document
+
+import kwire_cli
+from kwire_cli.analysis.comparison import profiles
+from kwire_cli.analysis.comparison.profiles import Client, Profiles, Values, rhythms_of, settings_of
+from kwire_cli.analysis.comparison.set_fields import MOST_VISITS, fields_of, set_fields, versions_with
+from kwire_cli.analysis.comparison.traffic import groups_of, pairs_of, software_name, traffic_answer
+from kwire_cli.source.captures import Capture
+from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.spec.kafka import FETCH, METADATA, PRODUCE
+from kwire_cli.view.answers import answer_document
+
+CATALOG = kwire_cli.catalog()
+SAMPLES = ROOT / "samples"
+REBALANCING = SAMPLES / "incidents" / "rebalancing.pcap"
+SLOW = SAMPLES / "incidents" / "slow-fetch.pcap"
+SARAMA = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
+PYTHON = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
+LOG = SAMPLES / "request-logs" / "kafka-request.log"
+JOIN_GROUP = 11
+
+
+def lines(path):
+    return traffic(CATALOG, Capture(path))
+
+
+def profiles_of(subjects):
+    fold = Profiles()
+    for subject in subjects:
+        fold.add(subject)
+    fold.finish()
+    return fold
+
+
+def compared(a, b, by="software"):
+    """Return the document of the comparison of two sides, and whether it differs."""
+    answer = traffic_answer(a, b, ("a", "b"), by)
+    return answer_document(answer), answer.found
+
+
+def logged(api_key=FETCH, version=12, request=None, time="2026-01-01T00:00:00Z", **more):
+    return Reader(CATALOG).exchange(document(api_key, version, request=request or {}, **more), 1, time)
+
+
+def settings(found):
+    return {row["setting"]: (row["a"], row["b"]) for row in found["tables"]["settings"] if row["differs"]}
+
+
+@pytest.mark.parametrize("path", sorted({*SAMPLES.glob("incidents/*.pcap"), *SAMPLES.glob("captures/*.pcap*")}))
+def test_a_capture_does_not_differ_from_itself(path):
+    a, b = profiles_of(lines(path)), profiles_of(lines(path))
+    for by in ("software", "client"):
+        document, differs = compared(a, b, by)
+        assert not differs
+        assert all(count == 0 for count in document["facts"]["differences"].values())
+
+
+def test_one_client_with_another_configuration():
+    found, differs = compared(profiles_of(lines(REBALANCING)), profiles_of(lines(SLOW)))
+    assert differs
+    assert settings(found) == {
+        "Fetch.maxWaitMs": (["1000"], ["200", "2500"]),
+        "Fetch.minBytes": (["1"], ["1", "1000000"]),
+    }
+    apis = {row["api"]: row for row in found["tables"]["apis"]}
+    assert (apis["Fetch"]["aVersions"], apis["Fetch"]["bRequests"], apis["Fetch"]["differs"]) == ([12], 37, False)
+    assert (apis["JoinGroup"]["aRequests"], apis["JoinGroup"]["bVersions"], apis["JoinGroup"]["differs"]) == (
+        16,
+        None,
+        True,
+    )
+    assert {row["path"] for row in found["tables"]["fields"]} == {
+        "forgottenTopicsData[].topic",
+        "forgottenTopicsData[].partitions",
+    }
+    counts = {row["what"]: (row["a"], row["b"]) for row in found["tables"]["counts"]}
+    assert counts["joins"] == (16, None)
+    assert counts["generations"] == (7, None)
+    assert counts["batches"] == (44, 7)
+    rhythm = {row["rhythm"]: row for row in found["tables"]["rhythm"]}
+    assert 0.9 < rhythm["Heartbeat of a member"]["aP50Seconds"] < 1.1
+    errors = {(row["api"], row["error"]): (row["aCount"], row["bCount"]) for row in found["tables"]["errors"]}
+    assert errors["Heartbeat", "REBALANCE_IN_PROGRESS"] == (6, 0)
+
+
+def test_two_clients_are_compared_if_each_side_has_one():
+    found, _ = compared(profiles_of(lines(SARAMA)), profiles_of(lines(PYTHON)))
+    assert {row["client"] for row in found["tables"]["apis"]} == {"sarama / kafka-python"}
+    assert settings(found)["Produce.acks"] == (["1"], ["-1"])
+    assert settings(found)["Produce.timeoutMs"] == (["10000"], ["30000"])
+    assert [row["clientIds"] for row in found["tables"]["sides"]] == [
+        ["sarama-lab"],
+        ["kp-admin", "kp-consumer", "kp-producer"],
+    ]
+
+
+def test_a_log_does_not_differ_from_itself_and_has_no_sizes():
+    found, differs = compared(profiles_of(RequestLog(LOG, CATALOG)), profiles_of(RequestLog(LOG, CATALOG)))
+    assert not differs
+    assert all(row["aRequestBytes"] is None for row in found["tables"]["costs"])
+    assert any(row["aLatencyP50Seconds"] for row in found["tables"]["costs"])
+
+
+def test_a_capture_and_a_log_agree_but_for_batches():
+    capture = profiles_of(lines(PYTHON))
+    log = Profiles()
+    for client, profile in capture.clients.items():
+        log.clients[client] = pickle.loads(pickle.dumps(profile))
+        for name in profiles.OF_BATCHES:
+            log.clients[client].settings.pop(name, None)
+    assert compared(capture, log)[1] is False
+
+
+@pytest.mark.parametrize("path", [REBALANCING, PYTHON])
+def test_parts_merge_in_any_order(path):
+    ended = {}
+    for line in lines(path):
+        ended.setdefault(line.stream, []).append(line)
+    parts = [[line for stream in [*ended][start::3] for line in ended[stream]] for start in range(3)]
+    other = profiles_of(lines(SLOW))
+    answers = set()
+    for order in itertools.permutations(range(3)):
+        first, *others = [pickle.loads(pickle.dumps(profiles_of(parts[at]))) for at in order]
+        for fold in others:
+            first.merge(fold)
+        answers.add(json.dumps(compared(first, other)[0], sort_keys=True))
+    assert answers == {json.dumps(compared(profiles_of(lines(path)), other)[0], sort_keys=True)}
+
+
+def test_a_request_without_a_response_is_counted_once(wire):
+    fold = profiles_of(wire.lines((0, wire.request("Metadata", 4, topics=None))))
+    [profile] = fold.clients.values()
+    assert profile.uses[METADATA].requests == profile.requests == 1
+
+
+# Clients of both sides that belong together.
+
+
+def side(*clients):
+    fold = Profiles()
+    for software, client_id in clients:
+        told = {"softwareName": software, "softwareVersion": "1"} if software else None
+        fold.add(logged(client=client_id, told=told))
+    return fold
+
+
+def names(a, b, by="software"):
+    return [
+        (pair.name, bool(pair.a), bool(pair.b)) for pair in pairs_of(groups_of(side(*a), by), groups_of(side(*b), by))
+    ]
+
+
+def test_pairs():
+    assert names([("java", "a")], [("java", "b")]) == [("java", True, True)]
+    assert names([("java", "a")], [("kgo", "b")]) == [("java / kgo", True, True)]
+    assert names([("java", "a"), (None, "x")], [("kgo", "b"), (None, "y")]) == [
+        ("(no name)", True, True),
+        ("java / kgo", True, True),
+    ]
+    assert names([("java", "a"), (None, "x")], [("kgo", "b")]) == [
+        ("java / kgo", True, True),
+        ("(no name)", True, False),
+    ]
+    assert names([("java", "a")], [("kgo", "b"), ("sarama", "c")]) == [
+        ("java", True, False),
+        ("kgo", False, True),
+        ("sarama", False, True),
+    ]
+    assert names([("java", "a"), ("java", "b")], [("kgo", "b"), ("kgo", "c")], "client") == [
+        ("a / c", True, True),
+        ("b", True, True),
+    ]
+
+
+def test_what_a_client_asks_before_it_says_its_software_is_its_own():
+    [group] = groups_of(side((None, "a"), ("java", "a")), "software").values()
+    assert group.profile.requests == 2
+    assert group.clients == [Client("java 1", "a"), Client("java 1", "a")]
+
+
+def test_a_client_on_one_side_is_a_difference():
+    found, differs = compared(side(("java", "a"), ("kgo", "b")), side(("java", "a")))
+    assert differs
+    assert found["facts"]["differences"] == {"clients": 1, "apis": 0, "settings": 0, "fields": 0}
+
+
+@pytest.mark.parametrize(
+    ("software", "name"), [("apache-kafka-java 4.4.0", "apache-kafka-java"), (None, ""), ("x", "x")]
+)
+def test_software_is_compared_without_its_version(software, name):
+    assert software_name(software) == name
+
+
+# Settings and fields.
+
+
+class Asked:
+    """A call with an api and a body."""
+
+    def __init__(self, api, request):
+        self.api, self.request = api, request
+
+
+def test_the_end_of_a_fetch_session_says_nothing_of_configuration():
+    body = {"maxWaitMs": 1, "sessionId": 7, "sessionEpoch": -1}
+    assert [*settings_of(Asked("Fetch", body))] == []
+    assert [*settings_of(Asked("Fetch", body | {"sessionId": 0}))] == [("Fetch.maxWaitMs", "1")]
+
+
+def test_settings_in_arrays_and_of_presence():
+    partitions = [{"partitionMaxBytes": 5}, {"partitionMaxBytes": 5}, {}]
+    body = {"topics": [{"partitions": partitions}], "rackId": "r1"}
+    assert [*settings_of(Asked("Fetch", body))] == [
+        ("Fetch.topics[].partitions[].partitionMaxBytes", "5"),
+        ("Fetch.rackId", "yes"),
+    ]
+    join = {"protocols": [{"name": "range"}, {"name": "sticky"}, {"name": 7}], "groupInstanceId": None}
+    assert [*settings_of(Asked("JoinGroup", join))] == [
+        ("JoinGroup.groupInstanceId", "no"),
+        ("JoinGroup.protocols[].name", "range, sticky"),
+    ]
+
+
+def test_fields_that_are_not_at_their_default():
+    known = fields_of(FETCH)
+    body = {
+        "maxWaitMs": 0,
+        "isolationLevel": 0,
+        "rackId": "a",
+        "topics": [{"topic": "t", "partitions": [{"partition": 0, "currentLeaderEpoch": -1, "logStartOffset": 3}]}],
+    }
+    paths = dict(set_fields(known, body))
+    assert {*paths} == {
+        "maxWaitMs",  # in all versions, without a default
+        "rackId",
+        "topics[].topic",
+        "topics[].partitions[].partition",
+        "topics[].partitions[].logStartOffset",
+    }
+    assert 12 not in versions_with(known, "topics[].topicId")
+    assert 13 in versions_with(known, "topics[].topicId")
+    assert versions_with(known, "topics[].nothing") is None
+
+
+def test_texts_are_not_told():
+    fold = Profiles()
+    fold.add(logged(request={"rackId": "secret", "topics": [{"topic": "t-secret"}]}))
+    assert "secret" not in json.dumps(compared(fold, side(("apache-kafka-java", "c")))[0])
+
+
+HOSTILE = [
+    {},
+    {"topics": None, "topicData": 7, "protocols": "x", "groupId": [], "memberId": {}},
+    {"topics": [None, 1, {"partitions": [[], {"partitionMaxBytes": {}}]}], "acks": [], "maxWaitMs": {"a": 1}},
+    {"topicData": [{"name": [], "partitionData": [{"index": "x"}, None]}], "memberEpoch": "x", "acks": True},
+    {"protocols": [{"name": None}, {}], "rackId": [], "sessionId": {}, "sessionEpoch": [], "isolationLevel": 1e400},
+    {f"key{number}": number for number in range(1000)},
+]
+
+
+@pytest.mark.parametrize("body", HOSTILE)
+def test_hostile_bodies(body):
+    fold = Profiles()
+    for key in (*range(14), 68, 76, 78, 88, 999):
+        for response in (body, None, {"generationId": "x", "memberEpoch": []}):
+            fold.add(logged(key, 0, request=body, response=response))
+    for api in (*profiles.SETTINGS, *profiles.RHYTHMS):
+        assert all(isinstance(text, str) for _, text in settings_of(Asked(api, body)))
+        {*rhythms_of(Asked(api, body))}
+    document, _ = compared(fold, side(("java", "a")))
+    json.dumps(document)
+
+
+def test_deep_and_wide_bodies_are_bounded():
+    deep = {}
+    for _ in range(100_000):
+        deep = {"topics": [deep]}
+    wide = {"topics": [{"topic": str(number), "partitions": [{"partition": 1}] * 1000} for number in range(1000)]}
+    for body in (deep, wide):
+        assert len([*set_fields(fields_of(PRODUCE), body)]) <= MOST_VISITS
+    while deep:  # else Python's own end of it is as deep
+        deep = deep["topics"][0]
+
+
+def test_clients_and_values_are_bounded(monkeypatch):
+    monkeypatch.setattr(profiles, "MOST_PROFILES", 3)
+    fold = side(*[(f"s{number}", f"c{number}") for number in range(9)])
+    assert len(fold.clients) <= 4
+    assert sum(profile.requests for profile in fold.clients.values()) == 9
+    values = Values()
+    for number in range(100):
+        values.add(str(number))
+    assert (values.texts, values.requests, len(values.counts)) == (["(many)"], 100, 0)
+
+
+def test_forwarded_requests_are_no_clients():
+    fold = Profiles()
+    fold.add(logged(forwarded=True))
+    assert not fold.clients
+
+
+def test_members_of_groups_of_the_newer_protocol():
+    fold = Profiles()
+    for second, epoch in ((1, 0), (2, 1), (4, 1), (5, -1)):
+        body = {
+            "groupId": "g",
+            "memberId": "m",
+            "memberEpoch": epoch,
+            "rebalanceTimeoutMs": 300000 if epoch == 0 else -1,
+        }
+        response = {"errorCode": 0, "memberEpoch": 1}
+        fold.add(logged(68, 1, body, f"2026-01-01T00:00:0{second}Z", response=response))
+    found, _ = compared(fold, fold)
+    counts = {row["what"]: row["a"] for row in found["tables"]["counts"]}
+    assert (counts["joins"], counts["leaves"], counts["generations"]) == (1, 1, 1)
+    [rhythm] = found["tables"]["rhythm"]
+    assert (rhythm["rhythm"], rhythm["aCount"]) == ("ConsumerGroupHeartbeat of a member", 3)
+    rows = {row["setting"]: row["a"] for row in found["tables"]["settings"]}
+    assert rows["ConsumerGroupHeartbeat.rebalanceTimeoutMs"] == ["300000"]

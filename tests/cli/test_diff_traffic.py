@@ -1,0 +1,78 @@
+"""kwire diff of captures and request logs: what is compared, exit codes, and options that go with it."""
+
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+
+SAMPLES = ROOT / "samples"
+A, B = SAMPLES / "incidents" / "rebalancing.pcap", SAMPLES / "incidents" / "slow-fetch.pcap"
+LOG = SAMPLES / "request-logs" / "kafka-request.log"
+
+
+def test_exit_code():
+    assert kwire("diff", A, B).code == 0
+    assert kwire("diff", A, B, "--exit-code").code == 1
+    done = kwire("diff", A, A, "--exit-code", "-f", "table")
+    assert done.code == 0
+    assert done.out.endswith("the same clients, apis, versions, set fields and configuration\n")
+    assert kwire("diff", LOG, LOG, "--exit-code").code == 0
+
+
+def test_tables_of_the_page():
+    document = json.loads(kwire("diff", A, B, "-f", "json").out)
+    page = (ROOT / "docs" / "diff.md").read_text("utf-8").partition("## Two captures")[2].partition("\n## ")[0]
+    assert [f"| `{name}` |" in page for name in document["tables"]] == [True] * 8
+
+
+def test_by_client():
+    document = json.loads(kwire("diff", A, B, "--by", "client", "-f", "json").out)
+    assert {row["client"] for row in document["tables"]["apis"]} == {"setup", "shop"}
+    assert {row["client"] for row in document["tables"]["sides"]} == {
+        *("setup", "shop", "worker-1", "worker-2", "dashboard", "warehouse"),
+    }
+
+
+def test_a_capture_and_a_log():
+    assert kwire("diff", A, LOG).code == 0
+
+
+def test_frames_of_captures_are_messages():
+    assert (
+        "JoinGroup request"
+        in kwire("diff", A, A, "--frames", "30,33", "-f", "text").out
+        + kwire("diff", A, "--frames", "30,33", "-f", "text").out
+    )
+    assert kwire("diff", f"{A}@30", f"{A}@33").code == 0
+
+
+def test_captures_of_a_frame_each_are_messages(tmp_path):
+    import packets as make
+    from damage import packet_of
+    from wire import Wire
+
+    for name, client in (("a", "x"), ("b", "y")):
+        talk = make.Talk()
+        segments = [*talk.handshake(), talk.segment(0, Wire.request("Metadata", 4, client=client)), *talk.goodbye()]
+        packets = [packet_of(segment, number) for number, segment in enumerate(segments, 1)]
+        (tmp_path / f"{name}.pcap").write_bytes(make.pcap_file(packets))
+    done = kwire("diff", tmp_path / "a.pcap", tmp_path / "b.pcap", "-f", "text")
+    assert '- header.clientId: "x"' in done.out
+
+
+def test_what_does_not_fit_is_an_error(tmp_path):
+    assert "--by is for two captures" in kwire("diff", "FetchRequest", "12", "13", "--by", "client").err
+    shutil.copy(SAMPLES / "incidents" / "plain-to-tls.pcap", tmp_path / "tls.pcap")
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes((tmp_path / "tls.pcap").read_bytes()[:24])
+    done = kwire("diff", A, empty)
+    assert done.code == 2
+    assert "there is no request of Kafka in this" in done.err
+
+
+@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html", "parquet"])
+def test_every_format(fmt, tmp_path):
+    out = tmp_path / "out"
+    assert kwire("diff", A, B, "-f", fmt, "-o", out).code == 0
+    assert out.stat().st_size
