@@ -1,0 +1,61 @@
+"""Commands that a summary proposes: those of the findings, and those that fit what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from kwire_cli.analysis.diagnosis.model import Finding
+    from kwire_cli.analysis.summary import Summary
+
+MOST = 4
+"""Commands that are proposed."""
+_GROUPS = frozenset({"JoinGroup", "ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
+_TRANSACTIONS = frozenset({"AddPartitionsToTxn", "EndTxn", "AddOffsetsToTxn", "TxnOffsetCommit"})
+
+
+def proposals(
+    summary: Summary, findings: Sequence[Finding], arguments: str, commands: Collection[str] | None
+) -> list[str]:
+    """Return the commands that go on from here, with the inputs as they are typed: each command once.
+
+    `commands` are the commands that there are; with None all are proposed.
+    """
+    proposed: dict[str, None] = {}
+    for name, options in [*_of_findings(findings), *_of_contents(summary)]:
+        if commands is None or name in commands:
+            proposed[" ".join(filter(None, ("kwire", name, arguments, options)))] = None
+    return [*proposed][:MOST]
+
+
+def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """Yield the commands of the findings that matter most: `groups --group billing` takes its inputs in between."""
+    for finding in findings:
+        if finding.command:
+            name, _, options = finding.command.partition(" ")
+            yield name, options
+
+
+def _of_contents(summary: Summary) -> Iterator[tuple[str, str]]:
+    apis = {name.rpartition(" ")[0] for name in summary.stats.groups["api"]}
+    kinds = {facts.kind for facts in summary.inputs}
+    if summary.logs.partitions:
+        yield "dump", "--verify"
+        yield "overhead", ""
+        yield "dump", "--deep --limit 10"
+        return
+    is_capture = "request-log" not in kinds
+    has_errors = any(group.errors for group in summary.stats.groups["api"].values())
+    if has_errors and is_capture:
+        yield "decode", "--filter error --pairs"
+    if apis & _GROUPS:
+        yield "groups", ""
+    if apis & _TRANSACTIONS:
+        yield "transactions", ""
+    if is_capture:
+        yield "sequence", "--filter error" if has_errors else ""
+        yield "decode", "--sort latency --top 10"
+    yield "decode", "--stats"
+    yield "clients", ""

@@ -1,0 +1,75 @@
+"""`kwire summary`: what captures, request logs and log directories hold, and what matters most, on one screen."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import click
+
+from kwire_cli.analysis.summary import InputFacts, Summary
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.typed_options import takes
+from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.stores import is_file, sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from kwire_cli.cli.environment import Environment, Exit
+    from kwire_cli.source.reading import Opened
+
+EXAMPLES = (
+    ("kwire summary incident.pcap", "what a capture holds, and what is wrong in it"),
+    ("kwire summary kafka-logs", "a log directory: topics, records, bytes, codecs"),
+    ("kwire summary incident.pcap -o summary.html", "the same as a page for a ticket"),
+)
+MOST_TYPED = 3
+"""Inputs that the proposed commands name; more are INPUT..., as the command line has them already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Asking):
+    """Options of `kwire summary`."""
+
+    PIPED: ClassVar[str] = "table"
+
+
+@click.command(name="summary", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> Exit:
+    """Show what captures, request logs and log directories hold, on one screen.
+
+    INPUT is files and folders, counted together, or - for standard input. The summary says what the input is,
+    who speaks, how much and how fast, what fails, what the capture lacks, what matters most, and what to type
+    next. `kwire INPUT` alone is this command for captures, request logs and folders.
+    """
+    summary = Summary()
+    with environment.answering():
+        ask(environment, options, summary, connections=True, ended=lambda opened: summary.add_input(_facts(opened)))
+        answer = summary.answer(_typed(options.source), _commands())
+        return emit(environment, answer, options)
+
+
+def _facts(opened: Opened) -> InputFacts:
+    """Return what is known of an input as a whole, when it was read."""
+    if isinstance(opened, CaptureInput):
+        notices = tuple(notice.text for notice in opened.capture.notices)
+        return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
+    name = opened.recognised.name
+    size = sum(sizes([name])) if name is not None and is_file(name) else None
+    return InputFacts(opened.label, opened.kind, 1, size)
+
+
+def _typed(source: Sequence[str]) -> str:
+    """Return the inputs as they are typed in a shell."""
+    return " ".join(map(shlex.quote, source)) if 0 < len(source) <= MOST_TYPED else "INPUT..." if source else "-"
+
+
+def _commands() -> Collection[str]:
+    from kwire_cli.cli.main import COMMANDS  # it imports commands when they run
+
+    return COMMANDS
