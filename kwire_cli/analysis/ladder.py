@@ -219,7 +219,7 @@ def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:
         event.version,
         event.label,
         [*event.errors],
-        event.has_response,
+        event.is_answered,
         event.latency,
     )
 

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 MOST_FINDINGS = 5
 """Findings of a summary: the others are those of kwire diagnose."""
 MOST_NAMES, MOST_ERRORS, MOST_INPUTS = 4, 4, 2
-LONGEST_TEXT, LONGEST_NAME = 170, 40
-"""Characters of a finding, which then takes two lines of 100 columns, and of a name."""
+LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH = 170, 40, 100
+"""Characters of a finding, which then takes two lines of 100 columns, of a name, and of the path of the only input."""
+_LEAST_AVERAGE = 2.0
+"""Seconds of traffic that have an average beside a peak."""
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
@@ -126,13 +128,15 @@ def _inputs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
         sizes = [facts.size for facts in inputs if facts.size]
         files = sum(facts.files for facts in inputs)
         what = _WHAT.get(kind, kind)
-        words = [_some([_cut(facts.name) for facts in inputs], MOST_INPUTS), what]
+        most = LONGEST_PATH if len(inputs) == 1 else LONGEST_NAME
+        words = [_some([_tail(facts.name, most) for facts in inputs], MOST_INPUTS), what]
         if files > 1:
             words.append(f"{files} files")
         if sizes:
             words.append(_size(sum(sizes)))
         if kind == "capture":
-            words.append(counted(sum(summary.stats.kinds.values()), "frame"))
+            kinds = summary.stats.kinds
+            words.append(counted(kinds["request"] + kinds["response"], "frame"))
         yield _KINDS.get(kind, "input"), ", ".join(words), ""
 
 
@@ -248,6 +252,7 @@ def _apis(summary: Summary) -> list[tuple[str, int, float, int | None]]:
     sizes: Counter[str] = Counter()
     for name, group in summary.stats.groups["api"].items():
         api = name.rpartition(" ")[0] or name
+        api = f"api {api}" if api.isdigit() else api
         requests[api] += group.requests
         sizes[api] += group.request_bytes + group.response_bytes
     total = sum(requests.values())
@@ -266,8 +271,10 @@ def _rates(summary: Summary) -> Iterator[str]:
         return
     _, requests = course.peak(0)
     _, size = course.peak(1)
-    rates = f"{course.requests / max(seconds, 1):.3g} requests/s, {requests} in the busiest second"
-    yield f"{rates}; {_size(size)}/s at the peak" if size else rates
+    average = f", {course.requests / seconds:.3g}/s on average" if seconds >= _LEAST_AVERAGE else ""
+    yield f"{counted(requests, 'request')} in the busiest second{average}"
+    if size:
+        yield f"{_size(size)}/s at the peak"
 
 
 def _latency(summary: Summary) -> Histogram:
@@ -282,7 +289,8 @@ def _slowest(slowest: Sequence[Slow], place: str) -> str:
         return ""
     slow = slowest[0]
     broker = slow.broker if slow.node is None else f"node {slow.node}"
-    return f"; slowest: {place} {slow.number}, {slow.api} {_duration(slow.latency)} by {_cut(slow.client)} at {_cut(broker)}"
+    whose = f"{_cut(slow.client)} at {_cut(broker)}"
+    return f"; slowest: {place} {slow.number}, {slow.api} {_duration(slow.latency)} by {whose}"
 
 
 def _errors(summary: Summary) -> list[tuple[str, int]]:
@@ -336,7 +344,7 @@ def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fa
     counts = [
         counted(count, level) if level != "info" else f"{count} info" for level, count in _by_level(findings).items()
     ]
-    yield Fact("findings", ", ".join(counts) or "none: kwire diagnose knows nothing that is wrong here", spoken=True)
+    yield Fact("findings", ", ".join(counts) or "none by the rules of kwire diagnose", spoken=True)
     for finding in findings[:MOST_FINDINGS]:
         level = finding.level
         text = f"{finding.kind.code}  {finding.subject}: {finding.text}"
@@ -351,13 +359,18 @@ def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fa
 def _some(names: Sequence[str], most: int, what: str = "") -> str:
     """Return the first names, and how many more there are."""
     more = len(names) - most
-    rest = f"{more} more{f' {what}' if what else ''}"
+    rest = f"{more} more{f' {what}' if what and more > 1 else ''}"
     return ", ".join([*names[:most], *([rest] if more > 0 else [])])
 
 
 def _cut(text: str, most: int = LONGEST_NAME) -> str:
     """Return a text, or its beginning if it is longer: names come from outside."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _tail(path: str, most: int) -> str:
+    """Return a path, or its end if it is longer: the end tells files apart."""
+    return path if len(path) <= most else f"…{path[1 - most :]}"
 
 
 def _size(size: float) -> str:

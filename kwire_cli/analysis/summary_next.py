@@ -47,7 +47,13 @@ def _of_contents(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "dump", "--deep --limit 10"
         return
     is_capture = "request-log" not in kinds
-    has_errors = any(group.errors for group in summary.stats.groups["api"].values())
+    if not summary.course.requests:
+        if summary.lacks.protocols["tls"]:
+            yield "summary", "--tls-keylog KEYLOG"
+        yield "decode", ""
+        return
+    groups = summary.stats.groups["api"].values()
+    has_errors = any(group.errors for group in groups)
     if has_errors and is_capture:
         yield "decode", "--filter error --pairs"
     if apis & _GROUPS:
@@ -56,6 +62,7 @@ def _of_contents(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "transactions", ""
     if is_capture:
         yield "sequence", "--filter error" if has_errors else ""
-        yield "decode", "--sort latency --top 10"
+        if any(group.latency.count for group in groups):
+            yield "decode", "--sort latency --top 10"
     yield "decode", "--stats"
     yield "clients", ""

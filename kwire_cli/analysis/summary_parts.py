@@ -156,7 +156,6 @@ class Lacks:
     connections: int = 0
     headless: int = 0
     one_sided: int = 0
-    silent: int = 0
     protocols: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -174,9 +173,8 @@ class Lacks:
 
     def add_connection(self, connection: TcpConnection) -> None:
         """Take in a TCP connection that has ended."""
-        if connection.outcome != "accepted":
-            self.silent += 1
-            return
+        if connection.opened and not any(connection.sizes):
+            return  # nobody answered, or nobody said anything
         self.connections += 1
         self.headless += not connection.opened
         self.one_sided += not all(connection.heard)
@@ -188,7 +186,6 @@ class Lacks:
         self.connections += other.connections
         self.headless += other.headless
         self.one_sided += other.one_sided
-        self.silent += other.silent
         self.protocols.update(other.protocols)
         self.reasons.update(other.reasons)
 
