@@ -13,6 +13,7 @@ from kwire_cli.analysis.summary_parts import Course, Lacks, Logs
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
+from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -45,7 +46,8 @@ class Summary:
 
     def __init__(self) -> None:
         self.inputs: list[InputFacts] = []
-        self.stats, self.clients, self.diagnosis = Stats(most=MOST_GROUPS), Clients(), Diagnosis()
+        self.stats = Stats(groups={"api": {}, "broker": {}}, most=MOST_GROUPS)
+        self.clients, self.diagnosis = Clients(), Diagnosis()
         self.course, self.lacks, self.logs = Course(), Lacks(), Logs()
 
     def add_input(self, facts: InputFacts) -> None:
@@ -66,9 +68,15 @@ class Summary:
         else:
             self.stats.add(subject)
             if not isinstance(subject, LineFault):
-                self.clients.add(subject)
-                self.course.add_line(subject)
-                self.lacks.add_line(subject)
+                self._line(subject)
+
+    def _line(self, line: Captured) -> None:
+        kind = line.kind
+        self.course.add_line(line)
+        if kind not in {"request", "response"}:
+            self.lacks.add_line(line)
+        elif kind == "request" or line.errors or line.api_key == API_VERSIONS:
+            self.clients.add(line)  # other responses tell nothing of a client that its request did not
 
     def merge(self, other: Summary) -> None:
         """Take in what another one was given."""

@@ -319,7 +319,7 @@ def missing(summary: Summary) -> Iterator[tuple[str, int, int | None]]:
     if lacks.one_sided:
         yield f"{lacks.one_sided} of {counted(lacks.connections, 'connection')} on one side only", lacks.one_sided, None
     for protocol, size in by_count(lacks.protocols):
-        keys = " without keys (--tls-keylog)" if protocol == "tls" and lacks.reasons else ""
+        keys = ", not decrypted (--tls-keylog)" if protocol == "tls" and lacks.encrypted else ""
         yield f"{protocol} in place of Kafka{keys}", 1, size
     if faults := sum(summary.stats.anomalies[code] for code in _LINE_FAULTS):
         yield f"{counted(faults, 'line')} of logs that cannot be read", faults, None

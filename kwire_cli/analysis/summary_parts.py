@@ -148,7 +148,7 @@ class Lacks:
     """What a capture lacks: lost bytes, beginnings of connections, one side of them, keys of TLS.
 
     `sizes` and `counts` are bytes and places by the code of a gap. Connections count if they carried payload.
-    `protocols` are connections by what they speak in place of Kafka.
+    `protocols` are bytes by what was spoken in place of Kafka, and `encrypted` counts pieces of TLS without a key.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -157,7 +157,7 @@ class Lacks:
     headless: int = 0
     one_sided: int = 0
     protocols: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
+    encrypted: int = 0
 
     def add_line(self, line: Captured) -> None:
         """Take in a line that is neither a request nor a response."""
@@ -165,11 +165,9 @@ class Lacks:
             code = line.code or "NOT_RECOGNISED"
             self.counts[code] += 1
             self.sizes[code] += line.seen.size
-        elif line.seen.kind == "not-kafka":
-            protocol = line.seen.protocol or "unknown"
-            self.protocols[protocol] += line.seen.size
-            if line.seen.reason:
-                self.reasons[line.seen.reason] += 1
+        elif line.seen.kind == "not-kafka" and not line.seen.content:  # that is the handshake of TLS that was decrypted
+            self.protocols[line.seen.protocol or "unknown"] += line.seen.size
+            self.encrypted += bool(line.seen.reason)
 
     def add_connection(self, connection: TcpConnection) -> None:
         """Take in a TCP connection that has ended."""
@@ -187,7 +185,7 @@ class Lacks:
         self.headless += other.headless
         self.one_sided += other.one_sided
         self.protocols.update(other.protocols)
-        self.reasons.update(other.reasons)
+        self.encrypted += other.encrypted
 
 
 @dataclass

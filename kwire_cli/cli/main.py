@@ -78,6 +78,21 @@ EXAMPLES = (
 
 DEFAULT = "decode"
 """The command for a file or bytes where a command is expected."""
+OVERVIEW = "summary"
+"""The command for captures, request logs and folders in that place, unless there are options that are about frames."""
+READING_OPTIONS = {
+    "--port": True,
+    "--tls-keylog": True,
+    "--capture-point": True,
+    "--merge-points": False,
+    "--specs": True,
+    "--kafka": True,
+    "--color": True,
+    "--no-pager": False,
+}
+"""Options that say how to read inputs and how to print, and whether a value follows. With any other option, inputs in
+place of a command are decoded: the option is about frames, or about their format.
+"""
 LEAST_TEXT = 8
 _BYTES = re.compile(
     r"""(?: (?:0x|\\x)? [0-9a-fA-F]{2} [\s:,]* )+    # hex
@@ -107,6 +122,25 @@ def _are_input(words: list[str]) -> bool:
     return len(text) >= LEAST_TEXT and bool(_BYTES.fullmatch(text)) and not (text.isalpha() and text.islower())
 
 
+def _default_of(words: list[str]) -> str:
+    """Return the command for words that begin with an input.
+
+    Standard input is decoded, as frames may come there one by one; so is whatever is no capture, log or folder.
+    """
+    inputs, rest = [], iter(words)
+    for word in rest:
+        option, equals, _ = word.partition("=")
+        if not word.startswith("-") or word == "-":
+            inputs.append(word)
+        elif option not in READING_OPTIONS:
+            return DEFAULT
+        elif READING_OPTIONS[option] and not equals:
+            next(rest, None)
+    from kwire_cli.source.opening import have_overview  # only where the first word is a file or bytes
+
+    return OVERVIEW if have_overview(inputs) else DEFAULT
+
+
 class Commands(Group):
     """Subcommands that are imported when they are used."""
 
@@ -126,12 +160,13 @@ class Commands(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command under its whole name, which its usage shows. A file or bytes in its place are for decode."""
+        """The command under its whole name, which its usage shows. A file or bytes in its place have a default."""
         if args[0] == help_.name:
             return help_.name, help_, args[1:]
         unknown = self.get_command(ctx, args[0]) is None
         if unknown and _are_input(args):
-            return DEFAULT, self.get_command(ctx, DEFAULT), args
+            name = DEFAULT if ctx.resilient_parsing else _default_of(args)  # decode has the more options to complete
+            return name, self.get_command(ctx, name), args
         if unknown and not ctx.resilient_parsing:
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
             if close:
@@ -167,7 +202,8 @@ class Commands(Group):
 def cli(ctx: click.Context) -> None:
     """Inspect the Apache Kafka wire protocol: every message, every version, every byte.
 
-    `kwire FILE` is `kwire decode FILE`; `kwire help COMMAND` is `kwire COMMAND --help`.
+    `kwire FILE` summarises a capture, a request log or a folder of logs, and decodes anything else;
+    `kwire help COMMAND` is `kwire COMMAND --help`.
     """
     ctx.ensure_object(Environment)
 

@@ -29,7 +29,16 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.reading import split
 from kwire_cli.source.files import Live
-from kwire_cli.source.kinds import MAGIC, Kind, Recognised, kinds_by_line, recognise, recognise_pieces, why_batches
+from kwire_cli.source.kinds import (
+    MAGIC,
+    Kind,
+    Recognised,
+    begins_as,
+    kinds_by_line,
+    recognise,
+    recognise_pieces,
+    why_batches,
+)
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.source.text.reading import frames_in, recognised_binary
 from kwire_cli.stores import exists, path_of
@@ -152,6 +161,22 @@ def holds_batches(argument: str) -> bool:
     except InputError:  # it holds nothing that kwire reads
         return False
     return recognised.kind is Kind.FOLDER or (recognised.kind is Kind.BATCHES and recognised.text is None)
+
+
+def have_overview(arguments: Sequence[str]) -> bool:
+    """Return whether arguments are captures, request logs or folders, by the first bytes of the files.
+
+    They are to be counted together: captures and request logs may show the same requests, and are not.
+    """
+    kinds: set[Kind | None] = set()
+    for argument in arguments:
+        try:
+            if argument == "-" or not exists(argument):
+                return False
+            kinds.add(Kind.FOLDER if path_of(argument).is_dir() else begins_as(argument))
+        except (InputError, OSError, ValueError):  # what is wrong is said when the input is read
+            return False
+    return bool(kinds) and None not in kinds and not kinds >= {Kind.CAPTURE, Kind.REQUEST_LOG}
 
 
 class Inputs:
