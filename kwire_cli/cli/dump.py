@@ -279,6 +279,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 def _state(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
+    from kwire_cli.analysis.state.lag import logs_beside
     from kwire_cli.analysis.state.topics import folded_topics
 
     if not options.state:
@@ -288,7 +289,7 @@ def _state(environment: Environment, options: Options) -> int:
         (*_CHOICES, "deep", "every", "verify"),
         "does not go with --state, which uses all records up to an offset (--at)",
     )
-    catalog, files = options.catalog, files_of(environment, options, _reading(options))
+    catalog, files = options.catalog, [*files_of(environment, options, _reading(options))]
     topics, error = [], None
     try:
         for topic, parts in folded_topics(
@@ -300,7 +301,10 @@ def _state(environment: Environment, options: Options) -> int:
             raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
         error = unreachable  # what the other topics say is shown first
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
-    emit(environment, state_answer(topics, hide=hide), options)
+    beside = None
+    if options.at is None:  # the logs are as they are now
+        beside = logs_beside(catalog, files, topics, limits=options.limits)
+    emit(environment, state_answer(topics, hide=hide, beside=beside), options)
     for topic, parts in topics:
         last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
         if options.at is not None and last is not None and last < options.at:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.state.lag import GROUPS, OFFSETS, with_columns
 from kwire_cli.answer import Answer, Column, Table, words
 from kwire_cli.engine.values import instant
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -12,6 +13,7 @@ from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kwire_cli.analysis.state.lag import Logs
     from kwire_cli.analysis.state.topics import Folded
     from kwire_cli.records.batch import Hide
 
@@ -236,6 +238,11 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
     ),
 }
 """The tables of each topic, in the order in which a person reads them."""
+_WITH_LAG = {
+    "groups": Listing("groups", with_columns(LISTINGS[CONSUMER_OFFSETS][0].columns, GROUPS, "pendingOffsets")),
+    "offsets": Listing("offsets", OFFSETS, keys=3),
+}
+"""Tables whose logs are beside them."""
 
 
 def _of_group(row: Row) -> Iterator[Named]:
@@ -328,10 +335,13 @@ _ONE_A_LOG = frozenset({"logs", "cluster"})
 """Tables whose row for a log is put together from several lines."""
 
 
-def state_answer(topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None) -> Answer:
+def state_answer(
+    topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None, beside: Logs | None = None
+) -> Answer:
     """Return what the partitions of topics say: the tables of each topic, then the logs that were read.
 
-    `hide` finds what to redact in a payload; None shows everything.
+    `hide` finds what to redact in a payload; None shows everything. `beside` are the logs of other topics: with them
+    come lag and open transactions.
     """
     logs: list[Row] = []
     tables: list[Table] = []
@@ -349,11 +359,16 @@ def state_answer(topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide |
             logs.append(_log(part) | single["logs"])
             if any(value is not None for value in single["cluster"].values()):
                 rows["cluster"].append(single["cluster"])
-        for listing in LISTINGS[topic]:
+        with_lag = beside is not None and topic == CONSUMER_OFFSETS and beside.add_lag(rows)
+        for plain in LISTINGS[topic]:
+            listing = _WITH_LAG.get(plain.name, plain) if with_lag else plain
             listed = rows[listing.name]
             tables.append(listing.table(sorted(listed, key=listing.order) if len(parts) > 1 else listed))
+    if beside and (open_transactions := beside.open_transactions()):
+        tables.append(open_transactions)
     cells = [tuple(log.get(column.name) for column in LOGS) for log in logs]
-    return Answer("State", [*tables, Table("logs", LOGS, cells, title="logs")])
+    further = beside.blocks() if beside else ()
+    return Answer("State", [*tables, Table("logs", LOGS, cells, title="logs"), *further])
 
 
 def _log(part: Folded) -> Row:

@@ -50,7 +50,8 @@ class Kept(NamedTuple):
 class Passed:
     """Counts of what a fold saw: records, batches, gaps and their bytes, and batches with a wrong checksum.
 
-    `first` and `last` are the first and the last offset, None without any record.
+    `first` and `last` are the first and the last offset, None without any record. `newest` is the largest time of a
+    batch in milliseconds, or -1.
     """
 
     first: int | None = None
@@ -60,6 +61,7 @@ class Passed:
     gaps: int = 0
     gap_bytes: int = 0
     corrupt: int = 0
+    newest: int = -1
     notes: list[str] = field(default_factory=list)
 
 
@@ -95,6 +97,7 @@ def events(
         if passed.first is None:
             passed.first = max(head.base_offset, first or 0)
         passed.last = reached if passed.last is None else max(passed.last, reached)
+        passed.newest = max(passed.newest, head.max_timestamp)
 
 
 # What the folds of topics with keys share: the type of a record by its key, and its key and value in JSON
