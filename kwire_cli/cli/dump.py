@@ -78,6 +78,13 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         metavar="OFFSET",
         help="Show the state at this offset, its record included (with --state).",
     )
+    diff: str | None = option(
+        "--diff",
+        section="Output",
+        rare=True,
+        metavar="N..M",
+        help="Show changes of the state between two offsets or times (with --state).",
+    )
     offsets: str | None = option(
         "--offsets",
         section="Choose",
@@ -150,6 +157,8 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.verbose:
         note_links(environment, options.paths)
+    if options.diff is not None:
+        return _diff(environment, options)
     if options.state or options.at is not None:
         return _state(environment, options)
     if options.verify:
@@ -275,6 +284,36 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
         if not path_of(path).exists():
             raise InputError("there is no such file", file=path_text(path))
     return paths
+
+
+def _diff(environment: Environment, options: Options) -> int:
+    from kwire_cli.analysis.state.changes import changed_topics, changes_answer, range_of  # most runs show batches
+
+    if not options.state:
+        raise click.UsageError("--diff needs --state; kwire compare says how two logs differ")
+    refuse(
+        options,
+        (*_CHOICES, "deep", "every", "verify", "at"),
+        "does not go with --state --diff, which uses all records up to the ends of a range",
+    )
+    between = range_of(options.diff or "")
+    catalog, files = options.catalog, files_of(environment, options, _reading(options))
+    topics, error = [], None
+    try:
+        for topic, parts in changed_topics(
+            catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
+        ):
+            topics.append((topic, parts))
+    except InputError as unreachable:
+        if not topics:
+            raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
+        error = unreachable  # what the other topics say is shown first
+    hide = Redaction(catalog, show_secrets=options.show_secrets).record
+    emit(environment, changes_answer(topics, options.diff or "", hide=hide), options)
+    if error:
+        raise error
+    anomalous = any(part.now.passed.notes or part.now.state.unknown for _, parts in topics for part in parts)
+    return Exit.FOUND if options.strict and anomalous else Exit.DONE
 
 
 def _state(environment: Environment, options: Options) -> int:

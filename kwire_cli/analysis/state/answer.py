@@ -348,17 +348,11 @@ def state_answer(
     for topic, parts in topics:
         rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[topic]}
         for part in parts:
-            single: dict[str, Row] = {name: {} for name in _ONE_A_LOG}
-            label = {} if topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
-            for line in part.state.rows(hide=hide):
-                for name, row in _SPLIT[line.pop("kind")](line):
-                    if name in single:
-                        single[name] |= row
-                    else:
-                        rows[name].append(row | label)
-            logs.append(_log(part) | single["logs"])
-            if any(value is not None for value in single["cluster"].values()):
-                rows["cluster"].append(single["cluster"])
+            for name, some in rows_of(part, hide=hide).items():
+                if name == "logs":
+                    logs.append(_log(part) | some[0])
+                else:
+                    rows[name] += some
         with_lag = beside is not None and topic == CONSUMER_OFFSETS and beside.add_lag(rows)
         for plain in LISTINGS[topic]:
             listing = _WITH_LAG.get(plain.name, plain) if with_lag else plain
@@ -369,6 +363,25 @@ def state_answer(
     cells = [tuple(log.get(column.name) for column in LOGS) for log in logs]
     further = beside.blocks() if beside else ()
     return Answer("State", [*tables, Table("logs", LOGS, cells, title="logs"), *further])
+
+
+def rows_of(part: Folded, *, hide: Hide | None) -> dict[str, list[Row]]:
+    """Return the rows of each table that the state of a partition makes; of "logs" one, with what was not understood.
+
+    `hide` finds what to redact in a payload; None shows everything.
+    """
+    rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[part.topic]}
+    single: dict[str, Row] = {name: {} for name in _ONE_A_LOG}
+    label = {} if part.topic == CLUSTER_METADATA or part.partition is None else {"logPartition": part.partition}
+    for line in part.state.rows(hide=hide):
+        for name, row in _SPLIT[line.pop("kind")](line):
+            if name in single:
+                single[name] |= row
+            else:
+                rows[name].append(row | label)
+    if any(value is not None for value in single["cluster"].values()):
+        rows["cluster"].append(single["cluster"])
+    return rows | {"logs": [single["logs"]]}
 
 
 def _log(part: Folded) -> Row:

@@ -33,6 +33,12 @@ BELOW, BEYOND = "BELOW_LOG_START", "BEYOND_LOG_END"
 """Reasons why a fetch at a committed offset gets OFFSET_OUT_OF_RANGE."""
 HANGING, OPEN, UNKNOWN = "hanging", "open", "unknown"
 """Verdicts about an open transaction."""
+_MEANINGS = {
+    HANGING: "hanging: its coordinator does not count the partition among those of the transaction, so no timeout ends "
+    "it; kafka-transactions.sh abort --topic TOPIC --partition N --start-offset FIRST does",
+    OPEN: "",
+    UNKNOWN: f"unknown: the partition of {TRANSACTION_STATE} that would know it is not here, or was copied earlier",
+}
 SETTLED = 900.0
 """Seconds without a batch after which kafka-transactions find-hanging looks at a transaction: the longest timeout that
 a broker allows for by default (transaction.max.timeout.ms)."""
@@ -71,13 +77,13 @@ OPEN_TRANSACTIONS = (
     Column("partition", "id"),
     Column("verdict", level="warning"),
     Column("producerId", "id"),
-    Column("producerEpoch", "id", title="epoch", keep=4),
+    Column("producerEpoch", "id", title="epoch", keep=5),
     Column("firstOffset", "id"),
-    Column("age", "duration", unit="s", digits=0, keep=1),
-    Column("since", "instant", keep=3),
+    Column("age", "duration", unit="s", digits=0, keep=3),
+    Column("since", "instant", keep=4),
     Column("transactionalId", keep=1),
-    Column("coordinatorState", keep=2),
-    Column("behind", "count", keep=5),
+    Column("coordinatorState", title="coordinator", keep=2),
+    Column("behind", "count", keep=6),
 )
 """Transactions without a marker in the logs. `behind` counts the offsets that readers of committed records miss."""
 
@@ -208,7 +214,9 @@ class Logs:
         order = (HANGING, UNKNOWN, OPEN)
         rows.sort(key=lambda row: order.index(row["verdict"]))  # those of one verdict stay by topic and partition
         cells = [tuple(row.get(column.name) for column in OPEN_TRANSACTIONS) for row in rows]
-        return Table("openTransactions", OPEN_TRANSACTIONS, cells, title="open transactions")
+        notes = [_MEANINGS[verdict] for verdict in order if any(row["verdict"] == verdict for row in rows)]
+        note = "\n".join(note for note in notes if note)
+        return Table("openTransactions", OPEN_TRANSACTIONS, cells, title="open transactions", note=note)
 
     def _by_producer(self) -> dict[int, list[tuple[Folded, Row]]]:
         """Return the rows of transactional ids by each producer id that they have, had last or get next."""

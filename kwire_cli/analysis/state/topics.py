@@ -120,20 +120,34 @@ def fold(
         out.passed.batches = inside.batches
         if inside.gaps or inside.corrupt:
             out.passed.notes.append(f"{newest.label}: the snapshot is damaged")
-    logs = sorted(
-        (segment for segment in all_segments if not segment.snapshot),
-        key=lambda segment: (segment.base_offset is None, segment.base_offset or 0),
-    )
+    for event in events_between(all_segments, out.passed, first=first, last=at):
+        apply(topic, out.state, event)
+    _note_missing(out, newest)
+    return out
+
+
+def events_between(
+    segments: Iterable[Segment], passed: Passed, *, first: int | None, last: int | None
+) -> Iterator[Event]:
+    """Yield the records of a partition's log with offsets from `first` to `last`, None for no bound, without those of
+    snapshots.
+    """
+    logs = in_order(segments)
     for number, segment in enumerate(logs):
         following = logs[number + 1].base_offset if number + 1 < len(logs) else None
         if (first is not None and following is not None and following <= first) or (
-            at is not None and (segment.base_offset or 0) > at
+            last is not None and (segment.base_offset or 0) > last
         ):
             continue
-        for event in events(segment.read(), out.passed, first=first, last=at):
-            apply(topic, out.state, event)
-    _note_missing(out, newest)
-    return out
+        yield from events(segment.read(), passed, first=first, last=last)
+
+
+def in_order(segments: Iterable[Segment]) -> list[Segment]:
+    """Return the segments of a log by offset, without snapshots."""
+    return sorted(
+        (segment for segment in segments if not segment.snapshot),
+        key=lambda segment: (segment.base_offset is None, segment.base_offset or 0),
+    )
 
 
 def first_reachable(topic: str, segments: Iterable[Segment]) -> int:
@@ -167,6 +181,56 @@ def _note_missing(out: Folded, snapshot: Segment | None) -> None:
 # Which of the files of an input a state is folded from.
 
 
+@dataclass(frozen=True)
+class Log:
+    """The files of one partition of a topic: those in use, those with a suffix, and the segments to fold."""
+
+    topic: str
+    partition: int | None
+    files: list[LogFile]
+    unused: list[LogFile]
+    segments: list[Segment]
+
+    def check_reach(self, at: int) -> None:
+        """Raise InputError if the files in use do not reach back to an offset."""
+        first = first_reachable(self.topic, self.segments)
+        if at < first:
+            raise _unreachable(self.topic, self.files, self.unused, at, first)
+
+
+def logs_of(
+    catalog: Catalog,
+    files: Iterable[LogFile],
+    *,
+    as_topic: str | None = None,
+    wanted: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> Iterator[tuple[str, list[Log]]]:
+    """Yield each topic among the files that has a state, with the logs of its partitions.
+
+    Files without the name of a topic are of the topic `as_topic`. `wanted` are the topics to read, none for all.
+    Raises InputError if no file is of a topic that has a state.
+    """
+    partitions = _partitions(files, as_topic, wanted)
+    for topic in TOPICS:
+        logs = []
+        for (_, number), partition_files in sorted(
+            partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])
+        ):
+            in_use = _in_use(partition_files)
+            segments = [_segment(catalog, topic, file, limits) for file in in_use]
+            logs.append(Log(topic, number, in_use, [file for file in partition_files if file not in in_use], segments))
+        if logs:
+            yield topic, logs
+
+
+def no_batches(logs: Iterable[Log]) -> InputError:
+    """Return the error for logs of a topic without a single batch."""
+    all_logs = list(logs)
+    looked = counted(sum(len(log.files) + len(log.unused) for log in all_logs), "file")
+    return InputError(f"0 batches in {looked} of {all_logs[0].topic}: there is no state to show")
+
+
 def folded_topics(
     catalog: Catalog,
     files: Iterable[LogFile],
@@ -178,27 +242,23 @@ def folded_topics(
 ) -> Iterator[tuple[str, list[Folded]]]:
     """Yield each topic among the files that has a state, with its partitions folded up to the offset `at`.
 
-    Files without the name of a topic are of the topic `as_topic`. `wanted` are the topics to read, none for all.
-    Raises InputError if no file is of a topic that has a state, or if the files do not reach back to the offset.
+    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
+    files do not reach back to the offset.
     """
-    partitions = _partitions(files, as_topic, wanted)
     unreachable = []
-    for topic in TOPICS:
+    for topic, logs in logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits):
         folded = []
-        for (_, number), partition_files in sorted(
-            partitions.get(topic, {}).items(), key=lambda item: (item[0][1] or 0, item[0][0])
-        ):
-            in_use = _in_use(partition_files)
-            segments = [_segment(catalog, topic, file, limits) for file in in_use]
-            if at is not None and at < (first := first_reachable(topic, segments)):
-                unused = [file for file in partition_files if file not in in_use]
-                unreachable.append(_unreachable(topic, in_use, unused, at, first))
+        for log in logs:
+            try:
+                if at is not None:
+                    log.check_reach(at)
+            except InputError as error:
+                unreachable.append(error)
                 continue
-            folded.append(fold(catalog, topic, segments, partition=number, at=at))
+            folded.append(fold(catalog, topic, log.segments, partition=log.partition, at=at))
         if folded:
             if not any(part.passed.batches for part in folded):
-                looked = counted(sum(map(len, partitions[topic].values())), "file")
-                raise InputError(f"0 batches in {looked} of {topic}: there is no state to show")
+                raise no_batches(logs)
             yield topic, folded
     if unreachable:
         raise unreachable[0]

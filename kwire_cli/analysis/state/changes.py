@@ -1,0 +1,420 @@
+"""Changes of a state between two offsets or times: rows added, removed and changed, by table and key."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
+from kwire_cli.analysis.state.events import Passed, whole
+from kwire_cli.analysis.state.marks import Marks
+from kwire_cli.analysis.state.topics import Folded, events_between, fold, in_order, logs_of, new_state, no_batches
+from kwire_cli.answer import Answer, Block, Column, Note, Table
+from kwire_cli.engine.values import instant
+from kwire_cli.errors import InputError
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.spec.kafka import CLUSTER_METADATA
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.state.topics import Log
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.codecs import Limits
+    from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.spec.catalog import Catalog
+
+    Row = dict[str, Any]
+    Key = tuple[Any, ...]
+    Cells = tuple[Any, ...]
+
+# The range: its ends are offsets or times.
+
+
+class Bound(NamedTuple):
+    """An end of a range: an offset, a time in milliseconds, or neither where the range is open."""
+
+    offset: int | None = None
+    time: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the range has no end here."""
+        return self == Bound()
+
+
+class Range(NamedTuple):
+    """A range of a log: what changed after `after`, up to and including `upto`."""
+
+    after: Bound
+    upto: Bound
+
+
+def range_of(text: str) -> Range:
+    """Return the range that a text such as `20..60`, `20..` or `..2026-11-21T11:00:00Z` says; InputError otherwise."""
+    parts = text.split("..")
+    if len(parts) != 2:
+        raise _malformed(text)
+    after, upto = (_bound(part.strip(), text) for part in parts)
+    if after.is_open and upto.is_open:
+        raise _malformed(text)
+    for first, last in ((after.offset, upto.offset), (after.time, upto.time)):
+        if first is not None and last is not None and first > last:
+            raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
+    return Range(after, upto)
+
+
+def _bound(part: str, text: str) -> Bound:
+    if not part:
+        return Bound()
+    if re.fullmatch("[0-9]{1,19}", part):
+        return Bound(offset=int(part))
+    try:
+        moment = datetime.fromisoformat(part)
+        time = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise _malformed(text) from None
+    return Bound(time=time)
+
+
+def _malformed(text: str) -> InputError:
+    forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
+    return InputError(f"ranges of a state are {forms}, not {text!r}")
+
+
+# The states at both ends, and the marks of records between them.
+
+
+@dataclass
+class Changed:
+    """The states of a partition at both ends of a range, and the marks of what was read between them.
+
+    `after` and `upto` are the offsets of the ends. `before` is None if nothing came before the range.
+    """
+
+    before: Folded | None
+    now: Folded
+    after: int | None
+    upto: int | None
+    marks: Marks
+    passed: Passed
+
+
+def changed_topics(
+    catalog: Catalog,
+    files: Iterable[LogFile],
+    between: Range,
+    *,
+    as_topic: str | None = None,
+    wanted: tuple[str, ...] = (),
+    limits: Limits | None = None,
+) -> Iterator[tuple[str, list[Changed]]]:
+    """Yield each topic among the files that has a state, with its partitions at both ends of a range.
+
+    The other parameters are those of `logs_of`. Raises InputError if no file is of a topic that has a state, or if the
+    files do not reach back to the begin of the range.
+    """
+    unreachable = []
+    for topic, logs in logs_of(catalog, files, as_topic=as_topic, wanted=wanted, limits=limits):
+        parts = []
+        for log in logs:
+            try:
+                parts.append(_changed(catalog, log, between))
+            except InputError as error:
+                unreachable.append(error)
+        if parts:
+            if not any(part.now.passed.batches for part in parts):
+                raise no_batches(logs)
+            yield topic, parts
+    if unreachable:
+        raise unreachable[0]
+
+
+def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
+    after, upto = (_offset_of(catalog, log, bound) for bound in between)
+    before = None
+    if after is None:
+        first = min((segment.base_offset or 0 for segment in in_order(log.segments)), default=0)
+        if log.topic == CLUSTER_METADATA and (first or not in_order(log.segments)):
+            # The log does not go back to the begin: its oldest snapshot is what everything else came after.
+            ends = [(segment.base_offset or 0) - 1 for segment in log.segments if segment.snapshot]
+            after = min(ends, default=None)
+    if after is not None and after >= 0:
+        log.check_reach(after)
+        before = fold(catalog, log.topic, log.segments, partition=log.partition, at=after)
+    now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
+    marks, passed = Marks(catalog, log.topic, _names(before)), Passed()
+    for event in events_between(log.segments, passed, first=None if after is None else after + 1, last=upto):
+        marks.add(event)
+    _note_compaction(before, passed, log.topic)
+    return Changed(before, now, after, upto, marks, passed)
+
+
+def _names(folded: Folded | None) -> dict[str, str]:
+    """Return the names of topics by id."""
+    if folded is None or folded.topic != CLUSTER_METADATA:
+        return {}
+    return {row["topicId"]: row["name"] for row in folded.state.rows(hide=None) if row["kind"] == "topic"}
+
+
+def _note_compaction(before: Folded | None, passed: Passed, topic: str) -> None:
+    """Note that records before the range are gone, so that what they said cannot be compared."""
+    read = before.passed if before else None
+    if topic == CLUSTER_METADATA or read is None or read.first is None or read.last is None:
+        return
+    gone = read.last + 1 - read.records
+    if gone > 0:
+        passed.notes.append(
+            f"{gone} records up to offset {read.last} are gone by compaction: what they said counts as if it had "
+            "not been there"
+        )
+
+
+def _offset_of(catalog: Catalog, log: Log, bound: Bound) -> int | None:
+    """Return the offset of the last record up to a bound, -1 before the first, None where the range is open."""
+    if bound.time is None:
+        return bound.offset
+    segments = in_order(log.segments)
+    first = segments[0].base_offset or 0 if segments else None
+    last = _last_before(segments, bound.time)
+    if last is not None:
+        return last
+    if first == 0:
+        return -1
+    for segment in sorted(log.segments, key=lambda segment: -(segment.base_offset or 0)):
+        if segment.snapshot and _time_of_snapshot(catalog, segment.read()) <= bound.time:
+            return (segment.base_offset or 0) - 1
+    raise InputError(
+        f"all records are later than {instant(bound.time)}: there is no state of that time",
+        file=log.files[0].label.rpartition("/")[0] or log.files[0].label,
+    )
+
+
+def _last_before(segments: Iterable[Any], time: int) -> int | None:
+    """Return the offset of the record before the first that is later than a time; None if the first record is later."""
+    last = None
+    for segment in segments:
+        for item in segment.read():
+            if not isinstance(item, Batch) or not item.crc_valid:
+                continue
+            if item.head.max_timestamp > time:
+                for record in item.records():
+                    if record.timestamp > time:
+                        return last
+                    last = record.offset
+            last = item.head.last_offset
+    return last
+
+
+def _time_of_snapshot(catalog: Catalog, items: Iterable[Any]) -> int:
+    """Return the time of the last record that a snapshot covers; a snapshot that does not say one is never taken."""
+    for item in items:
+        if isinstance(item, Batch) and item.crc_valid and item.head.control:
+            for record in item.records():
+                control = decode_control(catalog, record.key, record.value)
+                if control.type == "SnapshotHeader" and control.value and whole(control.value):
+                    return int(control.value.json_data()["lastContainedLogTimestamp"])
+        break
+    return 1 << 63
+
+
+# The changes.
+
+CHANGES = (
+    Column("table"),
+    Column("key", "list"),
+    Column("change"),
+    Column("field"),
+    Column("before"),
+    Column("after"),
+    Column("offset", "id", keep=2),
+    Column("time", "instant", keep=1),
+    Column("row", wide=True),
+)
+"""Changes. `offset` and `time` are of the last record that told of the row. An added or removed row is in `row`."""
+COUNTS = (Column("table"), Column("added", "count"), Column("removed", "count"), Column("changed", "count"))
+_LOGS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("afterOffset", "id"),
+    Column("uptoOffset", "id"),
+    *(column for column in LOGS if column.name in {"records", "notes"}),
+)
+
+_KEYS = {
+    "cluster": (),
+    "acls": ("principal", "permissionType", "operation", "resourceType", "resourceName", "patternType", "host"),
+}
+"""Fields that name a row, where these are not the first `keys` columns of a listing."""
+_MAIN = {
+    "groups": "state",
+    "members": "clientId",
+    "listeners": "port",
+    "brokers": "fenced",
+    "transactions": "state",
+    "shareBatches": "state",
+    "scramUsers": "iterations",
+}
+"""The field that stands for a row that is added or removed, where it is not the first one behind the key."""
+_QUIET = frozenset(
+    {
+        "committed",
+        "commitTimestamp",
+        "recordOffset",
+        "logPartition",
+        "lastUpdate",
+        "transactionLastUpdateTimestampMs",
+        "transactionStartTimestampMs",
+        "transactionStatus",
+        "currentStateTimestamp",
+        "partitionEpoch",
+        "brokerEpoch",
+        "snapshotEpoch",
+        "deliveryState",
+        "batches",
+        "pendingOffsets",
+    }
+)
+"""Fields that say when, or the same as other fields or rows: they are no changes of their own."""
+_QUIET_IN = {"groups": frozenset({"offsets"}), "transactions": frozenset({"offset"}), "sharePartitions": {"offset"}}
+ADDED, REMOVED, CHANGED = "added", "removed", "changed"
+
+
+def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
+    """Return what changed in the partitions of topics.
+
+    `hide` finds what to redact in a payload; None shows everything. A secret that changed is a change whose values are
+    redacted.
+    """
+    rows: list[Cells] = []
+    counts: dict[str, dict[str, set[Key]]] = {}
+    logs: list[Cells] = []
+    for topic, parts in topics:
+        by_table: dict[str, list[Cells]] = {listing.name: [] for listing in LISTINGS[topic]}
+        for part in parts:
+            for cells in _changes(topic, part, hide):
+                by_table[cells[0]].append(cells)
+            logs.append(_log(topic, part))
+        for table, some in by_table.items():
+            for cells in some:
+                kinds = counts.setdefault(table, {ADDED: set(), REMOVED: set(), CHANGED: set()})
+                kinds[cells[2]].add(_frozen(cells[1]))
+            rows += some
+    totals = [(table, *(len(keys) for keys in kinds.values())) for table, kinds in counts.items()]
+    blocks: list[Block] = [
+        Table("changes", CHANGES, rows, title="changes"),
+        Table("counts", COUNTS, totals, title="counts"),
+        Table("logs", _LOGS, logs, title="logs"),
+    ]
+    if not rows:
+        blocks.insert(0, Note(f"nothing changed in {between}"))
+    return Answer("Changes", blocks)
+
+
+def _log(topic: str, part: Changed) -> Cells:
+    upto = part.passed.last if part.upto is None else part.upto
+    notes = [*part.now.passed.notes, *part.passed.notes]
+    last = part.now.passed.last
+    if part.upto is not None and last is not None and last < part.upto:
+        notes.append(f"the last offset is {last}")
+    return topic, part.now.partition, part.after, upto, part.passed.records, notes
+
+
+def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
+    before = part.before or Folded(topic, part.now.partition, new_state(part.marks.catalog, topic))
+    old, new = _by_key(topic, before, hide), _by_key(topic, part.now, hide)
+    for listing in LISTINGS[topic]:
+        table = listing.name
+        was, now = old[table], new[table]
+        for key in sorted({*was, *now}, key=lambda key: [(type(value).__name__, value) for value in key]):
+            yield from _of_row(part.marks, table, was.get(key), now.get(key))
+
+
+class _Pair(NamedTuple):
+    """A row as it is, to be compared, and as it is shown."""
+
+    names: list[str]
+    plain: Row
+    shown: Row
+
+    @property
+    def key(self) -> list[Any]:
+        """The values that name the row."""
+        return [self.shown.get(name) for name in self.names]
+
+
+def _by_key(topic: str, part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
+    """Return the rows of each table by their keys."""
+    plain = rows_of(part, hide=None)
+    shown = rows_of(part, hide=hide) if hide else plain
+    out: dict[str, dict[Key, _Pair]] = {}
+    for listing in LISTINGS[topic]:
+        names = [*_KEYS.get(listing.name, [column.name for column in listing.columns[: listing.keys]])]
+        pairs = zip(plain[listing.name], shown[listing.name], strict=True)
+        out[listing.name] = {
+            tuple(_frozen(row.get(name)) for name in names): _Pair(names, row, seen) for row, seen in pairs
+        }
+    return out
+
+
+def _of_row(marks: Marks, table: str, was: _Pair | None, now: _Pair | None) -> Iterator[Cells]:
+    if (was and now) or table == "cluster":
+        yield from _fields(marks, table, was or now, was, now)
+        return
+    pair = was or now
+    if pair is None:
+        return
+    main = _MAIN.get(table) or next(
+        (column.name for column in _columns(table) if column.name not in pair.names and column.name in pair.shown), None
+    )
+    value = _whole(pair.shown.get(main)) if main else None
+    row = {name: value for name, value in pair.shown.items() if name not in pair.names and name != "logPartition"}
+    kind, values = (REMOVED, (value, None)) if was else (ADDED, (None, value))
+    yield table, pair.key, kind, main, *values, *_place(marks, table, pair.plain), row
+
+
+def _columns(table: str) -> Sequence[Column]:
+    return next(listing.columns for listings in LISTINGS.values() for listing in listings if listing.name == table)
+
+
+def _fields(marks: Marks, table: str, pair: _Pair | None, was: _Pair | None, now: _Pair | None) -> Iterator[Cells]:
+    """Yield the fields in which two rows of one key differ."""
+    quiet = _QUIET | _QUIET_IN.get(table, frozenset())
+    old, new = (_flat(row.plain if row else {}) for row in (was, now))
+    old_shown, new_shown = (_flat(row.shown if row else {}) for row in (was, now))
+    for name in dict.fromkeys((*old, *new)):
+        if pair is None or name in quiet or old.get(name) == new.get(name):
+            continue
+        place = _place(marks, table, pair.plain, name)
+        yield table, pair.key, CHANGED, name, old_shown.get(name), new_shown.get(name), *place, None
+
+
+def _place(marks: Marks, table: str, row: Row, field_name: str | None = None) -> tuple[int | None, str | None]:
+    mark = marks.of(table, row, field_name)
+    return (mark.offset, str(instant(mark.time))) if mark else (None, None)
+
+
+def _flat(row: Row, before: str = "") -> Row:
+    """Return a row whose structures are fields with dots in their names."""
+    out: Row = {}
+    for name, value in row.items():
+        if isinstance(value, dict) and value:
+            out |= _flat(value, f"{before}{name}.")
+        else:
+            out[f"{before}{name}"] = _whole(value)
+    return out
+
+
+def _whole(value: Any) -> Any:
+    """Return a number without a fraction as an integer: quotas are floats, and mostly whole."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value that can be a part of a key."""
+    if isinstance(value, dict):
+        return tuple(sorted(((name, _frozen(member)) for name, member in value.items()), key=str))
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
