@@ -290,7 +290,7 @@ def _diff(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis.state.changes import changed_topics, changes_answer, range_of  # most runs show batches
 
     if not options.state:
-        raise click.UsageError("--diff needs --state; kwire compare says how two logs differ")
+        raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
     refuse(
         options,
         (*_CHOICES, "deep", "every", "verify", "at"),

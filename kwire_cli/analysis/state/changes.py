@@ -224,8 +224,8 @@ def _time_of_snapshot(catalog: Catalog, items: Iterable[Any]) -> int:
 # The changes.
 
 CHANGES = (
-    Column("table"),
-    Column("key", "list"),
+    Column("stateTable", title="table"),
+    Column("key"),
     Column("change"),
     Column("field"),
     Column("before"),
@@ -234,8 +234,14 @@ CHANGES = (
     Column("time", "instant", keep=1),
     Column("row", wide=True),
 )
-"""Changes. `offset` and `time` are of the last record that told of the row. An added or removed row is in `row`."""
-COUNTS = (Column("table"), Column("added", "count"), Column("removed", "count"), Column("changed", "count"))
+"""Changes. `offset` and `time` are of the last record that told of the row. `row` has the fields that name the row, and
+all fields of a row that was added or removed."""
+COUNTS = (
+    Column("stateTable", title="table"),
+    Column("added", "count"),
+    Column("removed", "count"),
+    Column("changed", "count"),
+)
 _LOGS = (
     Column("topic"),
     Column("partition", "id"),
@@ -273,6 +279,10 @@ _QUIET = frozenset(
         "partitionEpoch",
         "brokerEpoch",
         "snapshotEpoch",
+        "assignmentTimestamp",
+        "metadataHash",
+        "createTimestamp",
+        "writeTimestamp",
         "deliveryState",
         "batches",
         "pendingOffsets",
@@ -290,7 +300,7 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
     redacted.
     """
     rows: list[Cells] = []
-    counts: dict[str, dict[str, set[Key]]] = {}
+    counts: dict[str, dict[str, set[str]]] = {}
     logs: list[Cells] = []
     for topic, parts in topics:
         by_table: dict[str, list[Cells]] = {listing.name: [] for listing in LISTINGS[topic]}
@@ -301,7 +311,7 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
         for table, some in by_table.items():
             for cells in some:
                 kinds = counts.setdefault(table, {ADDED: set(), REMOVED: set(), CHANGED: set()})
-                kinds[cells[2]].add(_frozen(cells[1]))
+                kinds[cells[2]].add(cells[1])
             rows += some
     totals = [(table, *(len(keys) for keys in kinds.values())) for table, kinds in counts.items()]
     blocks: list[Block] = [
@@ -334,16 +344,28 @@ def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
 
 
 class _Pair(NamedTuple):
-    """A row as it is, to be compared, and as it is shown."""
+    """A row as it is, to be compared, and as it is shown. `names` are the fields that name it."""
 
     names: list[str]
     plain: Row
     shown: Row
 
     @property
-    def key(self) -> list[Any]:
-        """The values that name the row."""
-        return [self.shown.get(name) for name in self.names]
+    def key(self) -> str:
+        """The values that name the row, as text."""
+        out = ""
+        for before, name in zip(("", *self.names), self.names, strict=False):
+            text: Any = self.shown.get(name)
+            if isinstance(text, dict):  # the entity of a quota
+                text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
+            between = "-" if name == "partition" and before.startswith("topic") else ", " if out else ""
+            out += f"{between}{text}"
+        return out
+
+    @property
+    def named(self) -> Row:
+        """The fields that name the row."""
+        return {name: self.shown.get(name) for name in self.names}
 
 
 def _by_key(topic: str, part: Folded, hide: Hide | None) -> dict[str, dict[Key, _Pair]]:
@@ -371,7 +393,7 @@ def _of_row(marks: Marks, table: str, was: _Pair | None, now: _Pair | None) -> I
         (column.name for column in _columns(table) if column.name not in pair.names and column.name in pair.shown), None
     )
     value = _whole(pair.shown.get(main)) if main else None
-    row = {name: value for name, value in pair.shown.items() if name not in pair.names and name != "logPartition"}
+    row = {name: value for name, value in pair.shown.items() if name != "logPartition"}
     kind, values = (REMOVED, (value, None)) if was else (ADDED, (None, value))
     yield table, pair.key, kind, main, *values, *_place(marks, table, pair.plain), row
 
@@ -389,7 +411,7 @@ def _fields(marks: Marks, table: str, pair: _Pair | None, was: _Pair | None, now
         if pair is None or name in quiet or old.get(name) == new.get(name):
             continue
         place = _place(marks, table, pair.plain, name)
-        yield table, pair.key, CHANGED, name, old_shown.get(name), new_shown.get(name), *place, None
+        yield table, pair.key, CHANGED, name, old_shown.get(name), new_shown.get(name), *place, pair.named
 
 
 def _place(marks: Marks, table: str, row: Row, field_name: str | None = None) -> tuple[int | None, str | None]:

@@ -14,10 +14,10 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.layouts import FRAME, LAYOUTS, OVERHEAD
-from kwire_cli.records.reading import read_items, source_of
+from kwire_cli.records.reading import WINDOW, read_items, source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import mapped
+from kwire_cli.stores import let_go, mapped
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 if TYPE_CHECKING:
@@ -219,8 +219,11 @@ def read_one(source: Source, at: int) -> Batch:
 
 def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
     """Yield batches by their headers alone while one follows the other, and behind damage by their checksums."""
-    view, stop, last = source.data, len(source.data), -1
+    view, stop, last, kept = source.data, len(source.data), -1, at
     while at < stop:
+        if at - kept >= WINDOW:
+            let_go(view, kept, at)
+            kept = at
         try:
             first, size, magic = FRAME.unpack(view, at)
         except struct.error:

@@ -215,7 +215,7 @@ class Logs:
         rows.sort(key=lambda row: order.index(row["verdict"]))  # those of one verdict stay by topic and partition
         cells = [tuple(row.get(column.name) for column in OPEN_TRANSACTIONS) for row in rows]
         notes = [_MEANINGS[verdict] for verdict in order if any(row["verdict"] == verdict for row in rows)]
-        note = "\n".join(note for note in notes if note)
+        note = ". ".join(note for note in notes if note)
         return Table("openTransactions", OPEN_TRANSACTIONS, cells, title="open transactions", note=note)
 
     def _by_producer(self) -> dict[int, list[tuple[Folded, Row]]]:
