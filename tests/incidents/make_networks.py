@@ -37,7 +37,7 @@ def refused() -> None:
 
 
 def swallowed() -> None:
-    """A broker that advertises an address from which no answer comes: a full backlog swallows SYNs as a firewall does."""
+    """A broker that advertises an address from which no answer comes: a full backlog swallows SYNs, as firewalls do."""
     address = "127.0.0.1", CLIENTS + 9
     with cluster(clients={1: f"{address[0]}:{address[1]}"}) as brokers, socket.create_server(address, backlog=0):
         brokers.topic("orders")

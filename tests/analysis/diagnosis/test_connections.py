@@ -44,7 +44,7 @@ def test_a_broker_that_is_away_for_a_while():
 
 def test_one_syn_at_the_end_of_a_capture_is_no_silence(tmp_path):
     """Its answer came after the capture had ended."""
-    cut = rewritten(INCIDENTS / "swallowed.pcap", tmp_path / "cut.pcap", lambda there: _until_second_try(there))
+    cut = rewritten(INCIDENTS / "swallowed.pcap", tmp_path / "cut.pcap", _until_second_try)
     assert codes(cut) == []
 
 

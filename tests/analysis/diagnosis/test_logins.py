@@ -1,0 +1,100 @@
+"""Logins that are refused, logins out of place, missing permissions, and TLS."""
+
+import pytest
+from diagnosed import INCIDENTS, REAL, SAMPLES, codes, diagnosed, frames, rewritten, texts
+
+from kwire_cli.source.packets.segments import Segments
+
+
+def test_a_wrong_password_and_a_mechanism_that_is_not_enabled():
+    rows = {row["subject"]: row for row in diagnosed(INCIDENTS / "sasl.pcap")}
+    assert (rows["client checkout"]["code"], rows["client checkout"]["text"]) == (
+        "AUTHENTICATION_FAILED",
+        "1 login at 127.0.0.1:29092 failed: Invalid username or password",
+    )
+    assert (rows["client billing"]["code"], rows["client billing"]["text"]) == (
+        "SASL_MECHANISM_REFUSED",
+        "1 login at 127.0.0.1:29092 failed: it asked for SCRAM-SHA-512; the listener has PLAIN",
+    )
+
+
+@pytest.mark.shared
+def test_raw_tokens_and_logins_again():
+    rows = diagnosed(REAL / "sasl-plain-v0-v1" / "capture.pcapng")
+    by_code = {}
+    for row in rows:
+        by_code.setdefault(row["code"], {})[row["subject"]] = row
+    assert set(by_code) == {"AUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "REAUTHENTICATION_FAILED"}
+    failed = by_code["AUTHENTICATION_FAILED"]
+    assert set(failed) == {"client 127.0.0.1", "client handmade-v0", "client java-plain-bad", "client java-scram-bad"}
+    assert failed["client 127.0.0.1"]["text"].endswith("a raw token without a SaslHandshake")
+    assert failed["client handmade-v0"]["text"].endswith("it closed the connection at the raw token of PLAIN")
+    assert [place["frame"] for place in failed["client handmade-v0"]["evidence"]] == [179]
+    assert frames(rows, "REAUTHENTICATION_FAILED") == [194]
+
+
+@pytest.mark.shared
+def test_a_login_on_a_listener_without_sasl():
+    rows = diagnosed(REAL / "sweep44-broker" / "capture.pcapng", "--severity", "error")
+    assert frames(rows, "SASL_NOT_EXPECTED") == [248, 250, 403, 405, 407]
+
+
+@pytest.mark.shared
+def test_secrets_are_in_no_finding():
+    done = str(diagnosed(REAL / "sasl-plain-v0-v1" / "capture.pcapng"))
+    assert "secret-of-alice" not in done
+
+
+def test_missing_permissions():
+    assert texts(INCIDENTS / "permissions.pcap") == [
+        (
+            "AUTHORIZATION_FAILED",
+            "client checkout",
+            "3 responses with TOPIC_AUTHORIZATION_FAILED for topic orders: Metadata",
+        ),
+        (
+            "AUTHORIZATION_FAILED",
+            "client reports",
+            "2 responses with GROUP_AUTHORIZATION_FAILED for group billing: FindCoordinator",
+        ),
+        (
+            "AUTHORIZATION_FAILED",
+            "client deploy",
+            "1 response with TOPIC_AUTHORIZATION_FAILED for topic invoices: CreateTopics",
+        ),
+        (
+            "AUTHORIZATION_FAILED",
+            "client payments",
+            "1 response with TRANSACTIONAL_ID_AUTHORIZATION_FAILED for transactional id payments: FindCoordinator",
+        ),
+    ]
+
+
+def test_tls_on_one_side():
+    assert codes(INCIDENTS / "tls-to-plain.pcap") == ["TLS_TO_PLAIN_PORT"]
+    assert codes(INCIDENTS / "plain-to-tls.pcap") == ["PLAIN_TO_TLS_PORT"]
+    both = codes(SAMPLES / "captures" / "not-kafka.pcapng", severity="error")
+    assert both[:2] == ["PLAIN_TO_TLS_PORT", "TLS_TO_PLAIN_PORT"]
+
+
+def test_tls_on_both_sides_is_only_dark():
+    """Decrypted or not: the broker's handshake is no answer to a client without TLS."""
+    (row,) = diagnosed(SAMPLES / "tls" / "cases.pcapng")
+    assert (row["code"], row["severity"]) == ("UNDECRYPTED_TLS", "info")
+    assert "TLS 1.1 is not supported" in row["text"]
+    assert "client random" not in row["text"]
+    (row,) = diagnosed(SAMPLES / "tls" / "broker.pcapng")
+    assert row["text"] == "10 connections with 49.4 kB: there is no key log for it"
+    assert diagnosed(SAMPLES / "tls" / "broker.pcapng", "--tls-keylog", SAMPLES / "tls" / "broker.keys") == []
+
+
+def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
+    """One direction of a capture of TLS says nothing about the other."""
+
+    def from_broker(there):
+        return [
+            packet for packet, segment in zip(there, Segments()(there), strict=True) if segment.source.port == 19195
+        ]
+
+    made = rewritten(SAMPLES / "tls" / "broker.pcapng", tmp_path / "half.pcap", from_broker)
+    assert codes(made, severity="warning") == ["ONE_SIDE_ONLY"]

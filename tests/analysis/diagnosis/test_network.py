@@ -1,0 +1,179 @@
+"""Segments that are sent again, receivers that do not read, and what captures lack."""
+
+import pytest
+from diagnosed import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, is_connection, rewritten, subjects, texts
+
+from kwire_cli.source.packets.segments import Segments
+from kwire_cli.structs.network import ZERO_WINDOW
+
+BUSY = INCIDENTS / "throttled.pcap"
+
+
+def with_payload(there):
+    return {segment.packet: segment for segment in Segments()(there) if segment.payload}
+
+
+def test_a_consumer_that_is_stopped():
+    assert texts(INCIDENTS / "window.pcap") == [
+        ("ZERO_WINDOW", "client 127.0.0.1", "it took no bytes of 127.0.0.1:29092 for up to 4.0 s, on 1 connection")
+    ]
+    (shut,) = [one.shut for one in subjects(INCIDENTS / "window.pcap") if is_connection(one) and any(one.shut)]
+    assert 3 * SECOND < shut[0] < 5 * SECOND
+    assert shut[1] == 0
+
+
+def test_a_reset_announces_no_window():
+    """A RST has a window of 0 by nature, and so have some packets that are not TCP's own."""
+    for path in (INCIDENTS / "refused.pcap", INCIDENTS / "out-of-order.pcap"):
+        there = [one for one in subjects(path) if is_connection(one)]
+        assert any(one.reset for one in there)
+        assert not any(any(one.shut) for one in there)
+    from kwire_cli.source.packets.files import packets
+
+    segments = list(Segments()(packets(str(INCIDENTS / "window.pcap"))))
+    assert sum(bool(segment.flags & ZERO_WINDOW) for segment in segments) == 4
+
+
+def test_segments_that_are_sent_again(tmp_path):
+    """Each fifth one comes once more, a quarter of a second later."""
+
+    def again(there):
+        segments = with_payload(there)
+        copies = [packet._replace(time=packet.time + SECOND // 4) for packet in there if packet.number in segments][::5]
+        return sorted([*there, *copies], key=lambda packet: packet.time)
+
+    made = rewritten(INCIDENTS / "rebalancing.pcap", tmp_path / "again.pcap", again)
+    rows = [row for row in diagnosed(made) if row["code"] == "RETRANSMISSIONS"]
+    assert rows
+    assert all("segments from" in row["text"] and "% of all" in row["text"] for row in rows)
+    assert any("the slowest answer on these connections took" in row["text"] for row in rows)
+
+
+def test_keep_alives_are_no_retransmissions(tmp_path):
+    """A probe repeats the last byte alone, or none."""
+
+    def probed(there):
+        out = []
+        segments = with_payload(there)
+        for packet in there:
+            out.append(packet)
+            segment = segments.get(packet.number)
+            if segment is not None:
+                data = bytearray(packet.data[: len(packet.data) - len(segment.payload) + 1])
+                data[16:18] = (len(data) - 14).to_bytes(2, "big")
+                sequence = segment.sequence + len(segment.payload) - 1
+                data[38:42] = (sequence & 0xFFFFFFFF).to_bytes(4, "big")
+                data[-1] = segment.payload[-1]
+                out.append(packet._replace(data=bytes(data), wire_length=len(data)))
+        return out
+
+    made = rewritten(BUSY, tmp_path / "probed.pcap", probed)
+    assert codes(made, severity="warning") == codes(BUSY, severity="warning")
+    assert "DUPLICATED_PACKETS" not in codes(made)
+
+
+@pytest.mark.shared
+def test_two_retransmissions_are_nothing():
+    assert codes(REAL / "java44-produce-consume" / "capture.pcapng") == []
+
+
+def test_each_packet_twice(tmp_path):
+    made = rewritten(BUSY, tmp_path / "twice.pcap", lambda there: [one for one in there for _ in range(2)])
+    found = texts(made)
+    assert [code for code, _, _ in found if code in {"RETRANSMISSIONS", "DUPLICATED_PACKETS"}] == ["DUPLICATED_PACKETS"]
+
+
+def test_packets_that_the_capture_lost(tmp_path):
+    """A response in the middle is missing, and was acknowledged."""
+
+    def lossy(there):
+        segments = with_payload(there)
+        answers = [number for number, segment in segments.items() if segment.source.port == 29092]
+        return [packet for packet in there if packet.number != answers[len(answers) // 2]]
+
+    made = rewritten(BUSY, tmp_path / "lossy.pcap", lossy)
+    (row,) = [row for row in diagnosed(made) if row["code"] == "LOST_PACKETS"]
+    assert row["subject"] == "the capture"
+    assert row["text"].endswith("are missing, in 1 connection")
+
+
+def test_packets_that_were_cut_short(tmp_path):
+    """As with `tcpdump -s 200`."""
+
+    def cut(there):
+        return [packet._replace(data=packet.data[:200], wire_length=len(packet.data)) for packet in there]
+
+    made = rewritten(BUSY, tmp_path / "cut.pcap", cut)
+    (row,) = [row for row in diagnosed(made) if row["code"] == "CUT_SHORT"]
+    assert "were cut off packets, in" in row["text"]
+    assert "LOST_PACKETS" not in codes(made)
+
+
+def test_one_direction(tmp_path):
+    def half(to_broker):
+        def change(there):
+            segments = Segments()(there)
+            return [
+                packet
+                for packet, segment in zip(there, segments, strict=True)
+                if (segment.destination.port == 29092) is to_broker
+            ]
+
+        return change
+
+    for to_broker, side, other in ((True, "client", "broker"), (False, "broker", "client")):
+        made = rewritten(BUSY, tmp_path / f"{side}.pcap", half(to_broker))
+        (finding,) = [row for row in texts(made) if row[0] == "ONE_SIDE_ONLY"]
+        assert finding[2].endswith(f"only the {side}'s packets are there, not the {other}'s")
+        assert not {"CONNECTION_REFUSED", "NO_ANSWER", "LOST_PACKETS"} & set(codes(made))
+
+
+@pytest.mark.shared
+def test_one_direction_of_a_real_capture():
+    assert texts(REAL / "edge-oneway" / "capture.pcap") == [
+        (
+            "ONE_SIDE_ONLY",
+            "broker 127.0.0.1:19092",
+            "of 5 connections only the client's packets are there, not the broker's",
+        )
+    ]
+
+
+def test_connections_that_had_begun_before():
+    assert texts(SAMPLES / "captures" / "midstream.pcap") == [
+        ("MID_STREAM", "the capture", "3 of 3 connections had begun before")
+    ]
+
+
+def test_the_end_of_a_connection_is_no_beginning_in_the_middle():
+    """Of one connection this capture has the last packets alone, without payload."""
+    assert "MID_STREAM" not in codes(INCIDENTS / "mangling-proxy.pcap")
+
+
+def test_responses_before_their_requests(tmp_path):
+    """The clock of the side that answers is a second behind."""
+
+    def behind(there):
+        segments = Segments()(there)
+        return [
+            packet._replace(time=packet.time - (SECOND if segment.source.port == 29092 else 0))
+            for packet, segment in zip(there, segments, strict=True)
+        ]
+
+    made = rewritten(BUSY, tmp_path / "behind.pcap", behind)
+    (row,) = [row for row in diagnosed(made) if row["code"] == "CLOCKS_DISAGREE"]
+    assert row["severity"] == "warning"
+    assert "before their requests, by up to" in row["text"]
+
+
+def test_two_capture_points_whose_clocks_differ(tmp_path):
+    for name, late in (("client", 0), ("broker", 7 * SECOND)):
+        (tmp_path / name).mkdir()
+        rewritten(
+            BUSY,
+            tmp_path / name / "traffic.pcap",
+            lambda there, late=late: [packet._replace(time=packet.time + late) for packet in there],
+        )
+    files = [tmp_path / name / "traffic.pcap" for name in ("client", "broker")]
+    (finding,) = [row for row in texts(*files) if row[0] == "CLOCKS_DISAGREE"]
+    assert finding[2].startswith("4 connections of both begin 7 s earlier in ")

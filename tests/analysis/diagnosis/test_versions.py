@@ -1,0 +1,100 @@
+"""Versions that brokers refuse, that the next release refuses, and bytes that Kafka's clients would not write."""
+
+from types import MappingProxyType
+
+import pytest
+from diagnosed import REAL, SAMPLES, diagnosed, texts
+from packets import SECOND, ethernet, ipv4, packet, pcap_file, tcp
+
+from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.diagnosis.versions import Versions
+from kwire_cli.structs.network import ACK, SYN
+
+
+def test_an_old_client():
+    (row,) = diagnosed(SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng")
+    assert (row["code"], row["severity"]) == ("OLD_CLIENT", "warning")
+    assert row["subject"] == "client sarama-lab (sarama v1.61.1)"
+    assert row["text"] == "Kafka 4.4 refuses Produce 0 (it accepts 3-13)"
+    assert [place["frame"] for place in row["evidence"]] == [11]
+
+
+def test_old_clients_of_a_request_log():
+    rows = diagnosed(SAMPLES / "request-logs" / "kafka-request.log", "--severity", "warning")
+    assert {row["code"] for row in rows} >= {"OLD_CLIENT"}
+    assert all("line" in place for row in rows if row["code"] == "OLD_CLIENT" for place in row["evidence"])
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["old39-java-2.4.1", "old39-java-3.7.2", "old39-kafkajs", "old39-sarama-0.11.0.0"])
+def test_clients_that_are_new_enough(name):
+    assert texts(REAL / name / "capture.pcapng") == []
+
+
+@pytest.mark.shared
+def test_versions_that_clients_and_brokers_agree_on():
+    """A Java client of 4.4 asks a broker of 3.9 for ApiVersions 5, and then for 4: that is no error."""
+    assert texts(REAL / "old39-java-4.4.0" / "capture.pcapng") == [
+        (
+            "UNSUPPORTED_VERSION",
+            "broker 127.0.0.1:19392",
+            "127.0.0.1:19392 refused 31 requests ApiVersions 5; the broker offers 0 to 4",
+        )
+    ]
+    rows = diagnosed(REAL / "sweep44-broker" / "capture.pcapng", "--severity", "error")
+    (row,) = [row for row in rows if row["code"] == "UNSUPPORTED_VERSION"]
+    assert row["text"] == "127.0.0.1:19092 refused 1 request StreamsGroupTopologyDescriptionUpdate 0"
+
+
+def test_the_four_bytes_of_librdkafka(tmp_path):
+    """ApiVersions 0 with four zero bytes before its body, as librdkafka falls back to it."""
+    request = bytes.fromhex("0000001500120000000000010007") + b"rdkafka" + bytes(4)
+    request = (len(request) - 4).to_bytes(4, "big") + request[4:]
+    opening = [
+        ethernet(ipv4(tcp(flags=SYN, sequence=999, acknowledgment=0))),
+        ethernet(ipv4(tcp(request, sequence=1000, acknowledgment=0, flags=ACK))),
+    ]
+    made = tmp_path / "rdkafka.pcap"
+    made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(opening, 1)]))
+    (finding,) = [row for row in texts(made) if row[0] == "ODD_CLIENT_BYTES"]
+    assert finding[1] == "software rdkafka"
+    assert finding[2].startswith("1 request ApiVersions 0 with EXTRA_HEADER_BYTES")
+
+
+class Spoken:
+    """A call with what the rule on versions looks at."""
+
+    errors: tuple[str, ...] = ()
+    client, client_id = "10.0.0.1:5", "billing"
+    api_key, api, asked, answered, latency = 1, "Fetch", 1.0, 2.0, 1.0
+    request = MappingProxyType({})
+    software = "franz-go 1.22"
+
+    def __init__(self, broker, version, offered=None):
+        self.broker, self.version, self.response = broker, version, {}
+        if offered is not None:
+            self.api_key, self.api = 18, "ApiVersions"
+            self.response = {"apiKeys": [{"apiKey": 1, "minVersion": 4, "maxVersion": offered}]}
+
+    def evidence(self, *, of_request=False):
+        return Evidence("Fetch request" if of_request else "Fetch response", "2026-01-01T00:00:00Z", self.version)
+
+
+def below(*calls):
+    rule = Versions()
+    for call in calls:
+        rule.call(call)
+    return [finding.text for finding in rule.findings()]
+
+
+def test_a_version_that_stays_below():
+    """No client can be made to do this without a proxy that holds it back."""
+    offers = [Spoken("a:9092", 4, 18), Spoken("b:9092", 4, 18)]
+    usual = [Spoken("a:9092", 17)] * 20
+    assert below(*offers, *usual, *[Spoken("b:9092", 11)] * 5) == [
+        "5 requests Fetch 11 to b:9092, which offers 18; franz-go 1.22 speaks 17 elsewhere"
+    ]
+    assert below(*offers, *usual, *[Spoken("b:9092", 15)] * 5) == []
+    assert below(*offers, *usual, *[Spoken("b:9092", 11)] * 4) == []
+    old = [Spoken("a:9092", 4, 18), Spoken("b:9092", 4, 11)]
+    assert below(*old, *usual, *[Spoken("b:9092", 11)] * 5) == []
