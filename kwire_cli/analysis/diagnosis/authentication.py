@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.calls import evidence_of
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, host_of, in_time
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -57,6 +57,7 @@ AGAIN = FindingKind(
     ("KIP-368", "connections.max.reauth.ms"),
     rank=11,
 )
+MOST_REASONS = 20
 MOST_OPEN = 1 << 16
 """Connections whose logins are kept; beyond that the oldest are forgotten."""
 ILLEGAL_STATE = "ILLEGAL_SASL_STATE"
@@ -66,7 +67,7 @@ ILLEGAL_STATE = "ILLEGAL_SASL_STATE"
 class _Failure:
     count: int = 0
     reasons: set[str] = field(default_factory=set)
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 @dataclass(slots=True)
@@ -146,9 +147,9 @@ class Authentication(Rule):
     def _add(self, kind: FindingKind, who: str, broker: str, reason: str, place: Evidence) -> None:
         failure = self._failures.setdefault((kind.code, who, broker), _Failure())
         failure.count += 1
-        if len(failure.reasons) < Bounded.most:
+        if len(failure.reasons) < MOST_REASONS:
             failure.reasons.add(reason)
-        failure.evidence.append(place)
+        failure.evidence.add(place)
 
     def merge(self, other: Authentication) -> None:
         self._open |= other._open
@@ -164,4 +165,4 @@ class Authentication(Rule):
             times = counted(failure.count, "login")
             reasons = "; ".join(sorted(failure.reasons)[:3])
             text = f"{times} at {broker} failed: {reasons}"
-            yield Finding(kinds[code], f"client {who}", text, in_time(failure.evidence), failure.count)
+            yield Finding(kinds[code], f"client {who}", text, failure.evidence.earliest, failure.count)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ class _Refusals:
     count: int = 0
     names: set[str] = field(default_factory=set)
     apis: set[str] = field(default_factory=set)
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 class Authorization(Rule):
@@ -72,7 +72,7 @@ class Authorization(Rule):
             refusals = self._refusals.setdefault((client_of(call), code), _Refusals())
             refusals.count += 1
             refusals.apis.add(call.api)
-            refusals.evidence.append(call.evidence())
+            refusals.evidence.add(call.evidence())
             for name in _refused(call, code):
                 if len(refusals.names) < MOST_NAMES:
                     refusals.names.add(name)
@@ -93,7 +93,7 @@ class Authorization(Rule):
             what = f"{kind} {', '.join(names[:5])}{more}" if names else f"the {kind}"
             apis = ", ".join(sorted(refusals.apis)[:5])
             text = f"{counted(refusals.count, 'response')} with {error} for {what}: {apis}"
-            yield Finding(REFUSED, f"client {who}", text, in_time(refusals.evidence), refusals.count)
+            yield Finding(REFUSED, f"client {who}", text, refusals.evidence.earliest, refusals.count)
 
 
 def _refused(call: Call, code: int) -> Iterator[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import between
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class _Closed:
     count: int = 0
     apis: set[tuple[str, int, int]] = field(default_factory=set)
     idle: float = 0.0
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 class ClosedAtRequest(Rule):
@@ -132,7 +132,7 @@ class ClosedAtRequest(Rule):
         closed.count += 1
         closed.idle = max(closed.idle, seen.idle)
         closed.apis.add(seen.api)
-        closed.evidence.append(seen.asked)
+        closed.evidence.add(seen.asked)
 
     def merge(self, other: ClosedAtRequest) -> None:
         self._open |= other._open
@@ -157,7 +157,7 @@ class ClosedAtRequest(Rule):
                 text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
             elif code == CLOSED.code:
                 text += "".join(sorted(_refusals(closed)))
-            yield Finding(kinds[code], f"client {who}", text, in_time(closed.evidence), closed.count)
+            yield Finding(kinds[code], f"client {who}", text, closed.evidence.earliest, closed.count)
 
 
 def _refusals(closed: _Closed) -> set[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.calls import between, parts
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, host_of, in_time, place_of
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Client:
     """What a client (id and host) was told, and what it did."""
 
     told: dict[str, int | None] = field(default_factory=dict)
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
     first: float | None = None
     last: float | None = None
     connections: set[str] = field(default_factory=set)
@@ -69,7 +69,7 @@ class _Attempts:
     refused: int = 0
     silent: int = 0
     accepted: int = 0
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 class Listeners(Rule):
@@ -102,7 +102,7 @@ class Listeners(Rule):
             if isinstance(host, str) and isinstance(port, int) and len(client.told) < MOST_ADDRESSES:
                 client.told[address_of(host, port)] = node if isinstance(node, int) else None
         if client.told and call.has_response:
-            client.evidence.append(call.evidence())
+            client.evidence.add(call.evidence())
             client.first = call.answered if client.first is None else client.first
             client.last = call.answered
 
@@ -119,7 +119,7 @@ class Listeners(Rule):
         attempts = self._attempts.setdefault((host_of(connection.client), connection.broker), _Attempts())
         setattr(attempts, outcome, getattr(attempts, outcome) + 1)
         if outcome != "accepted":
-            attempts.evidence.append(place_of(connection, f"SYN, {outcome}"))
+            attempts.evidence.add(place_of(connection, f"SYN, {outcome}"))
 
     def merge(self, other: Listeners) -> None:
         for who, its in other._clients.items():
@@ -146,7 +146,7 @@ class Listeners(Rule):
             for address in client.told:
                 told.setdefault(address, {}).setdefault(host, []).append(who)
         for (who, host), client in self._clients.items():
-            count = len(client.evidence) + client.evidence.dropped
+            count = client.evidence.count
             tried = any(self._failed(host, address) for address in client.told)  # that is a finding below
             if tried or not self._is_stuck(client, count):
                 continue
@@ -155,7 +155,7 @@ class Listeners(Rule):
                 f"{count} Metadata responses in {between(client.first, client.last):.0f} s name {names}; "
                 "the client never used a connection to it"
             )
-            yield Finding(UNREACHABLE, f"client {who}", text, in_time(client.evidence), count)
+            yield Finding(UNREACHABLE, f"client {who}", text, client.evidence.earliest, count)
         for (host, address), attempts in self._attempts.items():
             silent = 0 if address in self._one_sided else attempts.silent
             if failed := self._failed(host, address):
@@ -172,7 +172,7 @@ class Listeners(Rule):
                 kind = UNREACHABLE if advertised else REFUSED
                 clients = sorted(told.get(address, {}).get(host, [])) if advertised else []
                 who = ", ".join(clients[:MOST_NAMES]) or host
-                yield Finding(kind, f"client {who}", text, in_time(attempts.evidence), failed)
+                yield Finding(kind, f"client {who}", text, attempts.evidence.earliest, failed)
 
     def _failed(self, host: str, address: str) -> int:
         """Return how many connections of a host to an address failed."""

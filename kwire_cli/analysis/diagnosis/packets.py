@@ -8,8 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import evidence_of
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import counted, in_time, place_of, size_text
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -100,11 +100,11 @@ class _Point:
     twice: int = 0
     again: int = 0
     size: int = 0
-    places: dict[str, Bounded] = field(default_factory=dict)
+    places: dict[str, Places] = field(default_factory=dict)
 
     def add(self, code: str, place: Evidence) -> None:
         """Keep a place."""
-        self.places.setdefault(code, Bounded()).append(place)
+        self.places.setdefault(code, Places()).add(place)
 
 
 class Packets(Rule):
@@ -186,7 +186,7 @@ class Packets(Rule):
             for name in ("connections", "begun", "lost", "cut", "late", "twice", "again", "size"):
                 setattr(own, name, getattr(own, name) + getattr(its, name))
             for code, places in its.places.items():
-                own.places.setdefault(code, Bounded()).merge(places)
+                own.places.setdefault(code, Places()).merge(places)
         for key, sides in other._sides.items():
             self._sides.setdefault(key, Counter()).update(sides)
         for ends, met in other._met.items():
@@ -210,14 +210,15 @@ class Packets(Rule):
 
     def _of_point(self, subject: str, point: _Point) -> Iterator[Finding]:
         def places(code: str) -> list[Evidence]:
-            return in_time(point.places.get(code, ()))
+            there = point.places.get(code)
+            return there.earliest if there else []
 
         if point.lost:
-            count = len(point.places[LOST.code]) + point.places[LOST.code].dropped
+            count = point.places[LOST.code].count
             text = f"{size_text(point.lost)} are missing, in {counted(count, 'connection')}"
             yield Finding(LOST, subject, text, places("gap") or places(LOST.code), point.lost)
         if point.cut:
-            count = len(point.places[CUT.code]) + point.places[CUT.code].dropped
+            count = point.places[CUT.code].count
             text = f"{size_text(point.cut)} were cut off packets, in {counted(count, 'connection')}"
             yield Finding(CUT, subject, text, places(CUT.code), point.cut)
         if point.twice >= LEAST_TWICE and point.again >= TWICE * point.size:

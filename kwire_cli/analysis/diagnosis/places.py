@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import Evidence, instant, seconds
+from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,10 +31,54 @@ def place_of(connection: TcpConnection, what: str = "connection") -> Evidence:
     return Evidence(what, time, stream=connection.stream, capture=connection.capture, file=connection.file)
 
 
-def in_time(places: Iterable[Evidence | None]) -> list[Evidence]:
+class Places:
+    """The earliest places of something, as many as a finding shows, and the `count` of all.
+
+    What is kept does not depend on the order in which parts are merged.
+    """
+
+    __slots__ = ("_kept", "count")
+
+    def __init__(self) -> None:
+        self._kept: list[Evidence] = []
+        self.count = 0
+
+    def add(self, place: Evidence | None) -> None:
+        """Count a place, and keep it if it is early."""
+        self.count += 1
+        if place is not None:
+            self._keep(place)
+
+    @property
+    def full(self) -> bool:
+        """Return whether as many places are kept as there will be."""
+        return len(self._kept) >= MOST_EVIDENCE
+
+    def _keep(self, place: Evidence) -> None:
+        if not self.full or _when(place) < _when(self._kept[-1]):
+            insort(self._kept, place, key=_when)
+            del self._kept[MOST_EVIDENCE:]
+
+    def merge(self, other: Places) -> None:
+        """Take in what another one has."""
+        self.count += other.count
+        for place in other._kept:
+            self._keep(place)
+
+    @property
+    def earliest(self) -> list[Evidence]:
+        """The places that are kept, in the order of their times."""
+        return [*self._kept]
+
+
+def _when(place: Evidence) -> tuple[str, str, int, int, str]:
+    at = place.frame if place.frame is not None else place.line
+    return place.time or "", place.capture or place.file or "", at or 0, place.stream or 0, place.what
+
+
+def in_time(places: Iterable[Evidence]) -> list[Evidence]:
     """Return places in the order of their times: parts that were merged came in any order."""
-    there = [place for place in places if place is not None]
-    return sorted(there, key=lambda place: (place.time or "", place.frame or place.line or 0, place.stream or 0))
+    return sorted(places, key=_when)
 
 
 def counted(count: int, noun: str, nouns: str = "") -> str:

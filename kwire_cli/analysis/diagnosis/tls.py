@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import evidence_of
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import counted, host_of, in_time, place_of, size_text
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,7 @@ class _Sides:
 
 @dataclass
 class _Refused:
-    places: Bounded = field(default_factory=Bounded)
+    places: Places = field(default_factory=Places)
     alerts: dict[str, int] = field(default_factory=dict)
 
 
@@ -83,7 +83,7 @@ class _Refused:
 class _Dark:
     size: int = 0
     reasons: set[str] = field(default_factory=set)
-    places: Bounded = field(default_factory=Bounded)
+    places: Places = field(default_factory=Places)
 
 
 class TlsMismatch(Rule):
@@ -140,10 +140,10 @@ class TlsMismatch(Rule):
             dark.size += sides.size
             if len(dark.reasons) < MOST_REASONS:
                 dark.reasons.add(sides.reason.partition(" for client random")[0])
-            dark.places.append(place_of(connection))
+            dark.places.add(place_of(connection))
 
     def _add(self, kind: FindingKind, host: str, broker: str, place: Evidence | None) -> None:
-        self._refused.setdefault((kind.code, host, broker), _Refused()).places.append(place)
+        self._refused.setdefault((kind.code, host, broker), _Refused()).places.add(place)
 
     def merge(self, other: TlsMismatch) -> None:
         self._open |= other._open
@@ -161,8 +161,8 @@ class TlsMismatch(Rule):
     def findings(self) -> Iterator[Finding]:
         kinds = {kind.code: kind for kind in self.KINDS}
         for (code, host, broker), refused in self._refused.items():
-            kind, places = kinds[code], in_time(refused.places)
-            count = len(refused.places) + refused.places.dropped
+            kind, places = kinds[code], refused.places.earliest
+            count = refused.places.count
             tried = counted(count, "connection")
             if kind is TO_PLAIN:
                 text = f"{tried} to {broker} began with TLS, and the broker closed {'it' if count == 1 else 'them'}"
@@ -174,6 +174,6 @@ class TlsMismatch(Rule):
                 text = f"{tried} to {broker} ended with an alert: {alerts}"
             yield Finding(kind, f"client {host}", text, places, count)
         for broker, dark in self._dark.items():
-            count = len(dark.places) + dark.places.dropped
+            count = dark.places.count
             text = f"{counted(count, 'connection')} with {size_text(dark.size)}: {'; '.join(sorted(dark.reasons))}"
-            yield Finding(UNDECRYPTED, f"broker {broker}", text, in_time(dark.places), count)
+            yield Finding(UNDECRYPTED, f"broker {broker}", text, dark.places.earliest, count)

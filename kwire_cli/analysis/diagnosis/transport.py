@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import counted, host_of, in_time, place_of, size_text
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
@@ -57,14 +57,14 @@ class _Direction:
     again: int = 0
     size: int = 0
     slowest: float = 0.0
-    places: Bounded = field(default_factory=Bounded)
+    places: Places = field(default_factory=Places)
 
 
 @dataclass
 class _Shut:
     connections: int = 0
     longest: int = 0
-    places: Bounded = field(default_factory=Bounded)
+    places: Places = field(default_factory=Places)
 
 
 class Transport(Rule):
@@ -101,14 +101,14 @@ class Transport(Rule):
                     direction.segments += connection.repeated[side]
                     direction.again += connection.again[side]
                     direction.slowest = max(direction.slowest, slowest[0] if slowest else 0.0)
-                    direction.places.append(place_of(connection))
+                    direction.places.add(place_of(connection))
                     if slowest:
-                        direction.places.append(slowest[1])
+                        direction.places.add(slowest[1])
             if connection.shut[side] >= LEAST_SHUT * 1e9:
                 shut = self._shut.setdefault((*ends, side), _Shut())
                 shut.connections += 1
                 shut.longest = max(shut.longest, connection.shut[side])
-                shut.places.append(place_of(connection))
+                shut.places.add(place_of(connection))
 
     def merge(self, other: Transport) -> None:
         self._slowest |= other._slowest
@@ -137,7 +137,7 @@ class Transport(Rule):
             )
             if direction.slowest:
                 text += f"; the slowest answer on these connections took {direction.slowest:.3g} s"
-            yield Finding(AGAIN, f"client {host}", text, in_time(direction.places), direction.segments)
+            yield Finding(AGAIN, f"client {host}", text, direction.places.earliest, direction.segments)
         for (host, broker, side), shut in self._shut.items():
             reader = f"client {host}" if side == 0 else f"broker {broker}"
             sender = broker if side == 0 else host
@@ -145,4 +145,4 @@ class Transport(Rule):
                 f"it took no bytes of {sender} for up to {shut.longest / 1e9:.1f} s, "
                 f"on {counted(shut.connections, 'connection')}"
             )
-            yield Finding(SHUT, reader, text, in_time(shut.places), shut.longest / 1e9)
+            yield Finding(SHUT, reader, text, shut.places.earliest, shut.longest / 1e9)

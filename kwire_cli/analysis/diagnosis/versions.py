@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import CapturedCall, parts
-from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.spec.kafka import API_VERSIONS
 
@@ -64,21 +64,21 @@ CUT_BY_CAPTURE = frozenset({"TRUNCATED", "LOST", "NOT_RECOGNISED", "FRAME_SIZE_M
 @dataclass
 class _Refusals:
     count: int = 0
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 @dataclass
 class _Odd:
     versions: set[int] = field(default_factory=set)
     codes: set[str] = field(default_factory=set)
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 @dataclass
 class _Use:
     count: int = 0
     who: str = ""
-    evidence: Bounded = field(default_factory=Bounded)
+    evidence: Places = field(default_factory=Places)
 
 
 class Versions(Rule):
@@ -100,7 +100,7 @@ class Versions(Rule):
             who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
             refusals = self._refused.setdefault((who, call.broker, call.api, call.version), _Refusals())
             refusals.count += 1
-            refusals.evidence.append(call.evidence())
+            refusals.evidence.add(call.evidence())
         elif call.api_key == API_VERSIONS and call.response is not None:
             self._learn(call)
         software = call.software
@@ -110,7 +110,8 @@ class Versions(Rule):
                 used = self._uses.setdefault(use, _Use())
                 used.count += 1
                 used.who = max(used.who, client_of(call))
-                used.evidence.append(call.evidence(of_request=True))
+                if not used.evidence.full:
+                    used.evidence.add(call.evidence(of_request=True))
         if isinstance(call, CapturedCall):
             self._look(call, software or client_of(call))
 
@@ -134,7 +135,7 @@ class Versions(Rule):
             odd = self._odd.setdefault((software, call.api), _Odd())
             odd.versions.add(call.version)
             odd.codes |= codes
-            odd.evidence.append(call.evidence(of_request=True))
+            odd.evidence.add(call.evidence(of_request=True))
 
     def merge(self, other: Versions) -> None:
         for key, its in other._refused.items():
@@ -159,11 +160,11 @@ class Versions(Rule):
         yield from self._unsupported()
         yield from self._below()
         for (software, api), odd in self._odd.items():
-            count = len(odd.evidence) + odd.evidence.dropped
+            count = odd.evidence.count
             versions = ", ".join(map(str, sorted(odd.versions)))
             codes = "; ".join(f"{code}: {MEANING.get(code, code)}" for code in sorted(odd.codes))
             text = f"{counted(count, 'request')} {api} {versions} with {codes}"
-            yield Finding(ODD, f"software {software}", text, in_time(odd.evidence), count)
+            yield Finding(ODD, f"software {software}", text, odd.evidence.earliest, count)
 
     def _unsupported(self) -> Iterator[Finding]:
         keys = {use[3]: use[2] for use in self._uses}
@@ -172,7 +173,7 @@ class Versions(Rule):
             offers = f"; the broker offers {offer[0]} to {offer[1]}" if offer else ""
             text = f"{broker} refused {counted(refusals.count, 'request')} {api} {version}{offers}"
             level: Severity | None = "info" if api == "ApiVersions" else None
-            yield Finding(UNSUPPORTED, who, text, in_time(refusals.evidence), refusals.count, level)
+            yield Finding(UNSUPPORTED, who, text, refusals.evidence.earliest, refusals.count, level)
 
     def _below(self) -> Iterator[Finding]:
         together: dict[tuple[str, int], dict[int, int]] = {}
@@ -191,4 +192,4 @@ class Versions(Rule):
                     f"{counted(use.count, 'request')} {api} {version} to {broker}, which offers {highest}; "
                     f"{software} speaks {usual} elsewhere"
                 )
-                yield Finding(BELOW, f"client {use.who}", text, in_time(use.evidence), use.count)
+                yield Finding(BELOW, f"client {use.who}", text, use.evidence.earliest, use.count)
