@@ -50,6 +50,10 @@ class _Generation:
     """When members were told to join it."""
     left: dict[str, float] = field(default_factory=dict)
     """When members left, between the generation before and this one."""
+    asked: list[float] = field(default_factory=list)
+    """When members asked to join. Static members that take another's place later are not among them."""
+    end: float | None = None
+    """The last answer to a SyncGroup of those."""
 
     @property
     def assignments(self) -> dict[str, Assignment]:
@@ -128,6 +132,7 @@ class ClassicReplay:
             return
         current = self._generation(move.reached, move)
         known = self._previous is not None and move.member in self._previous.members
+        replaces = self._replaced(move, current) if move.instance else ""
         reason = "" if move.reason.startswith(UNSAID) else move.reason
         began = self._first_asked.pop(move.member, move.time)
         if known:
@@ -135,12 +140,29 @@ class ClassicReplay:
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            self._event(move._replace(time=began), "join", reason, self._comes_back(move, began))
-        current.joins[move.member] = move._replace(time=began)
+            self._event(move._replace(time=began), "join", reason, replaces or self._comes_back(move, began))
+        if not replaces:
+            current.joins[move.member] = move._replace(time=began)
+            current.asked.append(began)
         current.members.add(move.member)
         current.assignor = move.assignor or current.assignor
         if move.everybody is not None:
             current.members, current.whole = {*move.everybody}, True
+
+    def _replaced(self, move: Move, current: _Generation) -> str:
+        """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
+        for old in sorted(current.members | (self._previous.members if self._previous else set())):
+            member = self.timeline.member(old)
+            if old == move.member or member.instance != move.instance or member.ended is not None:
+                continue
+            member.ended, member.end = move.at, f"replaced by {move.client}"
+            for members in (current, self._previous):
+                if members is not None:
+                    members.members.discard(old)
+            current.given.pop(old, None)
+            current.syncs.pop(old, None)
+            return f"replaces {member.client} as {move.instance}"
+        return ""
 
     def _comes_back(self, move: Move, began: float) -> str:
         gone = self._gone.pop(move.client, None)
@@ -159,6 +181,8 @@ class ClassicReplay:
         if move.assignment is not None:
             current.syncs[move.member] = move
             current.members.add(move.member)
+            if move.member in current.joins or not current.joins:
+                current.end = move.at
 
     def _leave(self, move: Move, back: float | None) -> None:
         if move.error:
@@ -241,11 +265,9 @@ class ClassicReplay:
             return
         timeline = self.timeline
         timeline.assignor = current.assignor or timeline.assignor
-        joins = [join.time for join in current.joins.values()]
+        joins = current.asked
         logged = current.place.time if current.place is not None else 0.0
-        end = max(
-            [sync.at for sync in current.syncs.values()] or [join.at for join in current.joins.values()] or [logged]
-        )
+        end = max((join.at for join in current.joins.values()), default=logged) if current.end is None else current.end
         triggers = self._causes(current, previous, min(joins, default=end))
         start = min([trigger.time for trigger in triggers] + joins, default=end)
         after = current.assignments
