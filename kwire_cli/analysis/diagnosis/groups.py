@@ -137,6 +137,12 @@ WHY: dict[Cause, _Why] = {
         "The coordinator removed the member while it went on working, and the member came back.",
         "Compare the time between its calls with the session timeout; look for pauses of its process.",
     ),
+    "restart": _Why(
+        "left and was started anew",
+        "The process ends in good order, and another one takes its place: it restarts again and again, or a consumer "
+        "is made for each piece of work.",
+        "Look at why the process ends. Static members (group.instance.id) do not leave when they restart.",
+    ),
     "resubscribed": _Why(
         "left and came back without a restart",
         "The application unsubscribes and subscribes again, or closes its consumer and makes a new one for each piece "
@@ -155,7 +161,15 @@ WHY: dict[Cause, _Why] = {
         "Subscribe to all topics at once, or use a group for each set of topics.",
     ),
 }
-LEAST: dict[Cause, int] = {"poll": 2, "session": 2, "fenced": 2, "resubscribed": 3, "metadata": 3, "subscription": 3}
+LEAST: dict[Cause, int] = {
+    "poll": 2,
+    "session": 2,
+    "fenced": 2,
+    "restart": 3,
+    "resubscribed": 3,
+    "metadata": 3,
+    "subscription": 3,
+}
 """Times from which on a cause is a loop. What never happens in a healthy group counts from the second time on."""
 BAD: frozenset[Cause] = frozenset({"poll", "session", "fenced"})
 """Causes that a healthy group does not have even once."""
@@ -216,29 +230,32 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
     """Yield causes that the same client gives again and again."""
     grouped: dict[tuple[str, Cause], list[Trigger]] = {}
     for rebalance in timeline.rebalances:
-        for trigger in rebalance.triggers:
+        once = {(trigger.client, trigger.cause): trigger for trigger in reversed(rebalance.triggers)}
+        for key, trigger in once.items():
             if trigger.cause in LEAST:
-                grouped.setdefault((trigger.client, trigger.cause), []).append(trigger)
+                grouped.setdefault(key, []).append(trigger)
     first, last = timeline.span
     again = [rebalance for rebalance in timeline.rebalances if not rebalance.forms]
     for (client, cause), triggers in grouped.items():
-        if len(triggers) < LEAST[cause]:
+        removed = len(grouped.get((client, "session"), ())) >= LEAST["session"]
+        if len(triggers) < LEAST[cause] or (cause == "fenced" and removed):
             continue
         what, meaning, advice = WHY[cause]
         count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
         text = f"{count} in {duration(last - first)}: {len(triggers)} times {client} {what}"
-        texts = Counter(trigger.text for trigger in triggers).most_common(1)
-        text += f" ({_detail(texts[0][0])})"
+        detail = _detail(triggers[0].text)
+        text += f" ({detail})" if detail else ""
         if cause == "session" and (records := _most_delivered(timeline)):
             text += f"; {records}"
         kind = LOOP._replace(meaning=meaning, advice=advice)
-        yield Finding(kind, "", text, [trigger.place for trigger in triggers], len(triggers))
+        severity: Severity = "error" if cause in BAD else "warning"
+        yield Finding(kind, "", text, [trigger.place for trigger in triggers], len(triggers), severity)
 
 
 def _detail(text: str) -> str:
     """Return the part of a trigger's text that is not said already."""
     _, _, inner = text.partition(" (")
-    return inner.removesuffix(")") if inner else text.rpartition("without leaving: ")[2]
+    return inner.removesuffix(")") if inner else text.partition(": ")[2]
 
 
 def _most_delivered(timeline: Timeline) -> str:

@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+from kwire_cli.analysis.groups.generations import Generation, add_assignments, add_away, add_idle
+from kwire_cli.analysis.groups.moves import NOTHING
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
 from kwire_cli.analysis.groups.timeline import (
+    FENCED,
     LATE,
     POLL,
     REBALANCING,
     UNSAID,
-    Assigned,
+    Coming,
     Event,
+    Gone,
     Rebalance,
     Timeline,
     Trigger,
     duration,
     moved_between,
-    names,
     refusal,
     returns,
     why_left,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from kwire_cli.analysis.groups.moves import Move
-
-COOPERATIVE = "cooperative"
-"""Part of the names of assignors whose members keep their partitions while they rebalance (KIP-429)."""
-
-
-@dataclass
-class _Generation:
-    number: int
-    joins: dict[str, Move] = field(default_factory=dict)
-    syncs: dict[str, Move] = field(default_factory=dict)
-    given: dict[str, Assignment] = field(default_factory=dict)
-    members: set[str] = field(default_factory=set)
-    whole: bool = False
-    """Whether all members are known, which the leader's answer and records tell."""
-    assignor: str = ""
-    place: Move | None = None
-    triggers: list[Trigger] = field(default_factory=list)
-    told: dict[str, float] = field(default_factory=dict)
-    """When members were told to join it."""
-    left: dict[str, float] = field(default_factory=dict)
-    """When members left, between the generation before and this one."""
-    asked: list[float] = field(default_factory=list)
-    """When members asked to join. Static members that take another's place later are not among them."""
-    end: float | None = None
-    """The last answer to a SyncGroup of those."""
-
-    @property
-    def assignments(self) -> dict[str, Assignment]:
-        return self.given | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
 
 
 class ClassicReplay:
@@ -65,13 +37,15 @@ class ClassicReplay:
 
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self._current: _Generation | None = None
-        self._previous: _Generation | None = None
-        self._next = _Generation(-1)
+        self._current: Generation | None = None
+        self._previous: Generation | None = None
+        self._next = Generation(-1)
         """What is known of the generation to come."""
         self._first_asked: dict[str, float] = {}
-        self._gone: dict[str, float] = {}
-        """When the last member of a client left."""
+        self._gone = Gone()
+        self._fenced: dict[Hashable, str] = {}
+        """Errors of members that were fenced, by connection."""
+        self._comings: dict[str, Coming] = {}
         self._subscribed: dict[str, tuple[str, ...]] = {}
         self._clients: dict[str, str] = {}
 
@@ -98,7 +72,7 @@ class ClassicReplay:
                 case _:
                     self._heartbeat(move)
         self._complete()
-        self._end()
+        add_idle(self.timeline)
 
     def _event(
         self,
@@ -119,6 +93,8 @@ class ClassicReplay:
         )
 
     def _error(self, move: Move) -> None:
+        if move.error in FENCED and move.kind != "leave":
+            self._fenced[move.connection] = move.error
         self._event(move, *refusal(move), seconds=move.silence)
 
     def _join(self, move: Move) -> None:
@@ -140,7 +116,9 @@ class ClassicReplay:
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
             member.joined = began if member.joined is None else member.joined
-            self._event(move._replace(time=began), "join", reason, replaces or self._comes_back(move, began))
+            coming = self._gone.coming(move, began, self._fenced.pop(move.connection, ""))
+            self._comings[move.member] = coming
+            self._event(move._replace(time=began), "join", reason, replaces or coming.detail)
         if not replaces:
             current.joins[move.member] = move._replace(time=began)
             current.asked.append(began)
@@ -149,7 +127,7 @@ class ClassicReplay:
         if move.everybody is not None:
             current.members, current.whole = {*move.everybody}, True
 
-    def _replaced(self, move: Move, current: _Generation) -> str:
+    def _replaced(self, move: Move, current: Generation) -> str:
         """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
         for old in sorted(current.members | (self._previous.members if self._previous else set())):
             member = self.timeline.member(old)
@@ -163,10 +141,6 @@ class ClassicReplay:
             current.syncs.pop(old, None)
             return f"replaces {member.client} as {move.instance}"
         return ""
-
-    def _comes_back(self, move: Move, began: float) -> str:
-        gone = self._gone.pop(move.client, None)
-        return "" if gone is None or began < gone else f"comes back {duration(began - gone)} after it left"
 
     def _sync(self, move: Move) -> None:
         if move.error:
@@ -196,7 +170,8 @@ class ClassicReplay:
         others = move.client != member.client and bool(member.client)
         cause, text = why_left(move, back, since, timeout, others=others)
         member.ended, member.end = move.time, text.partition(" (")[0]
-        self._next.left[move.member] = self._gone[move.client] = move.time
+        self._next.left[move.member] = move.time
+        self._gone.add(move.client, member.host or move.host, move.time, cause)
         self._next.triggers.append(
             Trigger(move.time, cause, text, move.place, move.member, move.client, back=back is not None)
         )
@@ -216,14 +191,14 @@ class ClassicReplay:
             if self._current is not None and self._current.number == move.generation:
                 self._current.members.add(move.member)
 
-    def _generation(self, number: int, move: Move) -> _Generation:
+    def _generation(self, number: int, move: Move) -> Generation:
         """Return the generation that a move is of. A smaller number than before is that of a group that began anew."""
         if self._current is None or self._current.number != number:
             if self._previous is not None and self._previous.number == number and move.kind != "join":
                 return self._previous  # an answer that comes late
             self._complete()
             self._previous, self._current = self._current, self._next
-            self._current.number, self._current.place, self._next = number, move, _Generation(-1)
+            self._current.number, self._current.place, self._next = number, move, Generation(-1)
             self.timeline.reach(number)
         return self._current
 
@@ -246,15 +221,19 @@ class ClassicReplay:
             self._clients[row.member] = row.client
             if row.member not in before | already:
                 member.joined = move.time if member.joined is None else member.joined
-                seen = move._replace(member=row.member, client=row.client)
-                self._event(seen, "join")
-                current.triggers.append(Trigger(move.time, "join", "joins", move.place, row.member, row.client))
+                joins = move._replace(member=row.member, client=row.client, host=row.host)
+                coming = self._gone.coming(joins, move.time, "")
+                self._event(joins, "join", detail=coming.detail)
+                current.triggers.append(
+                    Trigger(move.time, coming.cause, coming.text, move.place, row.member, row.client)
+                )
         for gone in sorted((before | already) - {*rows} - {*current.left}):
             client = self._clients.get(gone, "")
             text = "left, or its session timed out"
             current.left[gone] = move.time
             member = self.timeline.member(gone)
             member.ended, member.end = move.time, text.partition(" (")[0]
+            self._gone.add(client, member.host, move.time, "leave")
             self._event(move._replace(member=gone, client=client), "leave", text)
             current.triggers.append(Trigger(move.time, "leave", text, move.place, gone, client))
 
@@ -289,8 +268,8 @@ class ClassicReplay:
         )
         whole = bool(after) and set(after) >= current.members and (previous is None or {*before} >= previous.members)
         rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
-        self._away(rebalance, current, before)
-        self._assign(current, before, after)
+        add_away(timeline, rebalance, current, before)
+        add_assignments(timeline, current, before, after, self._clients)
         timeline.rebalances.append(rebalance)
         timeline.events.append(
             Event(
@@ -307,7 +286,7 @@ class ClassicReplay:
             )
         )
 
-    def _causes(self, current: _Generation, previous: _Generation | None, first_join: float) -> list[Trigger]:
+    def _causes(self, current: Generation, previous: Generation | None, first_join: float) -> list[Trigger]:
         """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
         triggers = current.triggers
         before = previous.members if previous else set()
@@ -316,8 +295,9 @@ class ClassicReplay:
             reason = "" if join.reason.startswith(UNSAID) else join.reason
             client = join.client
             if member not in before:
-                text = "joins" if not reason else f"joins: {reason}"
-                triggers.append(Trigger(join.time, "join", text, join.place, member, client))
+                coming = self._comings.pop(member, Coming())
+                text = coming.text if not reason else f"{coming.text}: {reason}"
+                triggers.append(Trigger(join.time, coming.cause, text, join.place, member, client))
                 continue
             topics, earlier = join.topics, self._subscribed.get(member)
             if topics is not None and earlier is not None and topics != earlier:
@@ -337,7 +317,7 @@ class ClassicReplay:
                 triggers.append(self._removed(member, begin, current))
         return sorted(triggers, key=lambda trigger: trigger.time)
 
-    def _removed(self, gone: str, time: float, current: _Generation) -> Trigger:
+    def _removed(self, gone: str, time: float, current: Generation) -> Trigger:
         """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
         member = self.timeline.member(gone)
         place = next(iter(current.joins.values())).place
@@ -353,82 +333,9 @@ class ClassicReplay:
             text = "removed without leaving"
             trigger = Trigger(time, "session", text, place, gone, member.client)
         member.ended, member.end = time, text
-        current.left[gone] = self._gone[member.client] = time
+        current.left[gone] = time
+        self._gone.add(member.client, member.host, time, trigger.cause)
         self.timeline.events.append(
             Event(time, "removed", place, current.number, gone, member.client, text, seconds=silence)
         )
         return trigger
-
-    def _away(self, rebalance: Rebalance, current: _Generation, before: dict[str, Assignment]) -> None:
-        """Add up how long members had no partitions: eager ones give theirs up before they join."""
-        eager = COOPERATIVE not in current.assignor
-        stops, starts = [], []
-        for member, sync in current.syncs.items():
-            join = current.joins.get(member)
-            if join is None or not (eager or not before.get(member)):
-                continue
-            away = max(sync.at - join.time, 0.0)
-            if before.get(member):
-                rebalance.away[member] = away
-                stops.append(join.time)
-            if sync.assignment:
-                starts.append(sync.at)
-            self.timeline.member(member).without += away
-        if eager and stops and starts:
-            rebalance.stopped = max(min(starts) - max(stops), 0.0)
-
-    def _assign(self, current: _Generation, before: dict[str, Assignment], after: dict[str, Assignment]) -> None:
-        for member, assignment in sorted(after.items()):
-            sync = current.syncs.get(member, current.place)
-            if sync is None:
-                continue
-            had = before.get(member, NOTHING)
-            row = Assigned(
-                sync.at,
-                current.number,
-                member,
-                self._clients.get(member, ""),
-                assignment,
-                assignment - had,
-                had - assignment,
-                sync.place,
-            )
-            self.timeline.assigned.append(row)
-            own = self.timeline.member(member)
-            own.partitions, own.held = assignment, own.held or bool(assignment)
-            own.client = own.client or row.client
-            detail = changes(row)
-            self.timeline.events.append(
-                Event(
-                    sync.at,
-                    "assignment",
-                    sync.place,
-                    current.number,
-                    member,
-                    row.client,
-                    "",
-                    detail,
-                    None,
-                    len(assignment),
-                    minor=True,
-                )
-            )
-
-    def _end(self) -> None:
-        """Count the time without partitions up to the last sign of members whose assignment is empty."""
-        last = {row.member: row for row in self.timeline.assigned}
-        for member, row in last.items():
-            own = self.timeline.member(member)
-            until = own.ended if own.ended is not None else own.last
-            if not row.partitions and until is not None:
-                own.without += max(until - row.time, 0.0)
-
-
-def changes(row: Assigned) -> str:
-    """Return an assignment as text, with what it gained and lost."""
-    parts = [names(row.partitions) or "nothing"]
-    if row.gained and row.gained != row.partitions:
-        parts.append(f"gains {names(row.gained)}")
-    if row.lost:
-        parts.append(f"loses {names(row.lost)}")
-    return "; ".join(parts)

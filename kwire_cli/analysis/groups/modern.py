@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.groups.classic import changes
+from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import (
     Assigned,
     Event,
+    Gone,
     Rebalance,
     Timeline,
     Trigger,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.analysis.groups.moves import Move
+    from kwire_cli.analysis.groups.timeline import Cause
 
 MISSED = 2.5
 """Heartbeats that a member may miss before it counts as silent."""
@@ -57,7 +59,7 @@ class ModernReplay:
         """Triggers that the group's epoch was not seen to count yet."""
         self._before: dict[str, Assignment] = {}
         self._clients: dict[str, str] = {}
-        self._gone: dict[str, float] = {}
+        self._gone = Gone()
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
@@ -136,21 +138,11 @@ class ModernReplay:
             if move.topics is not None and state.topics is not None and move.topics != state.topics:
                 self._subscribes(move, state)
             return
-        gone = self._gone.pop(move.client, None)
-        comes_back = "" if gone is None else f"comes back {duration(move.time - gone)} after it left"
-        text = "joins" if state is None else "joins anew, as it was fenced or lost its epoch"
+        coming = self._gone.coming(move, move.time, "" if state is None else "it lost its epoch")
         self._trigger(
-            Trigger(
-                move.time,
-                "join" if state is None else "fenced",
-                text,
-                move.place,
-                move.member,
-                move.client,
-                back=state is not None,
-            )
+            Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client, back=state is not None)
         )
-        self._event(move, "join", "" if state is None else text, comes_back)
+        self._event(move, "join", "" if state is None else coming.text, coming.detail)
         member.joined = move.time if member.joined is None else member.joined
         member.ended, member.end = None, ""
         state = self._members.setdefault(move.member, _State())
@@ -165,16 +157,14 @@ class ModernReplay:
         cause, text = why_left(move, back, since, member.rebalance_timeout, others=False)
         self._leaves(move, cause, text, back=back is not None)
 
-    def _leaves(self, move: Move, cause: str, text: str, *, back: bool) -> None:
+    def _leaves(self, move: Move, cause: Cause, text: str, *, back: bool) -> None:
         member = self.timeline.member(move.member)
         move = move._replace(client=move.client or member.client)
-        self._trigger(
-            Trigger(move.time, cause, text, move.place, move.member, move.client, back=back)  # type: ignore[arg-type] # a cause
-        )
+        self._trigger(Trigger(move.time, cause, text, move.place, move.member, move.client, back=back))
         if state := self._members.pop(move.member, None):
             self._settle_empty(move.member, state, move.time)
         member.ended, member.end = move.time, text.partition(" (")[0]
-        self._gone[move.client] = move.time
+        self._gone.add(move.client, member.host or move.host, move.time, cause)
         self._event(move._replace(reached=None), "leave", text)
 
     def _subscribes(self, move: Move, state: _State) -> None:
@@ -232,7 +222,7 @@ class ModernReplay:
             self._settle_empty(name, state, member.last)
             self._trigger(Trigger(move.at, "session", text, move.place, name, member.client))
             member.ended, member.end = move.at, text
-            self._gone[member.client] = move.at
+            self._gone.add(member.client, member.host, move.at, "session")
             self.timeline.events.append(
                 Event(move.at, "removed", move.place, move.reached, name, member.client, text, seconds=silence)
             )

@@ -14,12 +14,23 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
 
 Cause = Literal[
-    "join", "leave", "closed", "poll", "session", "resubscribed", "fenced", "subscription", "metadata", "unknown"
+    "join",
+    "restart",
+    "leave",
+    "closed",
+    "poll",
+    "session",
+    "resubscribed",
+    "fenced",
+    "subscription",
+    "metadata",
+    "unknown",
 ]
 """Causes of rebalances.
 
-poll: max.poll.interval.ms exceeded; session: the broker heard nothing of the member for its session timeout;
-resubscribed: left and came back at once; fenced: thrown out, and back; metadata: a member joins again by itself.
+restart: a client that left in good order is there again; poll: max.poll.interval.ms exceeded; session: the broker heard
+nothing of the member for its session timeout; resubscribed: left and came back at once; fenced: thrown out, and back;
+metadata: a member joins again by itself.
 """
 FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EPOCH", "STALE_MEMBER_EPOCH"})
 """Errors that tell a member that it is none, or not of this generation."""
@@ -62,6 +73,38 @@ class Trigger(NamedTuple):
     client: str = ""
     back: bool = False
     """Whether the member was in the group before, and goes on in it afterwards."""
+
+
+class Coming(NamedTuple):
+    """How a member comes into a group: the cause of the rebalance, its text, and what an event says of it."""
+
+    cause: Cause = "join"
+    text: str = "joins"
+    detail: str = ""
+
+
+class Gone:
+    """Clients that left a group, by client id and host, to tell when they are there again."""
+
+    def __init__(self) -> None:
+        self._left: dict[tuple[str, str], tuple[float, Cause]] = {}
+
+    def add(self, client: str, host: str, time: float, cause: Cause) -> None:
+        """Note that a member of a client left, or was removed."""
+        self._left[client, host] = time, cause
+
+    def coming(self, move: Move, began: float, fenced: str) -> Coming:
+        """Return how a member comes that joins; `fenced` says why it was fenced before, if it was."""
+        time, cause = self._left.pop((move.client, move.host), (None, "join"))
+        detail = ""
+        if time is not None and began >= time:
+            went = "was removed" if cause == "session" else "left"
+            detail = f"comes back {duration(began - time)} after it {went}"
+        if fenced:
+            return Coming("fenced", f"joins anew, as it was fenced: {fenced}", detail)
+        if detail and cause in {"closed", "leave"}:
+            return Coming("restart", "joins again", detail)
+        return Coming("join", "joins", detail)
 
 
 class Assigned(NamedTuple):
@@ -222,7 +265,7 @@ def returns(moves: Iterable[Move]) -> dict[int, float]:
     open_: dict[object, list[tuple[int, Move]]] = {}
     for at, move in enumerate(moves):
         keys = [move.member] if move.member else []
-        keys += [move.connection] if move.connection is not None else []  # type: ignore[list-item] # any key
+        keys += [move.connection] if move.connection not in {None, ""} else []  # type: ignore[list-item] # any key
         if move.kind == "leave":
             for key in keys:
                 open_[key] = [*open_.get(key, ()), (at, move)]
