@@ -12,7 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.values import Form
 from kwire_cli.message.roles import RAW
-from kwire_cli.records.batch import Batch
+from kwire_cli.records.batch import Batch, Source
+from kwire_cli.records.codecs import Limits
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.layouts import layouts_of
+from kwire_cli.records.reading import read_items
 from kwire_cli.source.kafka.captured import Captured, time_text
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
 _EMPTY: dict[str, Any] = {}
+_LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
 
 class Evidence(NamedTuple):
@@ -170,6 +175,10 @@ class Call:
         """
         raise NotImplementedError
 
+    def field(self, name: str) -> Any:
+        """Return a field of the request itself, None if there is none. Of Produce it costs less than `request`."""
+        raise NotImplementedError
+
     def evidence(self, *, of_request: bool = False) -> Evidence:
         """Return the place of the response, or of the request if there is no response or `of_request`."""
         raise NotImplementedError
@@ -178,13 +187,15 @@ class Call:
 class CapturedCall(Call):
     """A call of a capture: `line` is its request, `answer` its response. Attributes are as in `Call`."""
 
-    __slots__ = ("_batches", "_request", "_response", "answer", "api", "asked", "line")
+    __slots__ = ("_batches", "_errors", "_raw", "_request", "_response", "answer", "api", "asked", "line")
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
         self.line, self.answer = line, answer
         self.api: str = line.api or f"api {line.api_key}"
         self.asked: float | None = seconds(line.seen.time)
         self._batches: list[tuple[str, int, Batch]] | None = None
+        self._raw: dict[str, Any] | None = None
+        self._errors: list[str | int] | None = None
         self._request: dict[str, Any] | None = None
         self._response: dict[str, Any] | None = None
 
@@ -244,7 +255,9 @@ class CapturedCall(Call):
 
     @property
     def errors(self) -> list[str | int]:
-        return self.answer.errors if self.answer is not None else []
+        if self._errors is None:
+            self._errors = self.answer.errors if self.answer is not None else []
+        return self._errors
 
     @property
     def topics(self) -> list[str]:
@@ -271,13 +284,22 @@ class CapturedCall(Call):
         line = self.line
         if line.api_key != PRODUCE:
             return
-        for topic, partition in parts(raw_body(line), "topicData", "partitionData"):
+        for topic, partition in parts(self._raw_request(), "topicData", "partitionData"):
             records, index = partition.get("records"), partition.get("index")
             if isinstance(records, bytes | memoryview) and isinstance(index, int):
                 name = self.topic(topic)
-                for item in line.reading().items(records, name):
+                source = Source(memoryview(records), _LAYOUTS, line.connection.catalog, name, _LIMITS)
+                for item in read_items(source):
                     if isinstance(item, Batch):
                         yield name, index, item
+
+    def _raw_request(self) -> dict[str, Any]:
+        if self._raw is None:
+            self._raw = raw_body(self.line)
+        return self._raw
+
+    def field(self, name: str) -> Any:
+        return (self._raw_request() if self.line.api_key == PRODUCE else self.request).get(name)
 
     def evidence(self, *, of_request: bool = False) -> Evidence:
         line = self.line if of_request or self.answer is None else self.answer
@@ -368,6 +390,9 @@ class LoggedCall(Call):
     def batches(self) -> Sequence[tuple[str, int, Batch]]:
         return ()
 
+    def field(self, name: str) -> Any:
+        return self.request.get(name)
+
     def evidence(self, *, of_request: bool = False) -> Evidence:
         what = f"{self.api} request" if of_request else self.api
         return Evidence(what, self.exchange.time, file=self.file, line=self.exchange.line)
@@ -380,15 +405,13 @@ class Calls:
         self._pending: dict[tuple[str | None, int], dict[int, CapturedCall]] = {}
         self._count = 0
 
-    def of(self, subject: object) -> Iterator[Call]:
-        """Yield the calls that are complete with a subject: a line of a capture, a TCP connection, an exchange."""
+    def of(self, subject: object) -> Iterable[Call]:
+        """Return the calls that are complete with a subject: a line of a capture, a TCP connection, an exchange."""
         if isinstance(subject, Captured):
-            if subject.kind in {"request", "response"}:
-                yield from self.add(subject)
-        elif isinstance(subject, Exchange):
-            yield LoggedCall(subject)
-        elif isinstance(subject, TcpConnection):
-            yield from self.end((subject.capture, subject.stream))
+            return self.add(subject)
+        if isinstance(subject, Exchange):
+            return (LoggedCall(subject),)
+        return self.end((subject.capture, subject.stream)) if isinstance(subject, TcpConnection) else ()
 
     def add(self, line: Captured) -> Iterator[CapturedCall]:
         """Yield the calls that are complete with a request or a response."""

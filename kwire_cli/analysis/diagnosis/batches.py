@@ -154,9 +154,10 @@ class Batches(Rule):
                     self._limit(result.get("resourceName"), config)
         else:
             refused = self._refuse(call) if SIZES.intersection(call.errors) else set()
+            client, connection, time = call.who, call.connection, call.asked
             for name, number, batch in call.batches():
                 if (name, number) not in refused:
-                    self._add((call.who, name), (call.connection, name, number), batch, call.asked, call)
+                    self._add((client, name), (connection, name, number), batch, time, call)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, whose times are those of its records."""

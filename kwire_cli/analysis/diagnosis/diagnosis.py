@@ -68,15 +68,15 @@ class Diagnosis:
         if isinstance(subject, LogItem):
             for take_item in self._log_items:
                 take_item(subject)
-            return
-        for call in self._calls.of(subject):
-            self._call(call)
-        if isinstance(subject, TcpConnection):
-            for take_connection in self._connections:
-                take_connection(subject)
         elif isinstance(subject, Captured) and subject.kind not in {"request", "response"}:
             for take_line in self._lines:
                 take_line(subject)
+        else:
+            for call in self._calls.of(subject):
+                self._call(call)
+            if isinstance(subject, TcpConnection):
+                for take_connection in self._connections:
+                    take_connection(subject)
 
     def _call(self, call: Call) -> None:
         api = call.api

@@ -81,6 +81,8 @@ class _Sequence:
     recent: list[int] = field(default_factory=list)
     acknowledged: int | None = None
     at: float = -1.0
+    batches: int = 0
+    client: str = ""
 
 
 @dataclass
@@ -111,7 +113,8 @@ class Producers(Rule):
         self._sequences: dict[tuple[int, int, str, int], _Sequence] = {}
         self._unordered: dict[tuple[str, str], _Trouble] = {}
         self._repeated: dict[tuple[str, str], _Trouble] = {}
-        self._batches: Counter[tuple[str, str]] = Counter()
+        self._batches: Counter[str] = Counter()
+        """Batches of clients whose sequences are no longer known."""
         self._unanswered: dict[str, _Trouble] = {}
         self._fenced: dict[str, _Trouble] = {}
         self._instances: dict[str, dict[str, None]] = {}
@@ -122,7 +125,7 @@ class Producers(Rule):
         """Take a call of a producer."""
         errors = call.errors
         if call.api == "Produce":
-            if call.response is None and call.request.get("acks") == 0:
+            if call.response is None and call.field("acks") == 0:
                 self._add(self._unanswered, call.who, call, sorted(call.topics)[:3])
             self._produce(call, bool(errors))
         elif call.api == "InitProducerId" and call.response is not None and not errors:
@@ -137,11 +140,12 @@ class Producers(Rule):
                     clients = () if event.by_broker else (event.client,)
                     trouble = self._add(self._fenced, name, call, clients)
                     trouble.errors.update({f"{call.api} {error}": event.errors[error] for error in fences})
-            if call.api == "Produce" and not call.request.get("transactionalId"):
+            if call.api == "Produce" and not call.field("transactionalId"):
                 self._add(self._fenced, f"client {call.who}", call, (call.who,)).errors.update(map(str, errors))
 
     def _produce(self, call: Call, failed: bool) -> None:  # noqa: FBT001 - a part of the above
         codes = _codes(call) if failed else {}
+        client, answered = call.who, call.response is not None
         for topic, partition, batch in call.batches():
             head = batch.head
             if head.producer_id < 0 or head.base_sequence < 0:
@@ -150,21 +154,23 @@ class Producers(Rule):
             sequence = self._sequences.get(key)
             if sequence is None:
                 if len(self._sequences) >= MOST_PRODUCERS:
-                    del self._sequences[next(iter(self._sequences))]
+                    gone = self._sequences.pop(next(iter(self._sequences)))
+                    self._batches[gone.client] += gone.batches
                 sequence = self._sequences[key] = _Sequence()
-            who = call.who, f"{topic}-{partition}"
-            self._batches[who] += 1
+            sequence.batches += 1
+            if not sequence.client:
+                sequence.client = client
             if head.base_sequence in sequence.recent:
-                self._add(self._repeated, who, call, (), of_request=True)
+                self._add(self._repeated, (client, f"{topic}-{partition}"), call, (), of_request=True)
             else:
                 sequence.recent = [*sequence.recent[1 - REMEMBERED :], head.base_sequence]
             error = codes.get((topic, partition), "")
             if error in UNORDERED:
-                trouble = self._add(self._unordered, who, call, (call.who,))
+                trouble = self._add(self._unordered, (client, f"{topic}-{partition}"), call, (client,))
                 trouble.errors[error] += 1
                 if len(trouble.texts) < REMEMBERED and trouble.count == 1:
                     trouble.texts.add(_refused(key, head.base_sequence, sequence.acknowledged))
-            elif not error and call.response is not None:
+            elif not error and answered:
                 sequence.acknowledged, sequence.at = batch.last_sequence, call.answered or -1.0
         for (topic, partition), error in codes.items():
             if error in UNORDERED and not call.batches():  # a request log has no batches
@@ -198,6 +204,9 @@ class Producers(Rule):
             before = self._sequences.get(key)
             if before is None or before.at <= sequence.at:
                 self._sequences[key] = sequence
+            if before is not None:
+                older = before if before.at <= sequence.at else sequence
+                self._batches[older.client] += older.batches
         self._batches.update(other._batches)
         for name, clients in other._instances.items():
             self._instances.setdefault(name, {}).update(clients)
@@ -236,9 +245,9 @@ class Producers(Rule):
 
     def _retries(self) -> Iterator[Finding]:
         by_client: dict[str, tuple[_Trouble, list[str]]] = {}
-        totals: Counter[str] = Counter()
-        for (who, _), count in self._batches.items():
-            totals[who] += count
+        totals = Counter(self._batches)
+        for sequence in self._sequences.values():
+            totals[sequence.client] += sequence.batches
         for (who, partition), trouble in sorted(self._repeated.items()):
             whole_, partitions = by_client.setdefault(who, (_Trouble(), []))
             whole_.merge(trouble)

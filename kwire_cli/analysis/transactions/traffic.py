@@ -109,7 +109,7 @@ def _end(call: Call) -> Iterator[Event]:
 
 
 def _produce(call: Call) -> Iterator[Event]:
-    name = text(call.request.get("transactionalId"))
+    name = text(call.field("transactionalId"))
     if name is None:
         return
     event = _event(call, "produce", name, NO_PRODUCER, NO_PRODUCER)
