@@ -1,6 +1,7 @@
-"""Make captures of connections in trouble: addresses that nobody answers, silence, full buffers, missing permissions.
+"""Make captures of connections in trouble: addresses that nobody answers, silence, full buffers, missing permissions,
+certificates that nobody trusts.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_networks.py [refused|swallowed|silent|window|storm|permissions]...
+Usage: KAFKA_JARS=JARS python tests/incidents/make_networks.py [NAME]...
 
 Needs the packages confluent-kafka and kafka-python.
 """
@@ -9,14 +10,19 @@ from __future__ import annotations
 
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
-from cluster import CLIENTS, Cluster, cluster, recording
+from cluster import CLIENTS, SAMPLES, Cluster, cluster, recording
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaProducer
+from kafka.errors import KafkaError
+from make_connections import keystore
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 PASSWORD = "throw-away"
@@ -154,10 +160,43 @@ def permissions() -> None:
                 print(future.exception(3))
 
 
+def untrusted() -> None:
+    """A client that does not trust the broker's certificate."""
+    keys = keystore(Path(tempfile.mkdtemp()))
+    with cluster(protocol="SSL", settings=keys) as brokers:
+        context = ssl.create_default_context()
+        context.keylog_filename = str(SAMPLES / "untrusted.keys")
+        with recording("untrusted.pcap"):
+            try:
+                KafkaProducer(
+                    bootstrap_servers=brokers.address(), client_id="checkout", security_protocol="SSL",
+                    ssl_context=context, bootstrap_timeout_ms=700,
+                )  # fmt: skip
+            except KafkaError as error:
+                print(error)
+
+
+def certificate() -> None:
+    """A listener that wants a certificate of its clients, and a client that has none."""
+    keys = keystore(Path(tempfile.mkdtemp()))
+    with cluster(protocol="SSL", settings=keys | {"ssl.client.auth": "required"}) as brokers:
+        with recording("certificate.pcap"):
+            client = producer(
+                brokers,
+                **{
+                    "security.protocol": "SSL",
+                    "enable.ssl.certificate.verification": False,
+                    "reconnect.backoff.ms": 500,
+                },
+            )
+            client.produce("orders", b"one order")
+            client.flush(2)
+
+
 if __name__ == "__main__":
     kinds = {
         "refused": refused, "swallowed": swallowed, "silent": silent, "window": window, "storm": storm,
-        "permissions": permissions,
+        "permissions": permissions, "untrusted": untrusted, "certificate": certificate,
     }  # fmt: skip
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()

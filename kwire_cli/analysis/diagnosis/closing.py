@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import between
+from kwire_cli.analysis.calls import CapturedCall, between
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
+from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ LEAST = 2
 LEAST_IDLE = 60.0
 """Seconds without a call after which a RST says that the connection was forgotten. What forgets connections takes
 minutes; a broker that closes at a request answers within seconds of the one before."""
+LARGE = 1_000_000
+"""Bytes from which the size of a request may be the cause: nobody sets socket.request.max.bytes lower."""
 MOST_OPEN = 1 << 16
 """Connections of which the last calls are kept; beyond that the oldest are forgotten."""
 
@@ -70,6 +72,7 @@ class _Connection:
     who: str = ""
     api: tuple[str, int, int] = "", -1, -1
     before_login: bool = False
+    size: int = 0
 
 
 @dataclass
@@ -77,6 +80,7 @@ class _Closed:
     count: int = 0
     apis: set[tuple[str, int, int]] = field(default_factory=set)
     idle: float = 0.0
+    size: int = 0
     evidence: Places = field(default_factory=Places)
 
 
@@ -106,6 +110,7 @@ class ClosedAtRequest(Rule):
             connection.asked = call.evidence(of_request=True)
             connection.who, connection.api = client_of(call), (call.api, call.api_key, call.version)
             connection.before_login = call.api in BEFORE_LOGIN
+            connection.size = call.sizes[0] + (call.line.seen.missing if isinstance(call, CapturedCall) else 0)
             connection.idle = between(connection.last, call.asked)
 
     def line(self, line: Captured) -> None:
@@ -131,6 +136,7 @@ class ClosedAtRequest(Rule):
         closed = self._closed.setdefault((kind.code, seen.who, connection.broker), _Closed())
         closed.count += 1
         closed.idle = max(closed.idle, seen.idle)
+        closed.size = max(closed.size, seen.size)
         closed.apis.add(seen.api)
         closed.evidence.add(seen.asked)
 
@@ -156,6 +162,7 @@ class ClosedAtRequest(Rule):
             if code == STALE.code:
                 text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
             elif code == CLOSED.code:
+                text += f"; the largest request has {size_text(closed.size)}" if closed.size >= LARGE else ""
                 text += "".join(sorted(_refusals(closed)))
             yield Finding(kinds[code], f"client {who}", text, closed.evidence.earliest, closed.count)
 
@@ -174,5 +181,6 @@ def _refusals(closed: _Closed) -> set[str]:
 def _join(own: _Closed, its: _Closed) -> None:
     own.count += its.count
     own.idle = max(own.idle, its.idle)
+    own.size = max(own.size, its.size)
     own.apis |= its.apis
     own.evidence.merge(its.evidence)

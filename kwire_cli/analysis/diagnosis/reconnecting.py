@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.calls import seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
+from kwire_cli.analysis.diagnosis.tls import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -51,7 +52,7 @@ class _Connection:
     last: float | None = None
     failed: bool = False
     unanswered: bool = False
-    tls: int = 0  # 1: the client speaks TLS, 2: the broker
+    tls: Turns | None = None
 
 
 class _Short(NamedTuple):
@@ -95,7 +96,8 @@ class Reconnecting(Rule):
         if line.seen.kind == "not-kafka":
             connection = self._connection((line.origin.capture, line.stream))
             if line.seen.protocol == "tls":
-                connection.tls |= 1 if line.seen.side == (line.connection.client or 0) else 2
+                connection.tls = connection.tls or Turns()
+                connection.tls.add(0 if line.seen.side == (line.connection.client or 0) else 1, line.seen.size)
             else:
                 connection.failed = True
 
@@ -116,7 +118,8 @@ class Reconnecting(Rule):
         client.connections += 1
         first, closed = seconds(connection.first), seconds(connection.closed)
         refused = connection.closed_by == "broker" and (seen.unanswered or not seen.calls)
-        explained = seen.failed or seen.tls == 2 or refused
+        no_tls = seen.tls is not None and not seen.calls and (seen.tls.one_sided or seen.tls.failed)
+        explained = seen.failed or no_tls or refused
         if first is None or closed is None or explained:
             return
         idle = closed - max(first, seen.last or first)

@@ -39,8 +39,9 @@ REFUSED = FindingKind(
     "error",
     "A client and a broker do not agree on TLS.",
     "One side ends the handshake with an alert, which says why: a certificate that the other side does not trust "
-    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required), or no version or "
-    "cipher that both know (protocol_version, handshake_failure).",
+    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required, bad_certificate), or no "
+    "version or cipher that both know (protocol_version, handshake_failure). The alert can be read with the key log "
+    "of one side; without it the sizes show that nothing but an alert came.",
     "Look at the alert and at who sends it: the truststore of that side has to hold the issuer of the other side's "
     "certificate; the name in the certificate has to be the one that the client connects to.",
     ("ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
@@ -57,16 +58,47 @@ UNDECRYPTED = FindingKind(
 MOST_OPEN = 1 << 16
 """Connections in TLS that are kept until they end; beyond that the oldest are forgotten."""
 MOST_REASONS = 20
+MOST_ALERT = 42
+"""Bytes of an alert, encrypted or not, with what stands around it. Whoever goes on says more: tickets of sessions or
+the answer to ApiVersions."""
 _HARMLESS = frozenset({"alert close_notify", "alert user_canceled", "alert no_renegotiation"})
+
+
+class Turns:
+    """The turns of two sides that speak TLS: their bytes, and those after the first turn of each."""
+
+    __slots__ = ("_last", "_turns", "later", "sizes")
+
+    def __init__(self) -> None:
+        self.sizes = [0, 0]
+        self.later = [0, 0]
+        self._turns = [0, 0]
+        self._last: int | None = None
+
+    def add(self, side: int, size: int) -> None:
+        """Take bytes of a side, 0 for the client and 1 for the broker."""
+        self._turns[side] += side != self._last
+        self._last = side
+        self.sizes[side] += size
+        if self._turns[side] > 1:
+            self.later[side] += size
+
+    @property
+    def one_sided(self) -> bool:
+        """Return whether the broker alone speaks TLS."""
+        return not self._turns[0] and bool(self._turns[1])
+
+    @property
+    def failed(self) -> bool:
+        """Return whether a connection that has ended can have had no more than a handshake and an alert."""
+        return all(self._turns) and self.later[1] <= MOST_ALERT
 
 
 @dataclass(slots=True)
 class _Sides:
-    """TLS of one connection: who speaks it, its bytes, and the first alert that is no goodbye."""
+    """TLS of one connection, and the first alert that is no goodbye."""
 
-    client: bool = False
-    broker: bool = False
-    size: int = 0
+    turns: Turns = field(default_factory=Turns)
     reason: str | None = None
     alert: str = ""
     first: Evidence | None = None
@@ -109,9 +141,7 @@ class TlsMismatch(Rule):
                 del self._open[next(iter(self._open))]
         client = line.connection.client
         of_client = piece.side == (0 if client is None else client)  # side 0 opened it, as far as is known
-        sides.client |= of_client
-        sides.broker |= not of_client
-        sides.size += piece.size
+        sides.turns.add(0 if of_client else 1, piece.size)
         sides.reason = sides.reason or piece.reason
         if sides.first is None:
             sides.first = evidence_of(line, "ClientHello" if of_client else "TLS")
@@ -127,17 +157,20 @@ class TlsMismatch(Rule):
         if sides is None:
             return
         host, broker = host_of(connection.client), connection.broker
-        if sides.client and not sides.broker and connection.sizes[1] == 0 and connection.closed_by == "broker":
+        turns = sides.turns
+        if turns.sizes[0] and not turns.sizes[1] and connection.sizes[1] == 0 and connection.closed_by == "broker":
             self._add(TO_PLAIN, host, broker, sides.first)
-        elif sides.broker and not sides.client and connection.sizes[0]:
+        elif turns.one_sided and connection.sizes[0]:
             self._add(TO_TLS, host, broker, sides.answer)
-        elif sides.alert:
+        elif sides.alert or (sides.reason and connection.opened and connection.closed_by and turns.failed):
             self._add(REFUSED, host, broker, sides.first)
             alerts = self._refused[REFUSED.code, host, broker].alerts
-            alerts[sides.alert] = alerts.get(sides.alert, 0) + 1
+            by = "client" if turns.later[0] <= MOST_ALERT else "broker"
+            alert = sides.alert or f"one of the {by} that no key opens"
+            alerts[alert] = alerts.get(alert, 0) + 1
         elif sides.reason:
             dark = self._dark.setdefault(broker, _Dark())
-            dark.size += sides.size
+            dark.size += sum(turns.sizes)
             if len(dark.reasons) < MOST_REASONS:
                 dark.reasons.add(sides.reason.partition(" for client random")[0])
             dark.places.add(place_of(connection))

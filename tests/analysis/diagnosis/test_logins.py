@@ -98,3 +98,26 @@ def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
 
     made = rewritten(SAMPLES / "tls" / "broker.pcapng", tmp_path / "half.pcap", from_broker)
     assert codes(made, severity="warning") == ["ONE_SIDE_ONLY"]
+
+
+def test_a_certificate_that_the_client_does_not_trust():
+    path = INCIDENTS / "untrusted.pcap"
+    (row,) = diagnosed(path, "--tls-keylog", INCIDENTS / "untrusted.keys")
+    assert (row["code"], row["severity"]) == ("TLS_HANDSHAKE_FAILED", "error")
+    assert row["text"] == "3 connections to 127.0.0.1:29092 ended with an alert: unknown_ca from the client (3)"
+    (row,) = diagnosed(path)
+    assert row["text"].endswith("ended with an alert: one of the client that no key opens (3)")
+
+
+def test_a_certificate_that_the_client_does_not_have():
+    """The client connects again and again, which is the symptom."""
+    (row,) = diagnosed(INCIDENTS / "certificate.pcap")
+    assert row["code"] == "TLS_HANDSHAKE_FAILED"
+    assert row["text"].endswith("ended with an alert: one of the broker that no key opens (10)")
+
+
+@pytest.mark.parametrize("name", ["java-tls", "librdkafka-tls"])
+def test_tls_that_works(name):
+    keys = ("--tls-keylog", INCIDENTS / f"{name}.keys")
+    for more in (), keys:
+        assert codes(INCIDENTS / f"{name}.pcap", *more, severity="warning") == []

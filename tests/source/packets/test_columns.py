@@ -103,6 +103,10 @@ def test_samples(path):
     check(path)
 
 
+def test_windows_of_0():
+    check(SAMPLES[0].parents[1] / "incidents" / "window.pcap")
+
+
 @pytest.mark.slow  # all real captures
 @pytest.mark.shared
 def test_real_captures():
