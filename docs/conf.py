@@ -7,6 +7,7 @@ from pathlib import Path
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
     "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients", "stats"],
+    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients", "transactions"],
     "On disk": ["dump", "log-directories", "state", "payloads", "pipeline"],
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],

@@ -37,6 +37,8 @@ SHOP = {
     "incident.pcap": "incidents/rebalancing.pcap",
     "before.pcapng": "captures/sarama-0.8.2.0-3.9.2.pcapng",
     "after.pcapng": "captures/kafka-python-4.4.0.pcapng",
+    "payments.pcap": "incidents/hanging-transaction.pcap",
+    "payments-logs": "incidents/hanging-transaction",
     "kafka-request.log": "request-logs/kafka-request.log",
     "kafka-logs": "logs",
     "orders-0": "segments/orders-zstd-0",

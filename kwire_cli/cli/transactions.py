@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 EXAMPLES = (
-    ("kwire transactions incident.pcap", "which transactions there were, and how they ended"),
-    ("kwire transactions kafka-logs --open", "what is open, and what it holds back"),
-    ("kwire transactions incident.pcap --transactional-id checkout", "one id, event by event"),
+    ("kwire transactions payments.pcap", "which transactions there were, and how they ended"),
+    ("kwire transactions payments-logs --open", "what is open, and what it holds back"),
+    ("kwire transactions payments.pcap --transactional-id settlement-7", "one id, event by event"),
 )
 
 

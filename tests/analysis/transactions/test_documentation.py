@@ -1,0 +1,35 @@
+"""docs/transactions.md: its commands print what it says, and it names every column, event, finding and option."""
+
+import re
+from typing import get_args
+
+from command_line import EVERYWHERE, ROOT, hold_page
+
+from kwire_cli.analysis.diagnosis.batches import Batches
+from kwire_cli.analysis.diagnosis.producers import Producers
+from kwire_cli.analysis.diagnosis.transactions import TransactionTrouble
+from kwire_cli.analysis.transactions.model import What
+from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
+from kwire_cli.cli.transactions import command
+
+PAGE = ROOT / "docs" / "transactions.md"
+
+
+def test_commands_print_what_the_page_says(monkeypatch, updating):
+    monkeypatch.chdir(ROOT)
+    hold_page(PAGE, updating)
+
+
+def test_the_page_names_all_columns_events_and_findings():
+    named = {*re.findall(r"`([\w]+)`", PAGE.read_text("utf-8"))}
+    columns = {column.name for column in (*TRANSACTIONS, *EVENTS, *HELD_BACK)}
+    codes = {kind.code for rule in (Batches, Producers, TransactionTrouble) for kind in rule.KINDS}
+    assert {*columns, *codes, *get_args(What)} - named == set()
+
+
+def test_every_option_is_on_the_page():
+    text = PAGE.read_text("utf-8")
+    options = {name for parameter in command.params for name in parameter.opts if name.startswith("--")} - EVERYWHERE
+    own = {"--transactional-id", "--open"}
+    assert own <= options
+    assert own == {name for name in own if name in text}
