@@ -100,12 +100,7 @@ class Replicas(Rule):
         often = 0
         for (topic, index), unsorted in sorted(self._states.items(), key=lambda item: str(item[0])):
             states, name = sorted(unsorted, key=_order), f"{topic}-{index}"
-            full = {node for state in states for node in (*state.replicas, *state.isr)}
-            current = {node for state in states[-1:] for node in state.replicas} or full
-            for node in sorted(full & current):
-                if (missing := next((state for state in states if state.isr and node not in state.isr), None)) is None:
-                    continue
-                back = next((state for state in states if state.time > missing.time and node in state.isr), None)
+            for node, (missing, back) in sorted(_absences(states).items()):
                 out.setdefault(node, []).append((name, missing, back, states[0]))
             changes = list(_leader_changes(states))
             often = max(often, len(changes))
@@ -143,6 +138,22 @@ def _leader_finding(leader: int, changes: list[tuple[str, _State, _State]], ofte
     places = earliest(dict.fromkeys(item[2].place for item in changes))
     level: Severity | None = "warning" if often >= OFTEN else None
     return Finding(LEADERS, f"broker {leader}", text, places, len(changes), level)
+
+
+def _absences(states: list[_State]) -> dict[int, tuple[_State, _State | None]]:
+    """Return the first absence of each replica from the in-sync ones, and its return; replicas moved away stay out."""
+    replicas: set[int] = set()
+    absent: dict[int, tuple[_State, _State | None]] = {}
+    for state in states:
+        if not state.isr:
+            continue
+        replicas = set(state.replicas) or replicas | set(state.isr)
+        for node in replicas:
+            if node not in state.isr:
+                absent.setdefault(node, (state, None))
+            elif node in absent and absent[node][1] is None:
+                absent[node] = absent[node][0], state
+    return {node: absence for node, absence in absent.items() if node in replicas}
 
 
 def _leader_changes(states: list[_State]) -> Iterator[tuple[_State, _State]]:

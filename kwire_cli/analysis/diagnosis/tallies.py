@@ -149,4 +149,4 @@ def duration(seconds: float) -> str:
 
 def rate(per_second: float) -> str:
     """Return a rate for people: `0.4`, `23`."""
-    return f"{per_second:.0f}" if per_second >= 10 else f"{per_second:.1f}"
+    return f"{per_second:.0f}" if per_second >= 9.95 else f"{per_second:.1f}"

@@ -1,0 +1,66 @@
+"""Slow brokers and controllers, and quotas."""
+
+from diagnosed_calls import MadeCall, findings, first, survives
+
+from kwire_cli.analysis.diagnosis.speed import Speed
+
+
+def test_a_quota_is_the_cause():
+    code, severity, subject, text, frames = first("incidents/throttled.pcap")
+    assert (code, severity, subject) == ("THROTTLED", "warning", "client importer")
+    assert text == "127.0.0.1:29092 throttled 4 answers (Produce 4) for 11.1 s in all, 5.6 s at most"
+    assert frames == [40, 44, 48, 52]
+
+
+def test_short_throttles_are_no_warning():
+    calls = [MadeCall("Fetch", {}, {}, at=step, throttle=0.01) for step in range(10)]
+    assert [row[:2] for row in findings(Speed, calls)] == [("THROTTLED", "info")]
+
+
+def produce(took, broker, count=60, pause=0.1, api="Produce", **call):
+    return [MadeCall(api, {}, {}, at=pause * step, took=took, broker=broker, **call) for step in range(count)]
+
+
+def test_a_broker_slower_than_its_peers():
+    calls = [*produce(0.2, "b1:9092", node=1), *produce(0.005, "b2:9092"), *produce(0.006, "b3:9092")]
+    (row,) = findings(Speed, calls)
+    assert row[:3] == ("SLOW_BROKER", "warning", "broker b1:9092 (node 1)")
+    assert row[3].startswith("Produce: 95 % take ")
+
+
+def test_brokers_alone_or_with_few_calls_have_no_peers():
+    assert findings(Speed, produce(0.2, "b1:9092")) == []
+    assert findings(Speed, [*produce(0.2, "b1:9092"), *produce(0.005, "b2:9092", 20)]) == []
+
+
+def test_a_few_milliseconds_are_no_finding():
+    assert findings(Speed, [*produce(0.010, "b1:9092"), *produce(0.001, "b2:9092")]) == []
+
+
+def test_waiting_on_purpose_is_not_slow():
+    calls = [*produce(0.5, "b1:9092", api="Fetch"), *produce(0.001, "b2:9092", api="Fetch")]
+    assert findings(Speed, calls) == []
+
+
+def test_requests_that_a_quota_holds_back_do_not_count():
+    held = [MadeCall("Produce", {}, {}, at=3 * step, took=2.0, broker="b1:9092", throttle=2.5) for step in range(60)]
+    told = findings(Speed, [*held, *produce(0.001, "b2:9092")])
+    assert [code for code, *_ in told] == ["THROTTLED"]
+
+
+def test_a_controller_that_is_late():
+    calls = [MadeCall("BrokerHeartbeat", {}, {}, at=3 * step, took=2.5, broker="c1:9093") for step in range(3)]
+    calls += [MadeCall("CreateTopics", {}, {}, at=20, took=1, broker="c1:9093", errors=["REQUEST_TIMED_OUT"])]
+    (row,) = findings(Speed, calls)
+    assert row == (
+        "CONTROLLER_OVERLOAD", "warning", "controller c1:9093",
+        "4 requests (BrokerHeartbeat 3, CreateTopics 1) were slow or late, 2.5 s at most; 1 REQUEST_TIMED_OUT",
+    )  # fmt: skip
+
+
+def test_topics_may_take_a_while():
+    assert findings(Speed, [MadeCall("CreateTopics", {}, {}, at=step, took=3) for step in range(9)]) == []
+
+
+def test_hostile_bodies():
+    survives(Speed, ["REQUEST_TIMED_OUT"])
