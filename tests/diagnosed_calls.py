@@ -87,12 +87,13 @@ def first(name):
 WRONG = (None, 7, -1, 10**400, 1.5, "text", "", [], [None], [7], {}, [{}], True, [[{}]], {"a": []})
 """Values of types that no definition has in some place or other."""
 NAMES = (
-    "errorCode", "throttleTimeMs", "topics", "responses", "partitions", "partitionResponses", "brokers", "host", "port",
-    "nodeId", "name", "topic", "topicId", "partition", "partitionIndex", "index", "fetchOffset", "highWatermark",
-    "lastStableOffset", "logStartOffset", "recordsSizeInBytes", "sessionId", "sessionEpoch", "replicaId",
-    "replicaState", "maxWaitMs", "minBytes", "maxBytes", "isolationLevel", "groupId", "groups", "committedOffset", "timestamp",
-    "offset", "oldStyleOffsets", "isrNodes", "isr", "replicaNodes", "leaderId", "leaderEpoch", "currentLeader", "replicaEpoch",
-    "preVote", "key", "coordinatorKeys", "transactionalId", "preferredReadReplica",
+    "errorCode", "throttleTimeMs", "topics", "responses", "partitions", "partitionResponses", "brokers",
+    "host", "port", "nodeId", "name", "topic", "topicId", "partition", "partitionIndex", "index",
+    "fetchOffset", "highWatermark", "lastStableOffset", "logStartOffset", "recordsSizeInBytes", "sessionId",
+    "sessionEpoch", "replicaId", "replicaState", "maxWaitMs", "minBytes", "maxBytes", "isolationLevel",
+    "groupId", "groups", "committedOffset", "timestamp", "offset", "oldStyleOffsets", "isrNodes", "isr",
+    "replicaNodes", "leaderId", "leaderEpoch", "currentLeader", "replicaEpoch", "preVote", "key",
+    "coordinatorKeys", "transactionalId", "preferredReadReplica",
 )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class Consumers(Rule):
                 self._lag.member(client, call)
             if api in COMMITS:
                 commits = committed(call)
-                self._lag.commit(call, commits)
+                self._lag.commit(client, call, commits)
                 if api == "OffsetCommit":
                     self._commits.commit(client, call, commits)
 

@@ -38,6 +38,7 @@ GROWTH = 1.5
 """Growth: the least lag of the last third is so many times the greatest of the first third."""
 MOST_SAMPLES = 256
 MOST_PLACES = 4
+MOST_ENDS = 1 << 16
 
 
 class _Sample(NamedTuple):
@@ -53,6 +54,7 @@ class _Series:
 
     samples: list[_Sample] = field(default_factory=list)
     gap: float = 0.0
+    broker: str = ""
     places: list[Evidence] = field(default_factory=list)
 
     def add(self, time: float, position: int, end: int, place: Callable[[], Evidence]) -> None:
@@ -75,6 +77,7 @@ class _Series:
         while len(self.samples) > MOST_SAMPLES:
             self._thin()
         self.gap = max(self.gap, other.gap)
+        self.broker = self.broker or other.broker
         self.places = earliest([*self.places, *other.places])
 
     def trend(self) -> _Trend | None:
@@ -112,13 +115,13 @@ class _Trend(NamedTuple):
 
 
 class _Ends:
-    """The last end of each partition that any answer named."""
+    """The last end of each partition at each broker: two clusters may have topics of one name."""
 
     def __init__(self) -> None:
-        self.ends: dict[Partition, tuple[float, int]] = {}
+        self.ends: dict[tuple[str, Partition], tuple[float, int]] = {}
 
-    def add(self, key: Partition, time: float, end: int) -> None:
-        if key in self.ends or len(self.ends) < 1 << 16:
+    def add(self, key: tuple[str, Partition], time: float, end: int) -> None:
+        if key in self.ends or len(self.ends) < MOST_ENDS:
             self.ends[key] = time, end
 
     def merge(self, other: _Ends) -> None:
@@ -143,18 +146,22 @@ class Lag:
         asked, answered = call.asked, call.answered
         if asked is None:
             return
-        ends, series = self._ends.ends, self._clients
+        ends, broker = self._ends.ends, call.broker
         for key, offset, answer in fetch.parts:
-            known = ends.get(key)
+            known = ends.get((broker, key))
             if known is not None and offset is not None and offset >= 0:
-                series[client, key].add(asked, offset, known[1], lambda: call.evidence(of_request=True))
+                series = self._clients[client, key]
+                series.broker = broker
+                series.add(asked, offset, known[1], lambda: call.evidence(of_request=True))
             if answer is None or answered is None or answer.get("errorCode"):
                 continue
             end = answer.get("highWatermark")
             if type(end) is int and 0 <= end < MOST_OFFSET:
                 if offset is not None and offset >= 0 and (known is None or not size_of(answer)):
-                    series[client, key].add(answered, offset, end, call.evidence)
-                self._ends.add(key, answered, end)
+                    series = self._clients[client, key]
+                    series.broker = broker
+                    series.add(answered, offset, end, call.evidence)
+                self._ends.add((broker, key), answered, end)
 
     def member(self, client: Client, call: Call) -> None:
         """Take a call that says which group a client is in."""
@@ -164,16 +171,19 @@ class Lag:
             if len(groups) < MOST_PLACES:
                 groups.add(group)
 
-    def commit(self, call: Call, commits: list[Commit]) -> None:
-        """Take what a group commits, or has committed."""
+    def commit(self, client: Client, call: Call, commits: list[Commit]) -> None:
+        """Take what a group commits, or has committed, as one of its members says, which fetches."""
         of_request = call.api != "OffsetFetch"
         time, ends = call.asked if of_request else call.answered, self._ends.ends
         if time is None:
             return
         for group, key, offset in commits:
-            end = ends.get(key)
-            if end is not None:
-                self._groups[group, key].add(time, offset, end[1], lambda: call.evidence(of_request=of_request))
+            fetched = self._clients.get((client, key))
+            end = None if fetched is None else ends.get((fetched.broker, key))
+            if fetched is not None and end is not None:
+                series = self._groups[group, key]
+                series.broker = fetched.broker
+                series.add(time, offset, end[1], lambda: call.evidence(of_request=of_request))
 
     def merge(self, other: Lag) -> None:
         self._ends.merge(other._ends)
@@ -202,12 +212,12 @@ class Lag:
 
     def _until_end(self, series: _Series, key: Partition) -> _Series:
         """Return the samples of a group with one more: its last commit against the last end."""
-        known, samples = self._ends.ends.get(key), series.samples
+        known, samples = self._ends.ends.get((series.broker, key)), series.samples
         if known is None or not samples or known[0] <= samples[-1].time:
             return series
         position = samples[-1].position
         last = _Sample(known[0], max(known[1] - position, 0), position, known[1])
-        return _Series([*samples, last], series.gap, series.places)
+        return _Series([*samples, last], series.gap, series.broker, series.places)
 
 
 def _finding(who: str, topic: str, its: list[tuple[int, _Trend, _Series]], command: str) -> Finding:

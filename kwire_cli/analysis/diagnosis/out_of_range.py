@@ -34,6 +34,7 @@ MOST_EVENTS = 32
 class _Asked(NamedTuple):
     time: float
     offset: int
+    broker: str
     place: Evidence
 
 
@@ -52,7 +53,7 @@ class OutOfRange:
     def __init__(self) -> None:
         self._asked: Book[tuple[Client, Partition], list[_Asked]] = Book(list)
         self._listed: Book[tuple[Client, Partition], list[_Listed]] = Book(list)
-        self._logs: Book[Partition, list[tuple[float, int, int]]] = Book(list)
+        self._logs: Book[tuple[str, Partition], list[tuple[float, int, int]]] = Book(list)
         self._counts: dict[tuple[Client, Partition], int] = {}
 
     def fetch(self, fetch: FetchCall) -> None:
@@ -65,13 +66,13 @@ class OutOfRange:
                 pair = fetch.client, key
                 asked = self._asked[pair]
                 if len(asked) < MOST_EVENTS:
-                    asked.append(_Asked(time, offset, fetch.call.evidence()))
+                    asked.append(_Asked(time, offset, fetch.call.broker, fetch.call.evidence()))
                 if pair in self._asked:
                     self._counts[pair] = self._counts.get(pair, 0) + 1
             else:
                 start, end = answer.get("logStartOffset"), answer.get("highWatermark")
                 if type(start) is int and type(end) is int and 0 <= start < MOST_OFFSET:
-                    logs = self._logs[key]
+                    logs = self._logs[fetch.call.broker, key]
                     if not logs or (logs[-1][1] != start and len(logs) < MOST_EVENTS):
                         logs.append((time, start, end))
                     else:
@@ -110,7 +111,7 @@ class OutOfRange:
             (who, _), (topic, index) = pair
             first, name = min(events), f"{topic}-{index}"
             after = sorted(listed for listed in self._listed.get(pair, ()) if listed.time >= first.time)
-            log = self._log_at(pair, first.time)
+            log = self._log_at(pair, first)
             text = f"it asked for offset {first.offset} of {name}"
             count = self._counts.get(pair, len(events))
             if count > 1:
@@ -131,9 +132,9 @@ class OutOfRange:
             level: Severity = "error" if lost else "warning"
             yield Finding(OUT_OF_RANGE, f"client {who}", text, earliest(places), count, level)
 
-    def _log_at(self, pair: tuple[Client, Partition], time: float) -> tuple[int, int | None] | None:
+    def _log_at(self, pair: tuple[Client, Partition], asked: _Asked) -> tuple[int, int | None] | None:
         """Return the start and the end of the log as told next after a time, or last before it."""
-        logs = sorted(self._logs.get(pair[1], ()))
+        time, logs = asked.time, sorted(self._logs.get((asked.broker, pair[1]), ()))
         for at, start, end in logs:
             if at >= time:
                 return start, end

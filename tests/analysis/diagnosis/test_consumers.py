@@ -69,6 +69,15 @@ def test_a_group_that_stops_to_commit_lags():
     assert "lag grew from 50 to 750 records" in texts[0][1]
 
 
+def test_two_clusters_with_topics_of_one_name():
+    calls = [
+        fetch(step, 100 * step, 100 * step + 100 + end, broker=broker, who=who)
+        for step in range(20)
+        for broker, who, end in (("a:9092", "billing", 0), ("b:9092", "audit", 90_000 * step))
+    ]
+    assert [subject for _, _, subject, _ in findings(Consumers, calls)] == ["client audit"]
+
+
 def test_lag_of_a_fetch_session_whose_request_names_no_partition():
     calls = [fetch(0, 10, 10, size=0, sessionId=0, sessionEpoch=0)]
     for step in range(1, 9):
