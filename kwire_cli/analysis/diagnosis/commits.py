@@ -81,7 +81,7 @@ class Commits:
                 continue
             topics = {topic for topic, _ in commits.offsets}
             of = f" of {topics.pop()}" if len(topics) == 1 else ""
-            per = f", {commits.records / (commits.count - 1):.1f} records{of} apart" if commits.records else ""
+            per = f", {rate(commits.records / (commits.count - 1))} records{of} apart" if commits.records else ""
             text = f"{plural(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
             yield Finding(
                 TOO_OFTEN, f"client {who} of group {group}", text, commits.places, commits.count,

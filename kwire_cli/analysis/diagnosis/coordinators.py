@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.calls import parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, plural, some
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, host_of, merge_all, plural, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,18 +106,25 @@ class Coordinators(Rule):
             self._worked[key][:] = [max([*self._worked[key], *times])]
 
     def findings(self) -> Iterator[Finding]:
+        by_client: dict[tuple[str, str, bool], list[tuple[_Failed, str, bool]]] = {}
         for key, failed in self._failed.items():
-            who, _, name = key
             worked = max(self._worked.get(key, [0.0]), default=0.0)
             over = failed.last is not None and worked >= failed.last
             loops = failed.count >= LEAST and failed.span >= LEAST_SECONDS
+            by_client.setdefault((*key[:2], loops), []).append((failed, key[2], over))
+        for (who, _, loops), its in by_client.items():
+            total, span = sum(failed.count for failed, _, _ in its), max(failed.span for failed, _, _ in its)
+            apis = {api for failed, _, _ in its for api in failed.apis}
+            errors = {error for failed, _, _ in its for error in failed.errors}
             text = (
-                f"{plural(failed.count, 'answer')} ({some(failed.apis)}) for {name}"
-                f"{f' in {duration(failed.span)}' if failed.count > 1 else ''}: {some(failed.errors)}"
+                f"{plural(total, 'answer')} ({some(apis)}) for {some(name for _, name, _ in its)}"
+                f"{f' in {duration(span)}' if span else ''}: {some(errors)}"
             )
+            over = all(its_over for _, _, its_over in its)
             text += "; the coordinator answered afterwards" if over else ""
-            level: Severity | None = "error" if loops and failed.span >= LONG and not over else None
-            yield Finding(NOT_FOUND if loops else LATE, f"client {who}", text, failed.places, failed.count, level)
+            level: Severity | None = "error" if loops and span >= LONG and not over else None
+            places = earliest(dict.fromkeys(place for failed, _, _ in its for place in failed.places))
+            yield Finding(NOT_FOUND if loops else LATE, f"client {who}", text, places, total, level)
 
 
 def _is_text(name: object) -> bool:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, merge_all, plural, some, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.diagnosis.fetches import Client, FetchCall, Partition
-    from kwire_cli.analysis.diagnosis.model import Severity
 
 EMPTY = FindingKind(
     "EMPTY_FETCHES",
@@ -144,17 +143,12 @@ class EmptyFetches:
         merge_all(self._slow, other._slow)
 
     def findings(self) -> Iterator[Finding]:
-        for ((who, _), (topic, index), offset, reason), empty in self._empty.items():
-            held = reason == "transaction"
-            if empty.count < LEAST_EMPTY or (not held and empty.span < LEAST_STUCK):
-                continue
-            text = (
-                f"{plural(empty.count, 'empty answer')} in {duration(empty.span)} at offset {offset} of "
-                f"{topic}-{index}, whose high watermark is {empty.end}: {_REASONS[reason].format(stable=empty.stable)}"
-            )
-            level: Severity = "info" if reason == "throttled" or (held and empty.span < HELD_LONG) else "warning"
-            command = "transactions" if held else ""
-            yield Finding(EMPTY, f"client {who}", text, empty.places, empty.count, level, command)
+        stuck: dict[tuple[Client, str], list[tuple[_Empty, str, int]]] = {}
+        for (client, (topic, index), offset, reason), empty in self._empty.items():
+            if empty.count >= LEAST_EMPTY and (reason == "transaction" or empty.span >= LEAST_STUCK):
+                stuck.setdefault((client, reason), []).append((empty, f"{topic}-{index}", offset))
+        for ((who, _), reason), its in stuck.items():
+            yield _empty_finding(who, reason, its)
         for (who, _), slow in self._slow.items():
             if slow.count < LEAST_SLOW:
                 continue
@@ -163,3 +157,18 @@ class EmptyFetches:
                 f"{slow.least} bytes and brought {slow.most_bytes} at most"
             )
             yield Finding(SLOW, f"client {who}", text, slow.places, slow.count, "info" if slow.wait_ms < LATE else None)
+
+
+def _empty_finding(who: str, reason: str, its: list[tuple[_Empty, str, int]]) -> Finding:
+    worst, name, offset = max(its, key=lambda item: (item[0].span, item[0].count, item[1], item[2]))
+    text = (
+        f"{plural(worst.count, 'empty answer')} in {duration(worst.span)} at offset {offset} of {name}, "
+        f"whose high watermark is {worst.end}: {_REASONS[reason].format(stable=worst.stable)}"
+    )
+    if len(its) > 1:
+        text += f"; {plural(len(its) - 1, 'more offset')} of {some(name for _, name, _ in its)}"
+    short = reason == "throttled" or (reason == "transaction" and worst.span < HELD_LONG)
+    places = earliest(place for empty, _, _ in its for place in empty.places)
+    weight = sum(empty.count for empty, _, _ in its)
+    command = "transactions" if reason == "transaction" else ""
+    return Finding(EMPTY, f"client {who}", text, places, weight, "info" if short else None, command)

@@ -227,5 +227,5 @@ def _finding(who: str, topic: str, its: list[tuple[int, _Trend, _Series]], comma
         texts.append(f"{plural(more, 'more partition')} of {topic} behind")
     grew = its[0][1].how == "grew"
     total = sum(trend.last.lag for _, trend, _ in its)
-    places = earliest(place for _, _, series in its[:2] for place in series.places)
+    places = earliest(dict.fromkeys(place for _, _, series in its[:2] for place in series.places))
     return Finding(LAG, who, "; ".join(texts), places, total, "warning" if grew else None, command)

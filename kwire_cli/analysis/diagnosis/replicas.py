@@ -121,7 +121,7 @@ def _isr_finding(node: int, its: list[tuple[str, _State, _State | None, _State]]
     if back is not None:
         text += f", and {_text(back.isr)} {duration(between(missing.time, back.time))} later"
     if len(returned) < len(its):
-        text += "" if back is None and len(its) == 1 else f"; {len(its) - len(returned)} until the end"
+        text += " until the end" if len(its) == 1 else f"; {len(its) - len(returned)} of them until the end"
     places = [place for _, gone, again, _ in its for place in (gone.place, *([again.place] if again else ()))]
     joins = all(gone is start and again is not None for _, gone, again, start in its)
     level: Severity | None = "info" if joins else None  # a new replica, or a broker that has just started

@@ -29,7 +29,7 @@ def test_a_replica_that_is_missing_all_the_time():
     (row,) = findings(Replicas, calls)
     assert row == (
         "ISR_CHANGES", "warning", "broker 3",
-        "not in the in-sync replicas of 2 partitions (orders-0, orders-1): orders-0 [1,2]; 2 until the end",
+        "not in the in-sync replicas of 2 partitions (orders-0, orders-1): orders-0 [1,2]; 2 of them until the end",
     )  # fmt: skip
 
 
