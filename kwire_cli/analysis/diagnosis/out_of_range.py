@@ -54,13 +54,14 @@ class OutOfRange:
         self._asked: Book[tuple[Client, Partition], list[_Asked]] = Book(list)
         self._listed: Book[tuple[Client, Partition], list[_Listed]] = Book(list)
         self._logs: Book[tuple[str, Partition], list[tuple[float, int, int]]] = Book(list)
+        self._number = 0
         self._counts: dict[tuple[Client, Partition], int] = {}
 
     def fetch(self, fetch: FetchCall) -> None:
         """Take a Fetch: what counts is its errors, and after these where the log begins and ends."""
-        time = fetch.call.answered
+        time = self._time(fetch.call)
         for key, offset, answer in fetch.parts:
-            if answer is None or time is None:
+            if answer is None:
                 continue
             if answer.get("errorCode") == CODE and offset is not None:
                 pair = fetch.client, key
@@ -80,8 +81,8 @@ class OutOfRange:
 
     def other(self, call: Call) -> None:
         """Take a ListOffsets: where a consumer goes on."""
-        time, request = call.answered, call.request
-        if time is None or is_replica(request):
+        time, request = self._time(call), call.request
+        if is_replica(request):
             return
         client = call.who, call.client.rpartition(":")[0]
         wanted = {
@@ -98,6 +99,11 @@ class OutOfRange:
             listed = self._listed[client, (call.topic(topic), index)]
             if len(listed) < MOST_EVENTS:
                 listed.append(_Listed(time, timestamp, offset, call.evidence()))
+
+    def _time(self, call: Call) -> float:
+        """Return when a call was answered; its number among all calls where a request log tells no time."""
+        self._number += 1
+        return self._number if call.answered is None else call.answered
 
     def merge(self, other: OutOfRange) -> None:
         for mine, its in ((self._asked, other._asked), (self._listed, other._listed), (self._logs, other._logs)):
