@@ -32,7 +32,7 @@ MOST_GROUPS = 2_000
 MOST_INTERVALS = 10_000
 """Intervals from the first to the last one. A year needs intervals of an hour: more rows than that serve nobody."""
 MOST_CELLS = 20_000
-"""Intervals of all groups together that have any traffic, each a few kB: more than all groups of all dimensions."""
+"""Intervals of all groups together that have any traffic, each 1 to 10 kB: more than all groups of all dimensions."""
 _NS = 1_000_000_000
 _MS = 1_000_000
 

@@ -40,6 +40,7 @@ REPORTS = [
     ("decode", SEGMENT),
     ("decode", "--message", "MetadataRequest", "--message-version", "0", "00000000"),
     ("diff", "MetadataResponse", "9", "12"),
+    ("diff", CAPTURE, REQUEST_LOG),
     ("doctor",),
     ("dump", SEGMENT),
     ("dump", "--deep", SEGMENT),
@@ -57,6 +58,8 @@ REPORTS = [
     ("overhead", "--batching", CAPTURE),
     ("spec", "list"),
     ("spec", "show", "MetadataRequest"),
+    ("stats", "--every", "1s", CAPTURE),
+    ("stats", REQUEST_LOG),
 ]
 
 
