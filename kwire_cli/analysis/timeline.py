@@ -29,6 +29,8 @@ BUSIEST = 10
 """Groups that have rows of their own by default."""
 MOST_GROUPS = 2_000
 """Groups of a dimension. Traffic of further groups counts as OTHERS: ids from outside can have any number of values."""
+MOST_NAMES = 1 << 16
+"""Names of topics by id that are learnt: more than groups, as each may be that of a group."""
 MOST_INTERVALS = 10_000
 """Intervals from the first to the last one. A year needs intervals of an hour: more rows than that serve nobody."""
 MOST_CELLS = 20_000
@@ -88,7 +90,8 @@ class Timeline:
         self.frames["request"] += 1
         if exchange.response is not None:
             self.frames["response"] += 1
-        self.named.update(exchange.named)
+        if len(self.named) < MOST_NAMES:
+            self.named.update(exchange.named)
         time = moment(exchange.time)
         if time is None:
             self.untimed += 1
@@ -201,9 +204,9 @@ class Timeline:
         return Answer("statistics over time", blocks)
 
     def _widened(self) -> str:
-        asked, now = self.every / 1000, self.width / _NS
+        every, width = self.every / 1000, self.width / _NS
         limits = f"{MOST_INTERVALS} intervals, or {MOST_CELLS} with traffic of all groups"
-        return f"intervals are {now:g} s wide, not {asked:g} s: {limits}, are the most that are counted"
+        return f"intervals are {width:g} s wide, not {every:g} s: {limits}, are the most that are counted"
 
     def _start(self, number: int) -> str | None:
         return time_text(number * self.width)
@@ -225,9 +228,9 @@ class Timeline:
                 yield kind, OTHERS, rest
 
 
-def _join(cells: dict[int, Group], others: dict[int, Group]) -> None:
-    """Add the counts of other cells. These stay as they are."""
-    for number, cell in others.items():
+def _join(cells: dict[int, Group], more: dict[int, Group]) -> None:
+    """Add the counts of more cells, which stay as they are."""
+    for number, cell in more.items():
         cells.setdefault(number, Group()).merge(cell)
 
 

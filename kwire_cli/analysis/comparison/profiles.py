@@ -100,9 +100,9 @@ class Use:
         merge_values(self.fields, other.fields, MOST_PATHS)
 
 
-def merge_values(values: dict[str, Values], others: dict[str, Values], most: int) -> None:
-    """Count the values by name that others have. Names beyond `most` are left out, those that sort last first."""
-    for name, other in others.items():
+def merge_values(values: dict[str, Values], more: dict[str, Values], most: int) -> None:
+    """Count more values by name. Names beyond `most` are left out, those that sort last first."""
+    for name, other in more.items():
         values.setdefault(name, Values()).merge(other)
     for name in sorted(values)[most:]:
         del values[name]
@@ -170,11 +170,11 @@ class Profiles(CallFold):
         use.errors.update(call.errors)
         if (latency := call.latency) is not None:
             use.latency.add(latency)
-        asked, answered = call.sizes
-        if asked:
+        request_bytes, response_bytes = call.sizes
+        if request_bytes:
             use.sized += 1
-            use.request_bytes += asked
-            use.response_bytes += answered
+            use.request_bytes += request_bytes
+            use.response_bytes += response_bytes
         self._take_fields(use, call)
         for name, value in settings_of(call):
             profile.settings.setdefault(name, Values()).add(value[:LONGEST_TEXT])

@@ -22,7 +22,7 @@ LONGEST_PATH = 200
 """Characters of a path. A request log can have keys of any length."""
 
 
-class Known(NamedTuple):
+class FieldDefault(NamedTuple):
     """A field of a definition: its default, its versions, and the fields in it.
 
     An `always` field is in all versions and has no default of its own: 0 is a value like any other, as in the index of
@@ -31,23 +31,23 @@ class Known(NamedTuple):
 
     default: Any
     versions: Versions
-    inner: dict[str, Known]
+    inner: dict[str, FieldDefault]
     always: bool = False
 
 
 @lru_cache(maxsize=256)
-def fields_of(api_key: int) -> dict[str, Known]:
+def fields_of(api_key: int) -> dict[str, FieldDefault]:
     """Return the fields of the request of an api by their names in JSON; none for an unknown api."""
     definitions = catalog()
     api = definitions.api_by_key(api_key)
     if not api or not api.request:
         return {}
     spec = definitions.message(api.request)
-    return _known(spec, spec.fields)
+    return _defaults(spec, spec.fields)
 
 
-def _known(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, Known]:
-    known = {}
+def _defaults(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, FieldDefault]:
+    defaults = {}
     for field in fields:
         name = field.json_name + (SIZE_SUFFIX if field.type == "records" else "")
         default = 0 if field.type == "records" else default_value(field)
@@ -57,17 +57,17 @@ def _known(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> dict[str, Known]
             and not field.is_array
             and field.versions.low <= spec.valid_versions.low
         )
-        known[name] = Known(default, field.versions, _known(spec, spec.struct_fields(field)), always)
-    return known
+        defaults[name] = FieldDefault(default, field.versions, _defaults(spec, spec.struct_fields(field)), always)
+    return defaults
 
 
-def set_fields(known: Mapping[str, Known], body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def set_fields(defaults: Mapping[str, FieldDefault], body: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the path and value of each field that is set to something other than its default: `rackId`, "a".
 
     Elements of an array share a path. Values other than numbers and flags may be long or secret. Keys that the
     definition lacks count if their value is anything but empty, 0 or false.
     """
-    left: list[tuple[str, Mapping[str, Any], Mapping[str, Known]]] = [("", body, known)]
+    left: list[tuple[str, Mapping[str, Any], Mapping[str, FieldDefault]]] = [("", body, defaults)]
     visits = 0
     while left:
         above, values, fields = left.pop()
@@ -87,12 +87,12 @@ def set_fields(known: Mapping[str, Known], body: Mapping[str, Any]) -> Iterator[
                 yield path, value
 
 
-def versions_with(known: Mapping[str, Known], path: str) -> Versions | None:
+def versions_with(defaults: Mapping[str, FieldDefault], path: str) -> Versions | None:
     """Return the versions of a message that have the field at a path; None if the definition has no such field."""
     versions = None
     for name in path.replace("[]", "").split("."):
-        field = known.get(name)
+        field = defaults.get(name)
         if field is None:
             return None
-        versions, known = field.versions, field.inner
+        versions, defaults = field.versions, field.inner
     return versions

@@ -87,7 +87,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
         "settings": differing,
         "fields": len(fields),
     }
-    found = any(counts.values())
+    differs = any(counts.values())
     who = Column("client", wide=len(both) < 2, once=True)
     settings.sort(key=lambda row: not row[-1])
     equal = len(settings) - differing
@@ -109,9 +109,9 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
         Table("counts", (who, *COUNTS), [(name, *row) for name, mine, other in both for row in _counts(mine, other)]),
         Table("sides", SIDES, [*_sides(pairs)], shown=0),
     ]
-    if not found:
+    if not differs:
         blocks.append(Note("the same clients, apis, versions, set fields and configuration", "good"))
-    return Answer("Differences of traffic", blocks, found=found)
+    return Answer("Differences of traffic", blocks, found=differs)
 
 
 # Clients of both sides that belong together.
