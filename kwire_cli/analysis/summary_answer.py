@@ -174,16 +174,17 @@ def _logs(summary: Summary) -> Iterator[tuple[str, str, Level]]:
     for (topic, _), partition in logs.partitions.items():
         topics[topic] += partition.bytes
     names = [f"{_cut(name)} {_size(size)}" for name, size in by_count(topics)]
-    yield "topics", f"{counted(len(topics), 'topic')}: {_some(names, MOST_NAMES)}", ""
+    yield "topics", f"{len(topics)}: {_some(names, MOST_NAMES)}", ""
     biggest = f"; the largest is {by_count(sizes)[0][0]}" if len(sizes) > 1 else ""
     what = f"{counted(len(sizes), 'partition')}, {counted(len(total.files), 'file')}{biggest}"
     yield "disk", what, ""
     rate = f", {total.records / total.batches:.1f} records a batch" if total.batches else ""
     batches = counted(total.batches, "batch", "batches")
     yield "records", f"{counted(total.records, 'record')} in {batches}, {_size(total.bytes)}{rate}", ""
-    codecs = [f"{count} {name}" for name, count in by_count(total.codecs)]
+    codecs = [f"{name} in {counted(count, 'batch', 'batches')}" for name, count in by_count(total.codecs)]
     formats = [name for name, _ in by_count(total.formats)]
-    yield "codecs", f"{_some(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
+    if codecs:
+        yield "codecs", f"{_some(codecs, MOST_NAMES)}; format {', '.join(formats)}", ""
 
 
 def _traffic(summary: Summary) -> Iterator[tuple[str, str, Level]]:
@@ -387,7 +388,8 @@ def _duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours < 48:
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+        words = (f"{hours} h" * bool(hours), f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest and not hours))
+        return " ".join(filter(None, words))
     return f"{hours // 24} days"
 
 
