@@ -60,7 +60,7 @@ OFFSETS = (
     Column("lastStableOffset", "id", title="last stable", level="warning", keep=1),
     Column("highWatermark", "id", keep=6),
     Column("logEndOffset", "id", title="log end", keep=2),
-    Column("age", "duration", unit="s", digits=0, keep=3),
+    Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
     Column("committed", "instant", keep=4),
     Column("leaderEpoch", "id", keep=8),
     Column("metadata", keep=7),
@@ -79,10 +79,10 @@ OPEN_TRANSACTIONS = (
     Column("producerId", "id"),
     Column("producerEpoch", "id", title="epoch", keep=5),
     Column("firstOffset", "id"),
-    Column("age", "duration", unit="s", digits=0, keep=3),
+    Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
     Column("since", "instant", keep=4),
     Column("transactionalId", keep=1),
-    Column("coordinatorState", title="coordinator", keep=2),
+    Column("coordinator", keep=2),
     Column("behind", "count", keep=6),
 )
 """Transactions without a marker in the logs. `behind` counts the offsets that readers of committed records miss."""
@@ -174,7 +174,7 @@ class Logs:
         replicas: set[tuple[Any, ...]] = set()
         for row in offsets:
             log = ends[row["topic"], row["partition"]]
-            row.update(_of_offset(row["offset"], log), age=self.age(row["commitTimestamp"]))
+            row.update(_of_offset(row["offset"], log), ageSeconds=self.age(row["commitTimestamp"]))
             of_group = row["group"], row.get("logPartition")
             total = totals.setdefault(of_group, dict.fromkeys(_TOTALS, 0))
             if (*of_group, row["topic"], row["partition"]) in replicas:
@@ -252,9 +252,9 @@ class Logs:
             "producerEpoch": transaction.producer_epoch,
             "firstOffset": transaction.first_offset,
             "since": None if transaction.since is None else instant(transaction.since),
-            "age": self.age(transaction.since),
+            "ageSeconds": self.age(transaction.since),
             "transactionalId": entry["transactionalId"] if entry else None,
-            "coordinatorState": entry["state"] if entry else None,
+            "coordinator": entry["state"] if entry else None,
         }
 
     def blocks(self) -> Iterator[Block]:

@@ -4,7 +4,6 @@ import base64
 import struct
 
 import crc32c
-import pytest
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs.records import v2
@@ -105,16 +104,3 @@ class Folder:
 
     def codes(self):
         return [fault.code for fault in self.faults()]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """An empty folder of the partition t-0."""
-    path = tmp_path / "t-0"
-    path.mkdir()
-    return Folder(path)
-
-
-@pytest.fixture(scope="session")
-def folder_at():
-    return Folder

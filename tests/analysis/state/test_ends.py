@@ -1,0 +1,182 @@
+"""Ends of logs: those of real folders, by whatever files lead to them, and of damaged and hostile ones."""
+
+import shutil
+
+import pytest
+from command_line import ROOT
+from hypothesis import given, settings, strategies as st
+
+from kwire_cli.analysis.state.ends import OpenTransaction, ends_of
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.reading import items, source_of
+from kwire_cli.source.logs.contents import read_log_file
+from kwire_cli.source.logs.files import partition, walk
+
+SAMPLES = ROOT / "samples"
+REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
+HANGING = SAMPLES / "incidents" / "hanging-transaction" / "payments-0"
+LOG = f"{0:020}.log"
+
+
+def ends_in(folder, **known):
+    return ends_of(partition(folder), **known)
+
+
+def end_by_all_batches(folder):
+    """The end of a log by the batches of all of its segments, with their checksums."""
+    part = partition(folder)
+    logs = [file for file in part.files if str(file.kind) == "log" and not file.name.suffix]
+    last = logs[-1].name.base_offset - 1
+    for file in logs:
+        for item in items(source_of(file.path)):
+            if isinstance(item, Batch) and item.crc_valid:
+                last = item.head.last_offset
+    return last + 1
+
+
+def high_watermarks(folder):
+    return {
+        f"{entry.topic}-{entry.partition}": entry.offset
+        for entry in read_log_file(folder / "replication-offset-checkpoint").entries
+    }
+
+
+def test_ends_are_those_that_the_broker_wrote_down_when_it_stopped():
+    known = high_watermarks(SAMPLES / "logs")
+    ends = {path.name: ends_in(path) for path in (SAMPLES / "logs").iterdir() if path.name in known}
+    assert {name: log.end for name, log in ends.items()} == {
+        name: known[name] for name in ("compacted-txn-0", "trimmed-0", "txn-out-1")
+    }
+    assert ends["trimmed-0"].start == 20
+    assert ends_in(SAMPLES / "logs" / "trimmed-0", start=25).start == 25
+    assert not any(log.open or log.notes or not log.complete for log in ends.values())
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["k44-clean", "k28-zk", "k44-clients"])
+def test_ends_of_real_log_directories(name):
+    known = high_watermarks(REAL / name)
+    for part in walk(REAL / name).partitions:
+        if part.name.topic == "__cluster_metadata":
+            continue
+        ends = ends_of(part)
+        assert ends.end == known[part.path.name] == end_by_all_batches(part.path), part.path
+        assert ends.complete
+        assert not ends.notes
+        open_ = {transaction.producer_id: transaction.first_offset for transaction in ends.open}
+        assert open_ == ({6: 10} if part.path.name == "txn2-out-1" else {})
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["k44-clean", "k28-zk"])
+@pytest.mark.parametrize("without", ["index", "snapshot"])
+def test_batches_alone_say_the_same(tmp_path, name, without):
+    for part in walk(REAL / name).partitions:
+        there = ends_of(part)
+        shutil.copytree(part.path, tmp_path / part.path.name)
+        for file in (tmp_path / part.path.name).glob(f"*.{without}"):
+            file.unlink()
+        alone = ends_in(tmp_path / part.path.name)
+        several = len([file for file in part.files if str(file.kind) == "log" and not file.name.suffix]) > 1
+        assert (alone.end, alone.newest, alone.open) == (there.end, there.newest, there.open)
+        assert alone.complete is (without == "index" or not several)
+
+
+def test_an_open_transaction_holds_back_the_last_stable_offset():
+    ends = ends_in(HANGING)
+    assert ends.open == [OpenTransaction(1, 0, 2, 1_795_447_728_585, 1_795_447_728_585)]
+    assert (ends.start, ends.end, ends.last_stable) == (0, 9, 2)
+    ends.high_watermark = 1
+    assert ends.last_stable == 1
+    ends.open.clear()
+    assert ends.last_stable is None
+
+
+def test_a_producer_snapshot_says_what_began_before_it(folder):
+    first = folder.batch(0, 3, producer=9, epoch=1, sequence=0, transactional=True, time=1000)
+    other = folder.batch(3, 1, producer=8, epoch=0, sequence=0, transactional=True, time=2000)
+    folder.put(0, "log", first, other)
+    folder.put(4, "log", folder.marker(4, producer=8, epoch=0, commit=False), folder.batch(5, 2))
+    folder.put(4, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0), (8, 0, 0, 3, 0, 2000, -1, 3)))
+    ends = ends_in(folder.path)
+    assert ends.open == [OpenTransaction(9, 1, 0, 1000, 1000)]
+    assert (ends.start, ends.end, ends.complete, ends.notes) == (0, 7, True, [])
+    (folder.path / f"{4:020}.snapshot").unlink()
+    ends = ends_in(folder.path)
+    assert (ends.end, ends.complete, ends.open) == (7, False, [])
+
+
+def test_the_log_decides_where_a_snapshot_lies(folder):
+    folder.put(0, "log", folder.batch(0, 3), folder.batch(3, 2, producer=7, epoch=0, sequence=0))
+    folder.put(5, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0), (7, 0, 1, 4, 1, 1000, -1, 3)))
+    ends = ends_in(folder.path)
+    assert ends.open == []
+    assert [note.split(",")[0] for note in ends.notes] == [
+        "producer 9 has no batch at offset 0",
+        "producer 7 has no batch at offset 3",
+    ]
+    # One beyond the log is of a log that was cut since.
+    folder.put(500, "snapshot", folder.snapshot((9, 1, 2, 2, 2, 1000, -1, 0)))
+    assert ends_in(folder.path).end == 5
+
+
+def test_an_empty_last_segment_and_zeros_behind_batches(folder):
+    folder.put(0, "log", folder.batch(0, 3)).put(3, "log", b"")
+    assert (ends_in(folder.path).end, ends_in(folder.path).newest) == (3, -1)
+    folder.put(3, "log", folder.batch(3, 2), bytes(4096)).put(3, "index", bytes(1 << 16))
+    assert (ends_in(folder.path).end, ends_in(folder.path).notes) == (5, [])
+
+
+def test_an_index_leads_to_the_last_batches_and_never_astray(folder):
+    batches = [folder.batch(number * 2, 2) for number in range(200)]
+    size = len(batches[0])
+    folder.put(0, "log", *batches)
+    folder.offsets(0, *((number * 2 + 1, number * size) for number in range(10, 200, 10)))
+    folder.put(400, "snapshot", folder.snapshot())
+    assert ends_in(folder.path).end == 400
+    for wrong in ((399, size + 1), (399, size * 500), (1 << 30, size * 3), (-5, size)):
+        folder.offsets(0, wrong)
+        assert ends_in(folder.path).end == 400
+
+
+@pytest.mark.parametrize(("name", "code"), [("garbage-0", "CORRUPT"), ("cutheader-0", "TRUNCATED"), ("bitflip-0", "")])
+def test_damaged_samples(name, code):
+    ends = ends_in(SAMPLES / "segments" / name)
+    assert ends.end == 109
+    assert [note.rpartition("(")[2].rstrip(")") for note in ends.notes] == ([code] if code else [])
+
+
+def test_old_formats_have_ends_and_no_producers():
+    ends = {path.name: ends_in(path).end for path in (SAMPLES / "segments").glob("v?-*")}
+    assert ends == {path.name: end_by_all_batches(path) for path in (SAMPLES / "segments").glob("v?-*")}
+
+
+def test_a_folder_without_a_segment_has_no_ends(tmp_path):
+    assert ends_in(tmp_path) is None
+    (tmp_path / f"{0:020}.log.deleted").write_bytes(b"")
+    assert ends_in(tmp_path) is None
+
+
+def test_a_log_that_is_cut_anywhere_ends_with_its_last_whole_batch(tmp_path):
+    data = (HANGING / LOG).read_bytes()
+    ends = [(0, 0), *((item.end, item.head.last_offset + 1) for item in items(source_of(data)))]
+    for cut in range(0, len(data) + 1, 7):
+        (tmp_path / LOG).write_bytes(data[:cut])
+        assert ends_in(tmp_path).end == max(end for at, end in ends if at <= cut)
+
+
+@pytest.mark.fuzz
+@settings(max_examples=60)
+@given(data=st.data())
+def test_whatever_the_files_hold_there_are_ends(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("t")
+    log = bytearray((HANGING / LOG).read_bytes())
+    for _ in range(data.draw(st.integers(0, 4))):
+        log[data.draw(st.integers(0, len(log) - 1))] = data.draw(st.integers(0, 255))
+    (folder / f"{data.draw(st.sampled_from([0, 5, 1 << 62])):020}.log").write_bytes(bytes(log))
+    for kind in ("index", "snapshot"):
+        base = data.draw(st.sampled_from([0, 5, 9, 1 << 62]))
+        (folder / f"{base:020}.{kind}").write_bytes(data.draw(st.binary(max_size=80)))
+    ends = ends_in(folder)
+    assert ends.start <= ends.end
+    assert ends.last_stable is None or ends.start <= ends.last_stable <= ends.end
