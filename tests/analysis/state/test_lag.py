@@ -1,0 +1,275 @@
+"""Lag and open transactions by the logs beside Kafka's own topics."""
+
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from partition_folders import Folder
+from record_sets import batch, record
+from state_records import keyed
+
+REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
+INCIDENTS = ROOT / "samples" / "incidents"
+NOW = 1_760_000_000_000
+MINUTE = 60_000
+EMPTY, ONGOING, COMPLETE_COMMIT = 0, 1, 4
+
+
+def state(*arguments, code=0):
+    """The tables, facts and notes of the answer."""
+    done = kwire("dump", "--state", "--format", "json", *arguments)
+    assert done.code == code, done.err
+    document = json.loads(done.out)
+    return document["tables"] | {"notes": document["notes"], "facts": document["facts"]}
+
+
+class LogDirectory:
+    """A log directory with what a test puts into it."""
+
+    def __init__(self, path):
+        self.path = path
+        path.mkdir(exist_ok=True)
+
+    def folder(self, name):
+        folder = self.path / name
+        folder.mkdir(exist_ok=True)
+        return Folder(folder)
+
+    def commits(self, *rows, number=0):
+        """Committed offsets: group, topic, partition, offset."""
+        batches = []
+        for at, (group, topic, partition, offset) in enumerate(rows):
+            value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": NOW + at * 1000}
+            key = {"group": group, "topic": topic, "partition": partition}
+            batches.append(
+                batch(
+                    at,
+                    [record(*keyed(1, "OffsetCommit", key, value, version=3))],
+                    baseTimestamp=NOW + at * 1000,
+                    maxTimestamp=NOW + at * 1000,
+                )
+            )
+        self.folder(f"__consumer_offsets-{number}").put(0, "log", *batches)
+        return self
+
+    def transactions(self, *rows, number=0):
+        """Transactional ids: name, producer id, status, partitions, time."""
+        batches = []
+        for at, (name, producer, status, partitions, time) in enumerate(rows):
+            value = {
+                "producerId": producer,
+                "producerEpoch": 0,
+                "transactionTimeoutMs": MINUTE,
+                "transactionStatus": status,
+                "transactionPartitions": [{"topic": topic, "partitionIds": [part]} for topic, part in partitions]
+                or None,
+                "transactionLastUpdateTimestampMs": time,
+                "transactionStartTimestampMs": time,
+            }
+            payload = keyed(0, "TransactionLog", {"transactionalId": name}, value)
+            batches.append(batch(at, [record(*payload)], baseTimestamp=time, maxTimestamp=time))
+        self.folder(f"__transaction_state-{number}").put(0, "log", *batches)
+        return self
+
+    def checkpoint(self, name, **offsets):
+        rows = [f"{topic} {part} {offset}" for topic, parts in offsets.items() for part, offset in parts.items()]
+        (self.path / f"{name}-checkpoint").write_text("\n".join(["0", str(len(rows)), *rows, ""]))
+        return self
+
+    def records(self, name, count, base=0, **more):
+        folder = self.folder(name)
+        folder.put(base, "log", folder.batch(base, count, **{"time": NOW, **more}) if count else b"")
+        return self
+
+    def open(self, name="t-0", producer=1, time=NOW, records=5):
+        """A transaction without a marker, and records behind it."""
+        folder = self.folder(name)
+        begin = folder.batch(0, 2, producer=producer, epoch=0, sequence=0, transactional=True, time=time)
+        folder.put(0, "log", begin, folder.batch(2, records, time=NOW + MINUTE))
+        return self
+
+
+@pytest.fixture
+def logs(tmp_path):
+    return LogDirectory(tmp_path / "kafka-logs")
+
+
+def test_lag_of_a_real_consumer():
+    """The end is what the producer of the incident wrote, 651 records; the group committed 273."""
+    for paths in (["lag"], ["lag/__consumer_offsets-0"], ["lag/__consumer_offsets-0/00000000000000000000.log"]):
+        found = state(*(INCIDENTS / path for path in paths))
+        [offset] = found["offsets"]
+        assert (offset["offset"], offset["logStartOffset"], offset["logEndOffset"], offset["lag"]) == (273, 0, 651, 378)
+        assert (offset["highWatermark"], offset["lastStableOffset"], offset["outOfRange"]) == (None, None, None)
+        assert [(group["lag"], group["lagUnknown"]) for group in found["groups"]] == [(378, 0)]
+        assert found["openTransactions"] == []
+        assert found["notes"] == []
+        assert found["facts"] == {"agesAsOf": "2026-11-23T15:31:32.929Z"}
+
+
+def test_an_offset_in_the_past_has_no_lag():
+    """The logs are as they are now."""
+    found = state("--at", "12", INCIDENTS / "lag")
+    assert "lag" not in found["offsets"][0]
+    assert "openTransactions" not in found
+
+
+def test_without_the_logs_there_is_no_column_and_a_note():
+    found = state(ROOT / "samples" / "segments" / "__consumer_offsets-0")
+    assert not {"lag", "logEndOffset", "ageSeconds"} & {*found["offsets"][0]}
+    assert "lag" not in found["groups"][0]
+    assert found["notes"] == [
+        "no lag: the logs of grp-0, grp-none-0, grp09-0 and 2 more are not beside __consumer_offsets"
+    ]
+
+
+def test_lag_counts_to_the_high_watermark_where_it_is_known(logs):
+    logs.commits(("g", "t", 0, 4), ("g", "t", 1, 4), ("g", "t", 2, 9)).records("t-0", 10).records("t-1", 10)
+    logs.records("t-2", 10).checkpoint("replication-offset", t={0: 7, 2: 8})
+    found = state(logs.path)
+    assert [(row["lag"], row["highWatermark"], row["logEndOffset"]) for row in found["offsets"]] == [
+        (3, 7, 10),
+        (6, None, 10),
+        (0, 8, 10),  # committed by somebody who knew more than the checkpoint
+    ]
+    assert found["groups"][0]["lag"] == 9
+
+
+def test_offsets_out_of_range_are_marked(logs):
+    logs.commits(("g", "t", 0, 3), ("g", "t", 0, 19), ("h", "t", 0, 20), ("i", "t", 0, 30), ("j", "t", 0, 31))
+    logs.records("t-0", 20, base=10).checkpoint("log-start-offset", t={0: 20})
+    found = state(logs.path)
+    assert [(row["group"], row["outOfRange"], row["lag"]) for row in found["offsets"]] == [
+        ("g", "BELOW_LOG_START", 11),
+        ("h", None, 10),
+        ("i", None, 0),
+        ("j", "BEYOND_LOG_END", 0),
+    ]
+    assert [(row["group"], row["outOfRange"]) for row in found["groups"]] == [("g", 1), ("h", 0), ("i", 0), ("j", 1)]
+    text = kwire("dump", "--state", "--format", "table", logs.path).out
+    assert "BELOW_LOG_START" in text
+
+
+def test_partitions_may_lie_in_several_log_directories(tmp_path, logs):
+    other = LogDirectory(tmp_path / "more-logs").records("t-1", 8)
+    logs.commits(("g", "t", 0, 1), ("g", "t", 1, 2), ("g", "t", 2, 3)).records("t-0", 5)
+    found = state(logs.path, other.path)
+    assert [row["lag"] for row in found["offsets"]] == [4, 6, None]
+    assert [(row["lag"], row["lagUnknown"]) for row in found["groups"]] == [(10, 1)]
+    assert found["notes"] == ["no lag of some offsets: the logs of t-2 are not beside __consumer_offsets"]
+    # Of two replicas the one that goes further counts.
+    other.records("t-0", 7)
+    assert [row["lag"] for row in state(logs.path, other.path)["offsets"]] == [6, 6, None]
+
+
+def test_folders_that_are_going_are_no_logs(logs):
+    logs.commits(("g", "t", 0, 1)).records(f"t-0.{'0' * 32}-delete", 5)
+    assert "lag" not in state(logs.path)["offsets"][0]
+
+
+def test_an_open_transaction_bounds_the_last_stable_offset(logs):
+    logs.open().commits(("g", "t", 0, 0)).transactions(("id", 1, ONGOING, [("t", 0)], NOW))
+    found = state(logs.path / "__consumer_offsets-0")
+    assert found["offsets"][0]["lastStableOffset"] == 0
+    assert found["openTransactions"] == [
+        {
+            "topic": "t",
+            "partition": 0,
+            "verdict": "open",
+            "producerId": 1,
+            "producerEpoch": 0,
+            "firstOffset": 0,
+            "ageSeconds": 60.0,
+            "since": "2025-10-09T08:53:20.000Z",
+            "transactionalId": "id",
+            "coordinator": "Ongoing",
+            "behind": 7,
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict"),
+    [
+        ([("id", 1, ONGOING, [("t", 0)], NOW)], "open"),
+        ([("id", 1, 2, [("t", 0)], NOW)], "open"),
+        ([("id", 1, ONGOING, [("t", 1)], NOW)], "hanging"),
+        ([("id", 1, COMPLETE_COMMIT, [], NOW)], "hanging"),
+        ([("id", 1, EMPTY, [], NOW)], "hanging"),
+        # Its end came after the log was copied.
+        ([("id", 1, COMPLETE_COMMIT, [], NOW + 2 * MINUTE)], "unknown"),
+        # It began after the coordinator's log was copied.
+        ([("id", 1, COMPLETE_COMMIT, [], NOW - MINUTE)], "unknown"),
+        # Another partition of __transaction_state may know it.
+        ([("other", 2, ONGOING, [("t", 0)], NOW)], "unknown"),
+        # A producer id that the coordinator replaced.
+        ([("id", 1, ONGOING, [("t", 0)], NOW - 9), ("id", 3, EMPTY, [], NOW)], "unknown"),
+    ],
+)
+def test_verdicts(logs, rows, verdict):
+    logs.open().transactions(*rows)
+    [row] = state(logs.path)["openTransactions"]
+    assert row["verdict"] == verdict
+
+
+@pytest.mark.parametrize(("numbers", "verdict"), [((0, 1), "hanging"), ((0, 2), "unknown"), ((0,), "unknown")])
+def test_a_producer_that_no_partition_of_the_coordinator_knows(logs, numbers, verdict):
+    logs.open(time=NOW - 20 * MINUTE)
+    for number in numbers:
+        logs.transactions((f"id-{number}", 50 + number, EMPTY, [], NOW), number=number)
+    [row] = state(logs.path / f"__transaction_state-{numbers[-1]}")["openTransactions"]
+    assert (row["verdict"], row["transactionalId"], row["coordinator"]) == (verdict, None, None)
+
+
+def test_a_hanging_transaction_of_real_brokers():
+    found = state(INCIDENTS / "hanging-transaction")
+    [row] = found["openTransactions"]
+    assert (row["topic"], row["partition"], row["producerId"], row["firstOffset"]) == ("payments", 0, 1, 2)
+    assert (row["verdict"], row["transactionalId"], row["coordinator"]) == ("hanging", "settlement-7", "Empty")
+    text = kwire("dump", "--state", "--format", "table", INCIDENTS / "hanging-transaction").out
+    assert "kafka-transactions.sh abort" in text
+
+
+def test_coordinators_alone_say_that_nothing_was_looked_for(logs):
+    logs.transactions(("id", 1, EMPTY, [], NOW))
+    found = state(logs.path)
+    assert "openTransactions" not in found
+    assert found["notes"] == ["no open transactions: there are no logs of other topics beside these of coordinators"]
+
+
+@pytest.mark.shared
+def test_a_real_log_directory():
+    found = state(REAL / "k44-clean")
+    assert {row["outOfRange"] for row in found["offsets"]} == {None}
+    lag = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in found["offsets"]}
+    assert {key: number for key, number in lag.items() if number} == {("assign-group", "orders", 0): 24}
+    assert all(row["highWatermark"] == row["logEndOffset"] for row in found["offsets"])
+    [row] = found["openTransactions"]
+    assert (row["topic"], row["partition"], row["producerId"], row["verdict"]) == ("txn2-out", 1, 6, "open")
+    assert found["notes"] == []
+    old = state(REAL / "k28-zk")
+    assert {(row["topic"], row["lag"]) for row in old["offsets"]} == {
+        (topic, 0) for topic in ("grp", "grp-none", "grp09", "grp09-gzip", "txn-in")
+    }
+    assert old["openTransactions"] == []
+
+
+def test_damage_beside_is_a_note_and_times_of_producers_are_not_believed_blindly(logs):
+    logs.commits(("g", "t", 0, 1), ("g", "u", 0, 1)).records("t-0", 5).records("u-0", 5, time=NOW * 1000)
+    path = logs.path / "t-0" / f"{0:020}.log"
+    path.write_bytes(path.read_bytes() + b"garbage")
+    (logs.path / "replication-offset-checkpoint").write_bytes(b"\xff\n\n\0")
+    found = state(logs.path)
+    assert [row["lag"] for row in found["offsets"]] == [4, 4]
+    assert found["notes"] == ["t-0: 7 bytes behind offset 4 are no batch (TRUNCATED)"]
+    assert found["facts"] == {"agesAsOf": "2025-10-09T08:53:21.000Z"}
+    assert [row["ageSeconds"] for row in found["offsets"]] == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html"])
+def test_each_format_has_lag(tmp_path, fmt):
+    shutil.copytree(INCIDENTS / "lag", tmp_path / "lag")
+    table = ("--table", "offsets") if fmt == "csv" else ()
+    done = kwire("dump", "--state", "--format", fmt, *table, tmp_path / "lag")
+    assert (done.code, "378" in done.out) == (0, True)
