@@ -146,18 +146,13 @@ def _changed(catalog: Catalog, log: Log, between: Range) -> Changed:
         log.check_reach(after)
         before = fold(catalog, log.topic, log.segments, partition=log.partition, at=after)
     now = fold(catalog, log.topic, log.segments, partition=log.partition, at=upto)
-    marks, passed = Marks(catalog, log.topic, _names(before)), Passed()
+    marks, passed = Marks(catalog, log.topic), Passed()
+    if before:
+        marks.begin(before.state)
     for event in events_between(log.segments, passed, first=None if after is None else after + 1, last=upto):
         marks.add(event)
     _note_compaction(before, passed, log.topic)
     return Changed(before, now, after, upto, marks, passed)
-
-
-def _names(folded: Folded | None) -> dict[str, str]:
-    """Return the names of topics by id."""
-    if folded is None or folded.topic != CLUSTER_METADATA:
-        return {}
-    return {row["topicId"]: row["name"] for row in folded.state.rows(hide=None) if row["kind"] == "topic"}
 
 
 def _note_compaction(before: Folded | None, passed: Passed, topic: str) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.analysis.state.events import Event
+    from kwire_cli.analysis.state.topics import State
     from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
@@ -31,13 +32,24 @@ class Mark(NamedTuple):
 class Marks:
     """Last records of a topic by what they are about. There is no more than one for each thing that changed.
 
-    `names` are names of topics by id, for records that have the id alone.
+    `names` are names of topics by id, for records that have the id alone. `pending` are the producers whose marker
+    makes an offset count, by group, topic and partition.
     """
 
     catalog: Catalog
     topic: str
     names: dict[str, str] = field(default_factory=dict)
+    pending: dict[Key, set[int]] = field(default_factory=dict)
     _last: dict[Key, Mark] = field(default_factory=dict)
+
+    def begin(self, state: State) -> None:
+        """Take in what a state before the records says that records do not repeat."""
+        for row in state.rows(hide=None):
+            if row["kind"] == "topic":
+                self.names[row["topicId"]] = row["name"]
+            for commit in row.get("pendingOffsets", ()) if row["kind"] == "group" else ():
+                key = row["group"], commit["topic"], commit["partition"]
+                self.pending.setdefault(key, set()).add(commit["producerId"])
 
     def add(self, event: Event) -> None:
         """Take in a record. Never raises, whatever its bytes."""
@@ -47,8 +59,11 @@ class Marks:
 
     def of(self, table: str, row: Row, field_name: str | None = None) -> Mark | None:
         """Return the mark of a row, of a field of it if only that is known; None if no record told of it."""
-        marks = [mark for key in _keys(table, row, field_name) if (mark := self._last.get(key))]
-        return max(marks, default=None)
+        keys = [*_keys(table, row, field_name)]
+        if table == "offsets":
+            producers = self.pending.get((row["group"], row["topic"], row["partition"]), ())
+            keys += (("committed", producer) for producer in producers)
+        return max((mark for key in keys if (mark := self._last.get(key))), default=None)
 
 
 # What records are about.
@@ -57,6 +72,8 @@ class Marks:
 def _of_group_record(marks: Marks, event: Event) -> Iterator[Key]:
     if event.control:
         yield "producer", event.producer_id
+        if decode_control(marks.catalog, event.key, event.value).type == "COMMIT":
+            yield "committed", event.producer_id
         return
     number = type_of(event.key)
     payload = decoded(marks.catalog, CONSUMER_OFFSETS, event.key, None, None) if event.key is not None else None
@@ -64,6 +81,9 @@ def _of_group_record(marks: Marks, event: Event) -> Iterator[Key]:
         return
     key = payload[0]
     if number in OFFSET_COMMITS:
+        if event.producer_id >= 0:
+            place = key["group"], key["topic"], key["partition"]
+            marks.pending.setdefault(place, set()).add(event.producer_id)
         yield "offset", key["group"], key["topic"], key["partition"]
         yield "offsets of", key["group"]
         return
