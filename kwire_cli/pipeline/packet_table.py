@@ -21,7 +21,7 @@ from kwire_cli.source.packets.points import Timed, points_of
 from kwire_cli.source.packets.segment_columns import payloads, segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import is_url, location
-from kwire_cli.structs.network import ZERO_WINDOW
+from kwire_cli.structs.network import WIRE_FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -179,7 +179,7 @@ def _shown(
         elif name == "payload":
             column = _payloads(data, found)
         elif name == "flags":
-            column = pa.array((rows["flags"] & ~ZERO_WINDOW).astype(kind.to_pandas_dtype()))
+            column = pa.array((rows["flags"] & WIRE_FLAGS).astype(kind.to_pandas_dtype()))
         else:
             column = pa.array(rows[name].astype(kind.to_pandas_dtype()))
         columns.append(column)
