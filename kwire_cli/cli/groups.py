@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire groups incident.pcap", "who joins and leaves, and why; what each rebalance moved"),
     ("kwire groups incident.pcap --group payment-workers", "all events of one group"),
-    ("kwire groups kafka-logs -f json", "the groups of __consumer_offsets, as JSON"),
+    ("kwire groups __consumer_offsets-0", "the groups that a coordinator kept in its log"),
 )
 
 

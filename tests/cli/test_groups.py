@@ -1,0 +1,78 @@
+"""`kwire groups` on captures and logs of real brokers, and its page."""
+
+import json
+
+import pytest
+from command_line import ROOT, hold_page, kwire
+
+INCIDENTS = ROOT / "samples" / "incidents"
+
+
+def test_commands_print_what_the_page_says(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "groups.md", updating)
+
+
+def tables(*arguments):
+    done = kwire("groups", "--format", "json", *arguments)
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]
+
+
+def test_a_classic_group_is_told_as_its_frames_are():
+    got = tables(INCIDENTS / "rebalancing.pcap")
+    group = got["groups"][0]
+    assert (group["group"], group["protocol"], group["assignor"]) == ("payment-workers", "classic", "range")
+    assert (group["generationFirst"], group["generationLast"], group["rebalances"]) == (1, 7, 6)
+    leaves = [event for event in got["events"] if event["event"] == "leave"]
+    assert [event["frame"] for event in leaves] == [118, 213, 275, 325, 329]
+    assert [event["reason"].startswith("max.poll.interval.ms") for event in leaves] == [True] * 3 + [False] * 2
+    assert {row["event"] for row in got["events"]} >= {"join", "rejoin", "leave", "rebalance", "assignment"}
+    lost = [row for row in got["assignments"] if row["generation"] == 2 and row["client"] == "worker-1"]
+    assert lost[0]["partitions"] == ["payments-0"]
+    assert lost[0]["lost"] == ["payments-1"]
+
+
+def test_one_group_can_be_chosen():
+    got = tables("--group", "old-group-grp", ROOT / "samples/segments/__consumer_offsets-0")
+    assert [row["group"] for row in got["groups"]] == ["old-group-grp"]
+    done = kwire("groups", "--group", "old-grp", ROOT / "samples/segments/__consumer_offsets-0")
+    assert done.code == 2
+    assert "the groups are" in done.err
+
+
+def test_a_request_log_is_read_as_a_capture_is():
+    got = tables(ROOT / "samples/request-logs/kafka-request.log")
+    assert [event["event"] for event in got["events"] if event["event"] != "assignment"] == ["join", "rebalance", "leave"]
+    assert all(event["line"] for event in got["events"])
+
+
+def test_a_capture_without_groups_says_so():
+    done = kwire("groups", "--format", "table", INCIDENTS / "sasl.pcap")
+    assert (done.code, done.out) == (0, "no group in this\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("rebalancing", "GROUP_REBALANCE_LOOP", "3 times worker-2 exceeded max.poll.interval.ms"),
+        ("rebalancing-consumer", "GROUP_REBALANCE_LOOP", "2 times worker-2 exceeded max.poll.interval.ms"),
+        ("rebalancing-share", "GROUP_REBALANCE_LOOP", "payments-0 offset 0 was delivered 4 times"),
+        ("killed-member", "GROUP_REBALANCE_LOOP", "2 times worker-2 vanished without leaving"),
+        ("static-member", "STATIC_MEMBER_CONFLICT", "group.instance.id worker-a: 3 times FENCED_INSTANCE_ID"),
+        ("idle-member", "ASSIGNMENT_UNCHANGED", "4 rebalances of 5 changed nothing"),
+    ],
+)
+def test_an_incident_is_named_by_its_cause_first(name, code, words):
+    done = kwire("diagnose", "--format", "json", INCIDENTS / f"{name}.pcap")
+    first = json.loads(done.out)["tables"]["findings"][0]
+    assert first["code"] == code
+    assert words in first["text"]
+    assert first["evidence"]
+
+
+@pytest.mark.parametrize("name", ["kafka-python-4.4.0.pcapng", "ipv6.pcap", "midstream.pcap"])
+def test_healthy_groups_have_no_finding(name):
+    done = kwire("diagnose", "--format", "json", ROOT / "samples/captures" / name)
+    findings = json.loads(done.out)["tables"]["findings"]
+    assert not [row for row in findings if row["subject"].startswith("group ")]
