@@ -55,7 +55,7 @@ def test_a_capture_without_groups_says_so():
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        ("rebalancing", "GROUP_REBALANCE_LOOP", "3 times worker-2 exceeded max.poll.interval.ms"),
+        ("rebalancing", "GROUP_REBALANCE_LOOP", "3 times worker-2 exceeded max.poll.interval.ms (3.0 s)"),
         ("rebalancing-consumer", "GROUP_REBALANCE_LOOP", "2 times worker-2 exceeded max.poll.interval.ms"),
         ("rebalancing-share", "GROUP_REBALANCE_LOOP", "payments-0 offset 0 was delivered 4 times"),
         ("killed-member", "GROUP_REBALANCE_LOOP", "2 times worker-2 vanished without leaving"),

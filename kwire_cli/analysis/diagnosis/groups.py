@@ -120,7 +120,7 @@ class _Why(NamedTuple):
 
 WHY: dict[Cause, _Why] = {
     "poll": _Why(
-        "exceeded max.poll.interval.ms and left",
+        "exceeded max.poll.interval.ms",
         "Processing one batch of records takes longer than max.poll.interval.ms. The client gives up its partitions, "
         "and joins again when it polls the next time. Records that were not committed are read again by others.",
         "Lower max.poll.records, raise max.poll.interval.ms, or move the work off the polling thread.",
@@ -243,7 +243,8 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
         what, meaning, advice = WHY[cause]
         count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
         text = f"{count} in {duration(last - first)}: {len(triggers)} times {client} {what}"
-        detail = _detail(triggers[0].text)
+        timeout = timeline.member(triggers[0].member).rebalance_timeout
+        detail = _detail(triggers[0].text) if cause != "poll" else duration(timeout) if timeout else ""
         text += f" ({detail})" if detail else ""
         if cause == "session" and (records := _most_delivered(timeline)):
             text += f"; {records}"
@@ -254,8 +255,7 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
 
 def _detail(text: str) -> str:
     """Return the part of a trigger's text that is not said already."""
-    _, _, inner = text.partition(" (")
-    return inner.removesuffix(")") if inner else text.partition(": ")[2]
+    return text.partition(": ")[2]
 
 
 def _most_delivered(timeline: Timeline) -> str:

@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 30
 """Events of a group that a person is shown, unless the group is chosen by name."""
+SHOWN_AWAY = 0.1
+"""Seconds without partitions that a person is shown: what is shorter is the round trips of any rebalance."""
 MOST_CHOSEN = 1000
 """Events of a chosen group that a person is shown."""
 GROUPS = (
     Column("group"),
-    Column("protocol", keep=9),
-    Column("assignor", keep=4),
-    Column("coordinator", keep=5),
-    Column("members", "count", keep=8),
+    Column("protocol", keep=2),
+    Column("assignor", keep=5),
+    Column("coordinator", keep=9),
+    Column("members", "count", keep=1),
     Column("membersNow", "count", wide=True),
-    Column("rebalances", "count", keep=9),
-    Column("generationFirst", "id", title="generation", keep=7),
-    Column("generationLast", "id", title="to", keep=7),
-    Column("rebalanceSeconds", "duration", title="rebalancing", keep=6),
-    Column("longestSeconds", "duration", title="longest", keep=3),
-    Column("stoppedSeconds", "duration", title="nobody consumed", keep=2),
-    Column("causes", "map", keep=1),
+    Column("rebalances", "count"),
+    Column("generationFirst", "id", title="generation", keep=4),
+    Column("generationLast", "id", title="to", keep=4),
+    Column("rebalanceSeconds", "duration", title="rebalancing", keep=6, sparse=True),
+    Column("longestSeconds", "duration", title="longest", keep=3, sparse=True),
+    Column("stoppedSeconds", "duration", title="nobody consumed", keep=7, sparse=True),
+    Column("causes", "map", keep=8),
     Column("first", "instant", wide=True),
     Column("last", "instant", wide=True),
 )
@@ -59,16 +61,16 @@ EVENTS = (
     *PLACE,
 )
 MEMBERS = (
-    Column("group"),
+    Column("group", keep=1),
     Column("client", title="client id"),
-    Column("member", keep=1),
-    Column("host", keep=3),
-    Column("instance", keep=5),
-    Column("joined", "instant", keep=2),
-    Column("ended", "instant", keep=2),
+    Column("member", keep=9),
+    Column("host", keep=8),
+    Column("instance", keep=3),
+    Column("joined", "instant", keep=7),
+    Column("ended", "instant", keep=6),
+    Column("partitions", "count"),
+    Column("withoutSeconds", "duration", title="without any", unit="s", keep=2),
     Column("end", keep=4),
-    Column("partitions", "count", keep=9),
-    Column("withoutSeconds", "duration", title="without any", unit="s", keep=8),
     Column("rebalanceTimeoutSeconds", "duration", wide=True),
     Column("sessionTimeoutSeconds", "duration", wide=True),
     Column("first", "instant", wide=True),
@@ -184,7 +186,7 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
     elif not rebalance.forms:
         what = "partition" if moved == 1 else "partitions"
         parts.append(f"{moved} {what} moved ({names(rebalance.moved)})" if moved else "no partition moved")
-    if rebalance.away:
+    if rebalance.away and max(rebalance.away.values()) >= SHOWN_AWAY:
         member, longest = max(rebalance.away.items(), key=lambda pair: (pair[1], pair[0]))
         others = len(rebalance.away) - 1
         more = f" and {others} more" if others else ""
@@ -249,9 +251,9 @@ def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             member.instance,
             instant(member.joined),
             instant(member.ended),
-            member.end,
             None if member.partitions is None else len(member.partitions),
             round(member.without, 6),
+            member.end,
             member.rebalance_timeout,
             member.session_timeout,
             instant(member.first),

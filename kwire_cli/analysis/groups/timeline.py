@@ -292,8 +292,7 @@ def why_left(
     if back is None:
         return ("leave", "taken out by an admin client") if others else ("closed", "leaves")
     if timeout is not None and since is not None and since >= LATE * timeout:
-        times = f"{duration(since)} after its assignment, {duration(timeout)} allowed; back {duration(back)} later"
-        return "poll", f"{POLL}, it seems ({times})"
+        return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
     return "resubscribed", f"left and came back after {duration(back)}, without a restart"
 
 
