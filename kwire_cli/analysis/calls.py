@@ -23,9 +23,11 @@ from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 
+MOST_NAMES = 1 << 16
+"""Names of topic ids that are kept of a request log."""
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
 _EMPTY: dict[str, Any] = {}
@@ -307,12 +309,15 @@ class CapturedCall(Call):
 
 
 class LoggedCall(Call):
-    """A call of a request log, which tells how long the broker took. Attributes are as in `Call`."""
+    """A call of a request log, which tells how long the broker took. Attributes are as in `Call`.
 
-    __slots__ = ("exchange", "file")
+    `named` are the names of topic ids that other lines of the log told.
+    """
 
-    def __init__(self, exchange: Exchange, file: str | None = None) -> None:
-        self.exchange, self.file = exchange, file
+    __slots__ = ("exchange", "file", "named")
+
+    def __init__(self, exchange: Exchange, file: str | None = None, named: Mapping[str, str] | None = None) -> None:
+        self.exchange, self.file, self.named = exchange, file, exchange.named if named is None else named
 
     @property
     def asked(self) -> float | None:
@@ -385,7 +390,7 @@ class LoggedCall(Call):
 
     def topic(self, of: dict[str, Any]) -> str:
         topic_id = _topic_id(of)
-        return named_topic(of) or self.exchange.named.get(topic_id, topic_id)
+        return named_topic(of) or self.named.get(topic_id) or self.exchange.named.get(topic_id, topic_id)
 
     def batches(self) -> Sequence[tuple[str, int, Batch]]:
         return ()
@@ -403,6 +408,7 @@ class Calls:
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str | None, int], dict[int, CapturedCall]] = {}
+        self._named: dict[str, str] = {}
         self._count = 0
 
     def of(self, subject: object) -> Iterable[Call]:
@@ -410,7 +416,9 @@ class Calls:
         if isinstance(subject, Captured):
             return self.add(subject)
         if isinstance(subject, Exchange):
-            return (LoggedCall(subject),)
+            if subject.named and len(self._named) < MOST_NAMES:
+                self._named.update(subject.named)
+            return (LoggedCall(subject, named=self._named),)
         return self.end((subject.capture, subject.stream)) if isinstance(subject, TcpConnection) else ()
 
     def add(self, line: Captured) -> Iterator[CapturedCall]:
