@@ -60,6 +60,8 @@ class Marks:
     def of(self, table: str, row: Row, field_name: str | None = None) -> Mark | None:
         """Return the mark of a row, of a field of it if only that is known; None if no record told of it."""
         keys = [*_keys(table, row, field_name)]
+        if table == "groups" and field_name is None and keys[0] not in self._last:
+            keys.append(("offsets of", row.get("group")))  # offsets make a group without a record of its own
         if table == "offsets":
             producers = self.pending.get((row["group"], row["topic"], row["partition"]), ())
             keys += (("committed", producer) for producer in producers)
@@ -222,9 +224,7 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def _keys(table: str, row: Row, field_name: str | None) -> Iterator[Key]:
     yield from ((what, *map(row.get, names)) for what, *names in _NAMES.get(table, ()))
-    if table == "groups" and field_name is None:
-        yield "offsets of", row.get("group")
-    elif table == "partitions":
+    if table == "partitions":
         yield "elr", None
     elif table == "configs" and row.get("resourceType") == "TOPIC":
         yield "topic removed", row.get("resourceName")
