@@ -1,4 +1,6 @@
-"""Findings in captures, as `kwire diagnose` gives them, and captures that are real ones rewritten."""
+"""Findings on connections, versions and captures, as `kwire diagnose` gives them, and captures that are real ones
+rewritten.
+"""
 
 import json
 import pickle
@@ -8,7 +10,18 @@ from command_line import kwire
 from packets import pcap_file
 
 import kwire_cli
+from kwire_cli.analysis.diagnosis.authentication import Authentication
+from kwire_cli.analysis.diagnosis.authorization import Authorization
+from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.listeners import Listeners
+from kwire_cli.analysis.diagnosis.old_clients import OldClients
+from kwire_cli.analysis.diagnosis.packets import Packets
+from kwire_cli.analysis.diagnosis.reconnecting import Reconnecting
+from kwire_cli.analysis.diagnosis.tls import TlsMismatch
+from kwire_cli.analysis.diagnosis.transport import Transport
+from kwire_cli.analysis.diagnosis.unanswered import Unanswered
+from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.files import packets
@@ -20,13 +33,18 @@ INCIDENTS = SAMPLES / "incidents"
 REAL = ROOT.parent / "shared" / "real" / "own" / "captures"
 """Captures that are not part of the project."""
 SECOND = 1_000_000_000
+RULES = (
+    Authentication, Authorization, ClosedAtRequest, Listeners, OldClients, Packets, Reconnecting, TlsMismatch,
+    Transport, Unanswered, Versions,
+)  # fmt: skip
+CODES = {kind.code for rule in RULES for kind in rule.KINDS}
 
 
 def diagnosed(*arguments):
-    """The findings in these inputs, as rows."""
+    """The findings of RULES in these inputs, as rows."""
     done = kwire("diagnose", *arguments, "--format", "json")
     assert done.code == 0, done.err
-    return json.loads(done.out)["tables"]["findings"]
+    return [row for row in json.loads(done.out)["tables"]["findings"] if row["code"] in CODES]
 
 
 def texts(*arguments, severity="info"):
@@ -61,7 +79,7 @@ def merged_findings(path, parts=3):
         first, *others = [pickle.loads(pickle.dumps(fold)) for fold in folds][::turn]
         for other in others:
             first.merge(other)
-        out.append(first.findings())
+        out.append([finding for finding in first.findings() if finding.kind.code in CODES])
     return out
 
 

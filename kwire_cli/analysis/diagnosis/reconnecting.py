@@ -84,11 +84,11 @@ class Reconnecting(Rule):
         """Take a call: a connection with answers works."""
         connection = self._connection(call.connection)
         connection.who = client_of(call)
-        connection.calls += call.response is not None
-        connection.unanswered |= call.response is None
+        connection.calls += call.has_response
+        connection.unanswered |= not call.has_response
         times = [time for time in (connection.last, call.asked, call.answered) if time is not None]
         connection.last = max(times, default=None)
-        if call.response is not None and call.api in {"SaslHandshake", "SaslAuthenticate"} and call.errors:
+        if call.has_response and call.api in {"SaslHandshake", "SaslAuthenticate"} and call.errors:
             connection.failed = True
 
     def line(self, line: Captured) -> None:

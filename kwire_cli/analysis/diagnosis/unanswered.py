@@ -69,7 +69,7 @@ class Unanswered(Rule):
         latest = answered if answered is not None else asked
         if latest is not None and (self._end is None or latest > self._end):
             self._end = latest
-        if call.response is not None:
+        if call.has_response:
             if len(self._heard) < MOST_OPEN:
                 self._heard.add(call.broker)
             if asked is None or answered is None or answered - asked < PATIENCE:

@@ -101,7 +101,7 @@ class Versions(Rule):
             refusals = self._refused.setdefault((who, call.broker, call.api, call.version), _Refusals())
             refusals.count += 1
             refusals.evidence.add(call.evidence())
-        elif call.api_key == API_VERSIONS and call.response is not None:
+        elif call.api_key == API_VERSIONS and call.has_response:
             self._learn(call)
         software = call.software
         if software is not None:

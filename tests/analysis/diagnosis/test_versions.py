@@ -69,6 +69,7 @@ class Spoken:
     api_key, api, asked, answered, latency = 1, "Fetch", 1.0, 2.0, 1.0
     request = MappingProxyType({})
     software = "franz-go 1.22"
+    has_response = True
 
     def __init__(self, broker, version, offered=None):
         self.broker, self.version, self.response = broker, version, {}
