@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of
+from kwire_cli.analysis.diagnosis.tallies import Book
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -89,7 +90,7 @@ class Authentication(Rule):
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Login] = {}
-        self._failures: dict[tuple[str, str, str], _Failure] = {}
+        self._failures: Book[tuple[str, str, str], _Failure] = Book(_Failure)
 
     def call(self, call: Call) -> None:
         """Take a call of SaslHandshake or SaslAuthenticate."""
@@ -145,7 +146,7 @@ class Authentication(Rule):
         return login
 
     def _add(self, kind: FindingKind, who: str, broker: str, reason: str, place: Evidence) -> None:
-        failure = self._failures.setdefault((kind.code, who, broker), _Failure())
+        failure = self._failures[kind.code, who, broker]
         failure.count += 1
         if len(failure.reasons) < MOST_REASONS:
             failure.reasons.add(reason)
@@ -154,7 +155,7 @@ class Authentication(Rule):
     def merge(self, other: Authentication) -> None:
         self._open |= other._open
         for key, its in other._failures.items():
-            own = self._failures.setdefault(key, _Failure())
+            own = self._failures[key]
             own.count += its.count
             own.reasons |= its.reasons
             own.evidence.merge(its.evidence)

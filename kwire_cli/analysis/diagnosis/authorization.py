@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
+from kwire_cli.analysis.diagnosis.tallies import Book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Authorization(Rule):
     KINDS = (REFUSED,)
 
     def __init__(self) -> None:
-        self._refusals: dict[tuple[str, int], _Refusals] = {}
+        self._refusals: Book[tuple[str, int], _Refusals] = Book(_Refusals)
 
     def call(self, call: Call) -> None:
         """Take a call: its errors say whether something was not allowed."""
@@ -69,7 +70,7 @@ class Authorization(Rule):
             code = NAMES.get(error) if isinstance(error, str) else None
             if code is None:
                 continue
-            refusals = self._refusals.setdefault((client_of(call), code), _Refusals())
+            refusals = self._refusals[client_of(call), code]
             refusals.count += 1
             refusals.apis.add(call.api)
             refusals.evidence.add(call.evidence())
@@ -79,7 +80,7 @@ class Authorization(Rule):
 
     def merge(self, other: Authorization) -> None:
         for key, its in other._refusals.items():
-            own = self._refusals.setdefault(key, _Refusals())
+            own = self._refusals[key]
             own.count += its.count
             own.names |= its.names
             own.apis |= its.apis

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import CapturedCall, between
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ LEAST = 2
 LEAST_IDLE = 60.0
 """Seconds without a call after which a RST says that the connection was forgotten. What forgets connections takes
 minutes; a broker that closes at a request answers within seconds of the one before."""
+MOST_APIS = 1 << 8
 LARGE = 1_000_000
 """Bytes from which the size of a request may be the cause: nobody sets socket.request.max.bytes lower."""
 MOST_OPEN = 1 << 16
@@ -91,7 +93,7 @@ class ClosedAtRequest(Rule):
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Connection] = {}
-        self._closed: dict[tuple[str, str, str], _Closed] = {}
+        self._closed: Book[tuple[str, str, str], _Closed] = Book(_Closed)
         self._foreign: set[Hashable] = set()
 
     def call(self, call: Call) -> None:
@@ -133,18 +135,19 @@ class ClosedAtRequest(Rule):
             kind = NO_LOGIN
         else:
             kind = CLOSED
-        closed = self._closed.setdefault((kind.code, seen.who, connection.broker), _Closed())
+        closed = self._closed[kind.code, seen.who, connection.broker]
         closed.count += 1
         closed.idle = max(closed.idle, seen.idle)
         closed.size = max(closed.size, seen.size)
-        closed.apis.add(seen.api)
+        if len(closed.apis) < MOST_APIS:
+            closed.apis.add(seen.api)
         closed.evidence.add(seen.asked)
 
     def merge(self, other: ClosedAtRequest) -> None:
         self._open |= other._open
         self._foreign |= other._foreign
         for key, its in other._closed.items():
-            own = self._closed.setdefault(key, _Closed())
+            own = self._closed[key]
             _join(own, its)
 
     def findings(self) -> Iterator[Finding]:

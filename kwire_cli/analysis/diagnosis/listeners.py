@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kwire_cli.analysis.calls import between, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ reconnect.backoff.max.ms; one that only watches asks every ten seconds or less o
 LEAST_SYNS = 2
 """SYNs without an answer before it counts as silence: the answer to one may come behind the end of the capture."""
 MOST_NAMES = 3
+MOST_CONNECTIONS = 1 << 16
 MOST_ADDRESSES = 1 << 10
 """Addresses that are kept of a client."""
 BOOTSTRAP = frozenset({"ApiVersions", "Metadata", "DescribeCluster", "InitProducerId", "FindCoordinator"})
@@ -79,14 +81,14 @@ class Listeners(Rule):
     apis: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
-        self._clients: dict[tuple[str, str], _Client] = {}
-        self._attempts: dict[tuple[str, str], _Attempts] = {}
+        self._clients: Book[tuple[str, str], _Client] = Book(_Client)
+        self._attempts: Book[tuple[str, str], _Attempts] = Book(_Attempts)
         self._whole: set[str] = set()
         self._one_sided: set[str] = set()
 
     def call(self, call: Call) -> None:
         """Take a call: Metadata names addresses, and other apis show that a client works with what it was told."""
-        client = self._clients.setdefault((client_of(call), host_of(call.client)), _Client())
+        client = self._clients[client_of(call), host_of(call.client)]
         if client.working:
             return
         if len(client.connections) < MOST_ADDRESSES:
@@ -110,20 +112,21 @@ class Listeners(Rule):
         """Take a connection: whether the address accepted it."""
         if not connection.opened:
             return
-        self._whole.add(connection.client)
+        if len(self._whole) < MOST_CONNECTIONS:
+            self._whole.add(connection.client)
         outcome = connection.outcome
-        if connection.sizes[0] and not connection.heard[1]:
+        if connection.sizes[0] and not connection.heard[1] and len(self._one_sided) < MOST_CONNECTIONS:
             self._one_sided.add(connection.broker)
         if outcome == "silent" and connection.syns < LEAST_SYNS:
             return
-        attempts = self._attempts.setdefault((host_of(connection.client), connection.broker), _Attempts())
+        attempts = self._attempts[host_of(connection.client), connection.broker]
         setattr(attempts, outcome, getattr(attempts, outcome) + 1)
         if outcome != "accepted":
             attempts.evidence.add(place_of(connection, f"SYN, {outcome}"))
 
     def merge(self, other: Listeners) -> None:
         for who, its in other._clients.items():
-            own = self._clients.setdefault(who, _Client())
+            own = self._clients[who]
             own.told |= its.told
             own.evidence.merge(its.evidence)
             own.first = min((time for time in (own.first, its.first) if time is not None), default=None)
@@ -132,7 +135,7 @@ class Listeners(Rule):
             own.brokers |= its.brokers
             own.working |= its.working
         for ends, tried in other._attempts.items():
-            attempts = self._attempts.setdefault(ends, _Attempts())
+            attempts = self._attempts[ends]
             attempts.refused += tried.refused
             attempts.silent += tried.silent
             attempts.accepted += tried.accepted

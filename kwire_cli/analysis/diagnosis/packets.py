@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
+from kwire_cli.analysis.diagnosis.tallies import Book
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -113,14 +114,14 @@ class Packets(Rule):
     KINDS = (LOST, CUT, ONE_SIDE, DUPLICATED, MID_STREAM, CLOCKS)
 
     def __init__(self) -> None:
-        self._points: dict[str | None, _Point] = {}
-        self._sides: dict[tuple[str | None, str], Counter[str]] = {}
+        self._points: Book[str | None, _Point] = Book(_Point)
+        self._sides: Book[tuple[str | None, str], Counter[str]] = Book(Counter)
         self._met: dict[tuple[str, str], dict[str | None, list[float]]] = {}
         self._spoken: set[Hashable] = set()
         self._backwards = 0.0
 
     def _point(self, capture: str | None) -> _Point:
-        return self._points.setdefault(capture, _Point())
+        return self._points[capture]
 
     def call(self, call: Call) -> None:
         """Take a call: a response does not come before its request."""
@@ -177,7 +178,7 @@ class Packets(Rule):
         spoke = connection.sizes[0] != 0 if client else connection.sizes[1] != 0
         side = "both" if client and broker else "client" if client and spoke else "broker" if broker and spoke else ""
         if side:
-            sides = self._sides.setdefault((connection.capture, connection.broker), Counter())
+            sides = self._sides[connection.capture, connection.broker]
             sides[side] += 1
 
     def merge(self, other: Packets) -> None:
@@ -188,7 +189,7 @@ class Packets(Rule):
             for code, places in its.places.items():
                 own.places.setdefault(code, Places()).merge(places)
         for key, sides in other._sides.items():
-            self._sides.setdefault(key, Counter()).update(sides)
+            self._sides[key].update(sides)
         for ends, met in other._met.items():
             for capture, times in met.items():
                 self._met.setdefault(ends, {}).setdefault(capture, []).extend(times)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.calls import seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.analysis.diagnosis.tls import Turns
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Reconnecting(Rule):
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Connection] = {}
-        self._clients: dict[tuple[str, str], _Client] = {}
+        self._clients: Book[tuple[str, str], _Client] = Book(_Client)
 
     def call(self, call: Call) -> None:
         """Take a call: a connection with answers works."""
@@ -114,7 +115,7 @@ class Reconnecting(Rule):
         seen = self._open.pop((connection.capture, connection.stream), None) or _Connection()
         if not connection.opened or connection.outcome != "accepted" or not connection.sizes[0]:
             return
-        client = self._clients.setdefault((seen.who or host_of(connection.client), connection.broker), _Client())
+        client = self._clients[seen.who or host_of(connection.client), connection.broker]
         client.connections += 1
         first, closed = seconds(connection.first), seconds(connection.closed)
         refused = connection.closed_by == "broker" and (seen.unanswered or not seen.calls)
@@ -129,7 +130,7 @@ class Reconnecting(Rule):
     def merge(self, other: Reconnecting) -> None:
         self._open |= other._open
         for key, its in other._clients.items():
-            own = self._clients.setdefault(key, _Client())
+            own = self._clients[key]
             own.connections += its.connections
             own.short.merge(its.short)
 

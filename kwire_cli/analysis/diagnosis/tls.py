@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
+from kwire_cli.analysis.diagnosis.tallies import Book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,8 +126,8 @@ class TlsMismatch(Rule):
 
     def __init__(self) -> None:
         self._open: dict[tuple[str | None, int], _Sides] = {}
-        self._refused: dict[tuple[str, str, str], _Refused] = {}
-        self._dark: dict[str, _Dark] = {}
+        self._refused: Book[tuple[str, str, str], _Refused] = Book(_Refused)
+        self._dark: Book[str, _Dark] = Book(_Dark)
 
     def line(self, line: Captured) -> None:
         """Take a line that is no frame: what matters is TLS."""
@@ -169,24 +170,24 @@ class TlsMismatch(Rule):
             alert = sides.alert or f"one of the {by} that no key opens"
             alerts[alert] = alerts.get(alert, 0) + 1
         elif sides.reason:
-            dark = self._dark.setdefault(broker, _Dark())
+            dark = self._dark[broker]
             dark.size += sum(turns.sizes)
             if len(dark.reasons) < MOST_REASONS:
                 dark.reasons.add(sides.reason.partition(" for client random")[0])
             dark.places.add(place_of(connection))
 
     def _add(self, kind: FindingKind, host: str, broker: str, place: Evidence | None) -> None:
-        self._refused.setdefault((kind.code, host, broker), _Refused()).places.add(place)
+        self._refused[kind.code, host, broker].places.add(place)
 
     def merge(self, other: TlsMismatch) -> None:
         self._open |= other._open
         for key, its in other._refused.items():
-            own = self._refused.setdefault(key, _Refused())
+            own = self._refused[key]
             own.places.merge(its.places)
             for alert, count in its.alerts.items():
                 own.alerts[alert] = own.alerts.get(alert, 0) + count
         for broker, theirs in other._dark.items():
-            dark = self._dark.setdefault(broker, _Dark())
+            dark = self._dark[broker]
             dark.size += theirs.size
             dark.reasons |= theirs.reasons
             dark.places.merge(theirs.places)

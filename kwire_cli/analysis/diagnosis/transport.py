@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ class Transport(Rule):
 
     def __init__(self) -> None:
         self._slowest: dict[Hashable, tuple[float, Evidence]] = {}
-        self._directions: dict[tuple[str, str, int], _Direction] = {}
-        self._shut: dict[tuple[str, str, int], _Shut] = {}
+        self._directions: Book[tuple[str, str, int], _Direction] = Book(_Direction)
+        self._shut: Book[tuple[str, str, int], _Shut] = Book(_Shut)
 
     def call(self, call: Call) -> None:
         """Take a call: the slowest answer of its connection is kept."""
@@ -95,7 +96,7 @@ class Transport(Rule):
         for side in (0, 1):
             size = connection.sizes[side]  # known if the beginning was seen
             if size is not None:
-                direction = self._directions.setdefault((*ends, side), _Direction())
+                direction = self._directions[*ends, side]
                 direction.size += size
                 if connection.repeated[side]:
                     direction.segments += connection.repeated[side]
@@ -105,7 +106,7 @@ class Transport(Rule):
                     if slowest:
                         direction.places.add(slowest[1])
             if connection.shut[side] >= LEAST_SHUT * 1e9:
-                shut = self._shut.setdefault((*ends, side), _Shut())
+                shut = self._shut[*ends, side]
                 shut.connections += 1
                 shut.longest = max(shut.longest, connection.shut[side])
                 shut.places.add(place_of(connection))
@@ -113,14 +114,14 @@ class Transport(Rule):
     def merge(self, other: Transport) -> None:
         self._slowest |= other._slowest
         for key, its in other._directions.items():
-            own = self._directions.setdefault(key, _Direction())
+            own = self._directions[key]
             own.segments += its.segments
             own.again += its.again
             own.size += its.size
             own.slowest = max(own.slowest, its.slowest)
             own.places.merge(its.places)
         for key, theirs in other._shut.items():
-            shut = self._shut.setdefault(key, _Shut())
+            shut = self._shut[key]
             shut.connections += theirs.connections
             shut.longest = max(shut.longest, theirs.longest)
             shut.places.merge(theirs.places)

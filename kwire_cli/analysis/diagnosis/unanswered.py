@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.calls import seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Unanswered(Rule):
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Open] = {}
-        self._brokers: dict[tuple[str, str], Bounded] = {}
+        self._brokers: Book[tuple[str, str], Bounded] = Book(Bounded)
         self._heard: set[str] = set()
         self._end: float | None = None
 
@@ -95,14 +96,14 @@ class Unanswered(Rule):
         self._broker(waiting.who, connection.broker).append(late)
 
     def _broker(self, who: str, broker: str) -> Bounded:
-        return self._brokers.setdefault((who, broker), Bounded())
+        return self._brokers[who, broker]
 
     def merge(self, other: Unanswered) -> None:
         self._open |= other._open
         self._heard |= other._heard
         self._end = max((end for end in (self._end, other._end) if end is not None), default=None)
         for key, its in other._brokers.items():
-            self._brokers.setdefault(key, Bounded()).merge(its)
+            self._brokers[key].merge(its)
 
     def findings(self) -> Iterator[Finding]:
         for (who, address), broker in self._brokers.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import CapturedCall, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
+from kwire_cli.analysis.diagnosis.tallies import Book
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.spec.kafka import API_VERSIONS
 
@@ -55,6 +56,8 @@ USUAL = 0.5
 """The share of the software's requests for an api with the higher version."""
 LEAST_REQUESTS = 5
 MOST_USES = 1 << 14
+MOST_OFFERED = 1 << 16
+MOST_REASONS = 3
 MOST_LOOKED_AT = 100
 """Requests of each software, api and version that are looked at byte by byte: others would say the same."""
 CUT_BY_CAPTURE = frozenset({"TRUNCATED", "LOST", "NOT_RECOGNISED", "FRAME_SIZE_MISMATCH", "UNKNOWN_API"})
@@ -64,6 +67,7 @@ CUT_BY_CAPTURE = frozenset({"TRUNCATED", "LOST", "NOT_RECOGNISED", "FRAME_SIZE_M
 @dataclass
 class _Refusals:
     count: int = 0
+    reasons: set[str] = field(default_factory=set)
     evidence: Places = field(default_factory=Places)
 
 
@@ -87,35 +91,39 @@ class Versions(Rule):
     KINDS = (UNSUPPORTED, BELOW, ODD)
 
     def __init__(self) -> None:
-        self._refused: dict[tuple[str, str, str, int], _Refusals] = {}
+        self._refused: Book[tuple[str, str, str, int], _Refusals] = Book(_Refusals)
         self._offered: dict[tuple[str, int], tuple[int, int]] = {}
-        self._uses: dict[tuple[str, str, int, str, int], _Use] = {}
+        self._uses: Book[tuple[str, str, int, str, int], _Use] = Book(_Use)
         self._looked_at: Counter[tuple[str, str, int]] = Counter()
-        self._odd: dict[tuple[str, str], _Odd] = {}
+        self._odd: Book[tuple[str, str], _Odd] = Book(_Odd)
 
     def call(self, call: Call) -> None:
         """Take a call."""
         if "UNSUPPORTED_VERSION" in call.errors:
             # Every client negotiates in this way: of ApiVersions the brokers count.
             who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
-            refusals = self._refused.setdefault((who, call.broker, call.api, call.version), _Refusals())
+            refusals = self._refused[who, call.broker, call.api, call.version]
             refusals.count += 1
+            reason = (call.response or {}).get("errorMessage")
+            if isinstance(reason, str) and reason and len(refusals.reasons) < MOST_REASONS:
+                refusals.reasons.add(reason)
             refusals.evidence.add(call.evidence())
         elif call.api_key == API_VERSIONS and call.has_response:
             self._learn(call)
         software = call.software
         if software is not None:
             use = software, call.broker, call.api_key, call.api, call.version
-            if use in self._uses or len(self._uses) < MOST_USES:
-                used = self._uses.setdefault(use, _Use())
-                used.count += 1
-                used.who = max(used.who, client_of(call))
-                if not used.evidence.full:
-                    used.evidence.add(call.evidence(of_request=True))
+            used = self._uses[use]
+            used.count += 1
+            used.who = max(used.who, client_of(call))
+            if not used.evidence.full:
+                used.evidence.add(call.evidence(of_request=True))
         if isinstance(call, CapturedCall):
             self._look(call, software or client_of(call))
 
     def _learn(self, call: Call) -> None:
+        if len(self._offered) > MOST_OFFERED:
+            return
         for (row,) in parts(call.response, "apiKeys"):
             key, low, high = row.get("apiKey"), row.get("minVersion"), row.get("maxVersion")
             if isinstance(key, int) and isinstance(low, int) and isinstance(high, int):
@@ -132,26 +140,27 @@ class Versions(Rule):
             return
         codes = set(line.anomalies)
         if codes and not codes & CUT_BY_CAPTURE:
-            odd = self._odd.setdefault((software, call.api), _Odd())
+            odd = self._odd[software, call.api]
             odd.versions.add(call.version)
             odd.codes |= codes
             odd.evidence.add(call.evidence(of_request=True))
 
     def merge(self, other: Versions) -> None:
         for key, its in other._refused.items():
-            own = self._refused.setdefault(key, _Refusals())
+            own = self._refused[key]
             own.count += its.count
+            own.reasons |= its.reasons
             own.evidence.merge(its.evidence)
         for offer, versions in other._offered.items():
             self._offered[offer] = max(self._offered.get(offer, versions), versions)
         for use, theirs in other._uses.items():
-            used = self._uses.setdefault(use, _Use())
+            used = self._uses[use]
             used.count += theirs.count
             used.who = max(used.who, theirs.who)
             used.evidence.merge(theirs.evidence)
         self._looked_at.update(other._looked_at)
         for place, others in other._odd.items():
-            odd = self._odd.setdefault(place, _Odd())
+            odd = self._odd[place]
             odd.versions |= others.versions
             odd.codes |= others.codes
             odd.evidence.merge(others.evidence)
@@ -172,6 +181,7 @@ class Versions(Rule):
             offer = self._offered.get((broker, keys.get(api, -1)))
             offers = f"; the broker offers {offer[0]} to {offer[1]}" if offer else ""
             text = f"{broker} refused {counted(refusals.count, 'request')} {api} {version}{offers}"
+            text += f": {'; '.join(sorted(refusals.reasons))}" if refusals.reasons else ""
             level: Severity | None = "info" if api == "ApiVersions" else None
             yield Finding(UNSUPPORTED, who, text, refusals.evidence.earliest, refusals.count, level)
 

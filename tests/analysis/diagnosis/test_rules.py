@@ -29,7 +29,15 @@ def test_parts_in_any_order(name):
     assert one
 
 
-@pytest.mark.parametrize("name", ["captures/midstream.pcap", "captures/not-kafka.pcapng", "tls/cases.pcapng"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "captures/midstream.pcap",
+        "captures/not-kafka.pcapng",
+        "captures/sarama-0.8.2.0-3.9.2.pcapng",
+        "tls/cases.pcapng",
+    ],
+)
 def test_parts_of_other_samples_in_any_order(name):
     one, another = merged_findings(SAMPLES / name)
     assert one == another

@@ -43,7 +43,10 @@ def test_versions_that_clients_and_brokers_agree_on():
     ]
     rows = diagnosed(REAL / "sweep44-broker" / "capture.pcapng", "--severity", "error")
     (row,) = [row for row in rows if row["code"] == "UNSUPPORTED_VERSION"]
-    assert row["text"] == "127.0.0.1:19092 refused 1 request StreamsGroupTopologyDescriptionUpdate 0"
+    assert row["text"] == (
+        "127.0.0.1:19092 refused 1 request StreamsGroupTopologyDescriptionUpdate 0: "
+        "The broker has no streams group topology description plugin configured."
+    )
 
 
 def test_the_four_bytes_of_librdkafka(tmp_path):
