@@ -43,7 +43,11 @@ def test_one_group_can_be_chosen():
 
 def test_a_request_log_is_read_as_a_capture_is():
     got = tables(ROOT / "samples/request-logs/kafka-request.log")
-    assert [event["event"] for event in got["events"] if event["event"] != "assignment"] == ["join", "rebalance", "leave"]
+    assert [event["event"] for event in got["events"] if event["event"] != "assignment"] == [
+        "join",
+        "rebalance",
+        "leave",
+    ]
     assert all(event["line"] for event in got["events"])
 
 

@@ -9,6 +9,7 @@ from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.groups.groups import GroupState
 from kwire_cli.analysis.groups.reading import APIS
 from kwire_cli.analysis.groups.timeline import FENCED as FENCING, LATE, STATIC, duration, names
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -241,8 +242,7 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
         if len(triggers) < LEAST[cause] or (cause == "fenced" and removed):
             continue
         what, meaning, advice = WHY[cause]
-        count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
-        text = f"{count} in {duration(last - first)}: {len(triggers)} times {client} {what}"
+        text = f"{counted(len(again), 'rebalance')} in {duration(last - first)}: {len(triggers)} times {client} {what}"
         timeout = timeline.member(triggers[0].member).rebalance_timeout
         detail = _detail(triggers[0].text) if cause != "poll" else duration(timeout) if timeout else ""
         text += f" ({detail})" if detail else ""
@@ -251,6 +251,10 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
         kind = LOOP._replace(meaning=meaning, advice=advice)
         severity: Severity = "error" if cause in BAD else "warning"
         yield Finding(kind, "", text, [trigger.place for trigger in triggers], len(triggers), severity)
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f"{count} times "
 
 
 def _detail(text: str) -> str:
@@ -277,8 +281,7 @@ def _rebalances(timeline: Timeline, *, loops: bool) -> Iterator[Finding]:
         yield Finding(kind, "", _told(timeline, again, about), _places(again), len(again), severity)
     same = [rebalance for rebalance in again if rebalance.unchanged and timeline.protocol != "share"]
     if same:
-        count = "1 rebalance" if len(same) == 1 else f"{len(same)} rebalances"
-        text = f"{count} of {len(again)} changed nothing; the first one: {_cause(same[0])}"
+        text = f"{counted(len(same), 'rebalance')} of {len(again)} changed nothing; the first one: {_cause(same[0])}"
         severity = "warning" if len(same) >= MANY and not loops else "info"
         yield Finding(UNCHANGED, "", text, _places(same), len(same), severity)
 
@@ -289,7 +292,7 @@ def _waits(rebalance: Rebalance) -> float:
 
 
 def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> str:
-    count = "1 rebalance" if len(again) == 1 else f"{len(again)} rebalances"
+    count = counted(len(again), "rebalance")
     which = "it" if len(again) == 1 else "the longest" if slow.seconds == max(row.seconds for row in again) else "one"
     took = f"; {which} took {duration(slow.seconds)}" if slow.timed else ""
     text = f"{count}{took}: {_cause(slow)}"
@@ -331,7 +334,7 @@ def _conflicts(timeline: Timeline) -> Iterator[Finding]:
         holders = {
             f"{member.client} at {member.host}" for member in timeline.members.values() if member.instance == instance
         }
-        what = " and ".join(f"{count} times {error}" for error, count in sorted(errors.items()))
+        what = " and ".join(f"{_times(count)}{error}" for error, count in sorted(errors.items()))
         text = f"group.instance.id {instance}: {what}; members with it: {', '.join(sorted(holders)[:3])}"
         severity: Severity = "error" if "FENCED_INSTANCE_ID" in errors or len(rows) >= MANY else "warning"
         yield Finding(CONFLICT, "", text, [event.place for event in rows], len(rows), severity)
@@ -348,8 +351,7 @@ def _fenced(timeline: Timeline) -> Iterator[Finding]:
             rows.setdefault((event.client, event.reason), []).append(event)
     for (client, error), events in rows.items():
         first = events[0]
-        times = "" if len(events) == 1 else f"{len(events)} times "
-        text = f"{client} got {times}{error} {first.detail}"
+        text = f"{client} got {_times(len(events))}{error} {first.detail}"
         timeout = timeline.members[first.member].session_timeout
         silence = first.seconds
         if timeout is not None and silence is not None and silence >= LATE * timeout:
@@ -362,8 +364,9 @@ def _again(timeline: Timeline) -> Iterator[Finding]:
     if events:
         most = max(events, key=lambda event: event.partitions or 0)
         released = sum(event.partitions or 0 for event in timeline.events if event.kind == "release")
-        text = f"{len(events)} deliveries of records that were delivered before; {_most_delivered(timeline)}"
-        text += f"; members released {released} records" if released else ""
+        again = "1 delivery" if len(events) == 1 else f"{len(events)} deliveries"
+        text = f"{again} of records that were delivered before; {_most_delivered(timeline)}"
+        text += f"; members released {counted(released, 'record')}" if released else ""
         yield Finding(AGAIN, "", text, [event.place for event in events], most.partitions or 0)
 
 
@@ -379,12 +382,12 @@ def _idle(timeline: Timeline) -> Iterator[Finding]:
     partitions = {partition for member in held for partition in member.partitions or ()}
     who = ", ".join(sorted({timeline.name(member.member) for member in idle})[:3])
     longest = max(member.without for member in idle)
-    count = "1 member" if len(idle) == 1 else f"{len(idle)} members"
-    text = f"{count} without a partition for up to {duration(longest)}: {who}"
+    text = f"{counted(len(idle), 'member')} without a partition for up to {duration(longest)}: {who}"
+    others = f"{counted(len(held), 'other')} with {counted(len(partitions), 'partition')} ({names(partitions)})"
     if partitions and len(partitions) <= len(held):
-        text += f"; {len(held)} others have the {len(partitions)} partitions ({names(partitions)})"
+        text += f"; beside {others}"
     elif partitions:
-        text += f"; {len(held)} others have {len(partitions)} partitions: the assignor does not spread them"
+        text += f"; beside {others}: the assignor does not spread them"
     else:
         text += "; nobody in the group has any: do the topics exist?"
     places = [row.place for row in timeline.assigned if any(row.member == member.member for member in idle)]
@@ -398,8 +401,7 @@ def _refused(timeline: Timeline) -> Iterator[Finding]:
         if event.kind == "error" and event.reason in NOT_LET_IN and event.client not in accepted:
             rows.setdefault((event.client, event.reason), []).append(event)
     for (client, error), events in rows.items():
-        times = "" if len(events) == 1 else f" {len(events)} times"
-        text = f"{client} is refused{times}: {error} {events[0].detail}"
+        text = f"{client} is refused: {_times(len(events))}{error} {events[0].detail}"
         yield Finding(REFUSED, "", text, [event.place for event in events], len(events))
     states = [event for event in timeline.events if event.kind == "status"]
     ready = max((row.time for row in timeline.assigned if row.partitions), default=0.0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.calls import instant
 from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,8 +116,7 @@ def _title(timeline: Timeline) -> str:
     texts = [", ".join(part for part in (timeline.protocol, timeline.assignor) if part)]
     if timeline.coordinators:
         texts.append(f"coordinator {', '.join(_coordinators(timeline))}")
-    count = len(timeline.members)
-    members = "1 member" if count == 1 else f"{count} members"
+    members = counted(len(timeline.members), "member")
     texts.append(f"{members}, {_generations(timeline)}" if timeline.generations else members)
     return f"{timeline.group}   {'; '.join(text for text in texts if text)}"
 
@@ -174,7 +174,7 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
 
 
 def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
-    members = "1 member" if rebalance.members == 1 else f"{rebalance.members} members"
+    members = counted(rebalance.members, "member")
     took = f" in {duration(rebalance.seconds)}" if rebalance.timed else ""
     parts = [f"{'forms' if rebalance.forms else 'rebalanced'}{took}: {members}"]
     moved = len(rebalance.moved)
@@ -184,8 +184,9 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
     if rebalance.unchanged:
         parts.append("nothing changed")
     elif not rebalance.forms:
-        what = "partition" if moved == 1 else "partitions"
-        parts.append(f"{moved} {what} moved ({names(rebalance.moved)})" if moved else "no partition moved")
+        parts.append(
+            f"{counted(moved, 'partition')} moved ({names(rebalance.moved)})" if moved else "no partition moved"
+        )
     if rebalance.away and max(rebalance.away.values()) >= SHOWN_AWAY:
         member, longest = max(rebalance.away.items(), key=lambda pair: (pair[1], pair[0]))
         others = len(rebalance.away) - 1

@@ -114,7 +114,7 @@ class ModernReplay:
 
     def _trigger(self, trigger: Trigger) -> None:
         """Begin a rebalance, or add to the one that nobody was told of yet."""
-        if self._open is None or self._told:
+        if self._open is None or self._told or self._settled():
             self._close()
             self._before = {
                 member: state.assignment for member, state in self._members.items() if state.assignment is not None
@@ -124,6 +124,13 @@ class ModernReplay:
             self._told = False
         self._open.triggers.append(trigger)
         self._unseen += trigger.cause not in {"session", "unknown"}
+
+    def _settled(self) -> bool:
+        """Return whether all members have come to the epoch of the group, and have partitions if it has just formed."""
+        states = self._members.values()
+        if self._unseen or not states or any(state.epoch != self._epoch for state in states):
+            return False
+        return not (self._open and self._open.forms) or any(state.assignment for state in states)
 
     def _join(self, move: Move) -> None:
         if move.kind == "join" and move.until is None:
@@ -143,6 +150,8 @@ class ModernReplay:
             Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client, back=state is not None)
         )
         self._event(move, "join", "" if state is None else coming.text, coming.detail)
+        if move.detail:
+            self._event(move, "status", move.detail)
         member.joined = move.time if member.joined is None else member.joined
         member.ended, member.end = None, ""
         state = self._members.setdefault(move.member, _State())
@@ -193,8 +202,11 @@ class ModernReplay:
             return
         known = self._epoch
         if known is None or epoch > known:
-            if known is not None and epoch - known > self._unseen and not self._logged:
-                self._removed(move)
+            if known is not None and epoch - known > self._unseen + joins and not self._logged:
+                removed = self._removed(move)
+                if not removed and not self._unseen and not joins and self._settled():
+                    text = "is told of a new assignment: topics changed, or a member that is not seen here"
+                    self._trigger(Trigger(move.at, "unknown", text, move.place, move.member, move.client))
             self._epoch, self._unseen = epoch, 0
             self.timeline.reach(epoch)
         if move.kind == "epoch":
@@ -209,8 +221,9 @@ class ModernReplay:
             if not joins and state is not None:
                 self._told, self._open.end = True, max(self._open.end, move.at)
 
-    def _removed(self, move: Move) -> None:
+    def _removed(self, move: Move) -> bool:
         """Find who was removed by the coordinator: the epoch rose, and nobody was seen to join or leave."""
+        before = len(self._members)
         for name in [*self._members]:
             member = self.timeline.member(name)
             least = MISSED * self._intervals.get(name, INTERVAL)
@@ -218,18 +231,18 @@ class ModernReplay:
             if silence is None or silence < least:
                 continue
             text = f"removed without leaving: silent for {duration(silence)}"
-            state = self._members.pop(name)
-            self._settle_empty(name, state, member.last)
             self._trigger(Trigger(move.at, "session", text, move.place, name, member.client))
+            self._settle_empty(name, self._members.pop(name), member.last)
             member.ended, member.end = move.at, text
             self._gone.add(member.client, member.host, move.at, "session")
             self.timeline.events.append(
                 Event(move.at, "removed", move.place, move.reached, name, member.client, text, seconds=silence)
             )
+        return len(self._members) < before
 
     def _take(self, move: Move, state: _State) -> None:
         """Take an assignment, and what a member says that it has."""
-        if move.owned is not None and move.kind == "heartbeat":
+        if move.owned is not None and move.kind == "heartbeat" and move.owned != state.owned:
             state.owned = move.owned
             if self._open is not None:
                 self._open.end = max(self._open.end, move.time)

@@ -1,0 +1,175 @@
+"""Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
+
+import pickle
+
+import pytest
+from command_line import ROOT
+from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sync
+
+from kwire_cli.analysis.calls import CapturedCall, LoggedCall
+from kwire_cli.analysis.diagnosis.groups import GroupTrouble
+from kwire_cli.analysis.diagnosis.rules import RULES, kinds
+from kwire_cli.cli.questions import subjects_of
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.spec.catalog import catalog
+
+INCIDENTS = ROOT / "samples" / "incidents"
+
+
+def rule_of(*exchanges):
+    rule = GroupTrouble()
+    for exchange in exchanges:
+        rule.call(LoggedCall(exchange))
+    return rule
+
+
+def found(*exchanges):
+    return {finding.kind.code: finding for finding in rule_of(*exchanges).findings()}
+
+
+def generation(second, number, **members):
+    """A generation: who is in it, with which assignment; the first member leads."""
+    leader, everybody = next(iter(members)), [*members]
+    for name in members:
+        yield join(second, name, number, leader=leader, members=everybody if name == leader else ())
+    for name, assignment in members.items():
+        yield sync(second + 0.1, name, number, assignment)
+
+
+def test_the_rule_is_one_of_the_diagnosis():
+    assert GroupTrouble in RULES
+    assert {kind.code for kind in GroupTrouble.KINDS} <= {kind.code for kind in kinds()}
+
+
+def test_a_group_that_forms_and_ends_has_no_finding():
+    assert (
+        found(*generation(1, 1, a=ORDERS_0), *(beat(second, "a", 1) for second in range(2, 30)), leave(30, "a")) == {}
+    )
+
+
+def test_members_that_come_and_go_once_are_no_more_than_information():
+    calls = [
+        *generation(1, 1, a=ORDERS_0),
+        *generation(5, 2, a=ORDERS_0, b=ORDERS_1),
+        leave(9, "b"),
+        beat(9.5, "a", 2, 27),
+    ]
+    findings = found(*calls, *generation(9.6, 3, a=ORDERS_0))
+    assert {code: finding.level for code, finding in findings.items()} == {"REBALANCE": "info"}
+    assert findings["REBALANCE"].command == "groups --group g"
+
+
+def test_a_single_member_that_vanishes_is_a_warning():
+    calls = [*generation(1, 1, a=ORDERS_0, b=ORDERS_1), *(beat(second, "a", 1) for second in range(2, 14))]
+    findings = found(*calls, beat(14, "a", 1, 27), *generation(14.1, 2, a=ORDERS_0))
+    assert findings["REBALANCE"].level == "warning"
+    assert "removed without leaving" in findings["REBALANCE"].text
+    assert "GROUP_REBALANCE_LOOP" not in findings
+
+
+def test_a_client_that_is_started_anew_again_and_again_is_a_warning():
+    calls = [*generation(1, 1, a=ORDERS_0)]
+    for number in range(4):
+        second = 10 + 20 * number
+        options = {"client": "x", "port": 50100 + number}
+        members = ["a", f"x{number}"]
+        calls += [
+            join(second, f"x{number}", 2 * number + 2, leader="a", **options),
+            join(second, "a", 2 * number + 2, members=members, reason="group is already rebalancing"),
+            sync(second + 1, "a", 2 * number + 2, ORDERS_0),
+            sync(second + 1, f"x{number}", 2 * number + 2, ORDERS_1, **options),
+            leave(second + 5, f"x{number}", **options),
+            beat(second + 6, "a", 2 * number + 2, 27),
+            *generation(second + 6.1, 2 * number + 3, a=ORDERS_0),
+        ]
+    loop = found(*calls)["GROUP_REBALANCE_LOOP"]
+    assert (loop.level, loop.weight) == ("warning", 3)
+    assert "3 times x left and was started anew" in loop.text
+
+
+def test_a_member_that_was_one_and_is_fenced_is_a_warning():
+    paused = beat(40, "a", 1, error=25)
+    findings = found(*generation(1, 1, a=ORDERS_0), beat(2, "a", 1), paused)
+    assert findings["MEMBER_FENCED"].text == (
+        "a got UNKNOWN_MEMBER_ID at Heartbeat, 38.0 s after its call before; session.timeout.ms is 10.0 s"
+    )
+    assert found(paused) == {}
+
+
+def test_two_members_with_one_instance_are_an_error():
+    own = {"groupInstanceId": "i"}
+    calls = [
+        join(1, "a", 1, members=["a"], **own),
+        sync(1.1, "a", 1, ORDERS_0),
+        join(2, "b", 1, **own),
+        call("Heartbeat", 3, {"memberId": "a", "generationId": 1} | own, {"errorCode": 82}, client="a"),
+    ]
+    finding = found(*calls)["STATIC_MEMBER_CONFLICT"]
+    assert finding.level == "error"
+    assert finding.text == "group.instance.id i: FENCED_INSTANCE_ID; members with it: a at 10.0.0.1, b at 10.0.0.1"
+    refused = modern(2, "b", 0, 0, error=111, request={"instanceId": "i"})
+    assert (
+        found(modern(1, "a", 0, 1, given=[0], request={"instanceId": "i"}), refused)["STATIC_MEMBER_CONFLICT"].level
+        == "warning"
+    )
+
+
+def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
+    refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")
+    assert found(refused)["GROUP_JOIN_REFUSED"].text == "a is refused: INCONSISTENT_GROUP_PROTOCOL at JoinGroup"
+    assert "GROUP_JOIN_REFUSED" not in found(refused, *generation(2, 1, a=ORDERS_0))
+
+
+def test_a_member_without_partitions_is_idle_after_a_while():
+    calls = [*generation(1, 1, a=ORDERS_0, b="")]
+    assert "IDLE_MEMBER" not in found(*calls, beat(5, "b", 1))
+    finding = found(*calls, beat(30, "b", 1))["IDLE_MEMBER"]
+    assert (
+        finding.text == "1 member without a partition for up to 29.0 s: b; beside 1 other with 1 partition (orders-0)"
+    )
+
+
+def test_a_streams_group_that_gets_tasks_is_ready():
+    def heartbeat(second, tasks):
+        body = {"errorCode": 0, "memberId": "s", "memberEpoch": second, "activeTasks": tasks}
+        status = {} if tasks else {"status": [{"statusCode": 1}]}
+        return call("StreamsGroupHeartbeat", second, {"memberId": "s", "memberEpoch": second - 1}, body | status)
+
+    waiting, ready = heartbeat(1, []), heartbeat(2, [{"subtopologyId": "0", "partitions": [0]}])
+    assert found(waiting)["STREAMS_GROUP_NOT_READY"].text == "the coordinator says MISSING_SOURCE_TOPICS"
+    assert "STREAMS_GROUP_NOT_READY" not in found(waiting, ready)
+
+
+@pytest.mark.parametrize("name", ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member"])
+def test_rules_that_are_merged_in_any_order_find_the_same(name):
+    def lines():
+        for opened in open_inputs((str(INCIDENTS / f"{name}.pcap"),), Reading(catalog=catalog()), Caller(), waits=True):
+            yield from subjects_of(opened)
+
+    calls = [CapturedCall(line.request, line) for line in lines() if line.kind == "response" and line.request]
+    whole = GroupTrouble()
+    parts = [GroupTrouble(), GroupTrouble(), GroupTrouble()]
+    for own in calls:
+        if own.api in GroupTrouble.apis:
+            whole.call(own)
+            parts[own.line.stream % 3].call(own)
+    for turn in (1, -1):
+        first, *others = [pickle.loads(pickle.dumps(part)) for part in parts[::turn]]
+        for other in others:
+            first.merge(other)
+        assert [*first.findings()] == [*whole.findings()]
+    assert [*whole.findings()]
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [{"memberId": []}], True])
+def test_hostile_bodies_find_nothing(value):
+    keys = ("memberId", "members", "generationId", "memberEpoch", "topicPartitions", "assignment", "status", "topics")
+    body = dict.fromkeys(keys, value)
+    calls = [
+        call(api, second, body, body if second % 2 else None)
+        for second, api in enumerate(
+            ("JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat", "ConsumerGroupHeartbeat") * 2
+        )
+    ]
+    assert not [finding for finding in rule_of(*calls).findings() if finding.level == "error"]

@@ -1,0 +1,325 @@
+"""Timelines of groups: of calls made by hand where no capture has the case, and of records of coordinators."""
+
+import pickle
+
+import pytest
+from command_line import ROOT
+from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, modern, sync
+
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.groups.timeline import duration, names, short
+from kwire_cli.cli.questions import subjects_of
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.spec.catalog import catalog
+
+NAMES = ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member", "static-member", "idle-member"]
+INCIDENTS = ROOT / "samples" / "incidents"
+
+
+def groups_of(subjects):
+    groups = Groups()
+    for subject in subjects:
+        groups.add(subject)
+    return groups
+
+
+def timeline_of(*subjects):
+    groups = groups_of(subjects)
+    groups.finish()
+    (timeline,) = groups.state.timelines()
+    return timeline
+
+
+def kinds(timeline, *wanted):
+    return [(event.kind, event.member) for event in timeline.events if event.kind in wanted]
+
+
+def subjects_in(path):
+    for opened in open_inputs((str(path),), Reading(catalog=catalog()), Caller(), waits=True):
+        yield from subjects_of(opened)
+
+
+def test_a_member_that_is_silent_for_its_session_timeout_was_removed():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a", "b"]),
+        join(1, "b", 1, leader="a"),
+        sync(1.1, "a", 1, ORDERS_0),
+        sync(1.1, "b", 1, ORDERS_1),
+        beat(2, "a", 1),
+        beat(2, "b", 1),
+        beat(12.5, "a", 1, error=27),
+        join(12.6, "a", 2, members=["a"], reason="group is already rebalancing"),
+        sync(12.7, "a", 2, ORDERS_0),
+    )
+    (trigger,) = timeline.rebalances[-1].triggers
+    assert (trigger.cause, trigger.member) == ("session", "b")
+    assert "session.timeout.ms is 10.0 s" in trigger.text
+    assert timeline.rebalances[-1].moved == {("orders", 1)}
+    assert timeline.members["b"].end.startswith("removed without leaving")
+
+
+def test_a_member_that_heartbeats_and_does_not_rejoin_exceeds_its_poll_interval():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a", "b"]),
+        join(1, "b", 1, leader="a"),
+        sync(1.1, "a", 1, ORDERS_0),
+        sync(1.1, "b", 1, ORDERS_1),
+        beat(3, "a", 1, error=27),
+        join(3.1, "a", 2, members=["a"]),
+        sync(3.2, "a", 2, ORDERS_0),
+        beat(3.5, "b", 1, error=27),
+    )
+    assert [trigger.cause for trigger in timeline.rebalances[-1].triggers] == ["poll"]
+
+
+def test_a_member_that_joins_by_itself_is_the_trigger():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]),
+        sync(1.1, "a", 1, ORDERS_0),
+        join(5, "a", 2, members=["a"], reason="cached metadata has changed"),
+        sync(5.1, "a", 2, ORDERS_0),
+    )
+    (rebalance,) = timeline.rebalances[1:]
+    assert rebalance.triggers[0].text == "joins again: cached metadata has changed"
+    assert rebalance.unchanged
+    assert ("rejoin", "a") in kinds(timeline, "rejoin")
+
+
+def test_cooperative_members_keep_their_partitions():
+    def round_(second, generation):
+        return (
+            join(second, "a", generation, members=["a"], assignor="cooperative-sticky"),
+            sync(second + 3, "a", generation, ORDERS_0),
+        )
+
+    timeline = timeline_of(*round_(1, 1), *round_(10, 2))
+    assert timeline.rebalances[-1].away == {}
+    assert timeline.members["a"].without == pytest.approx(3.0, abs=0.01)
+
+
+def test_what_the_client_says_comes_before_what_is_inferred():
+    reason = "consumer poll timeout has expired."
+    timeline = timeline_of(join(1, "a", 1, members=["a"]), sync(1.1, "a", 1, ORDERS_0), leave(2, "a", reason))
+    (event,) = [event for event in timeline.events if event.kind == "leave"]
+    assert event.reason == f"max.poll.interval.ms exceeded (the client says: {reason})"
+
+
+def test_a_client_that_comes_back_on_its_connection_soon_has_subscribed_anew():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"], client="x"),
+        sync(1.1, "a", 1, ORDERS_0, client="x"),
+        leave(5, "a", client="x"),
+        join(6, "b", 3, members=["b"], client="x"),
+    )
+    assert "without a restart" in timeline.members["a"].end
+    assert [event.detail for event in timeline.events if event.kind == "join"][-1] == "comes back 1.0 s after it left"
+
+
+def test_a_client_that_comes_back_on_another_connection_was_started_anew():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a", "z"], client="x"),
+        sync(1.1, "a", 1, ORDERS_0, client="x"),
+        leave(5, "a", client="x"),
+        join(6, "b", 3, members=["b", "z"], client="x", port=50099),
+        sync(6.1, "b", 3, ORDERS_0, client="x", port=50099),
+    )
+    assert [trigger.cause for trigger in timeline.rebalances[-1].triggers] == ["closed", "restart"]
+
+
+def test_a_fenced_member_that_joins_again_says_why():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]),
+        sync(1.1, "a", 1, ORDERS_0),
+        beat(30, "a", 1, error=25),
+        join(31, "b", 3, members=["b"], client="a"),
+        sync(31.1, "b", 3, ORDERS_0, client="a"),
+    )
+    assert timeline.rebalances[-1].triggers[0].text == "joins anew, as it was fenced: UNKNOWN_MEMBER_ID"
+    (fenced,) = [event for event in timeline.events if event.kind == "fenced"]
+    assert fenced.seconds == pytest.approx(28.9, abs=0.01)
+
+
+def test_an_epoch_that_nobody_raised_is_that_of_a_member_who_vanished():
+    timeline = timeline_of(
+        modern(1, "a", 0, 1, given=[0]),
+        modern(2, "b", 0, 2, given=[1]),
+        modern(2.5, "a", 1, 2),
+        modern(3, "b", 2, 2),
+        *(modern(second, "a", 2, 2) for second in range(4, 9)),
+        modern(9, "a", 2, 3, given=[0, 1]),
+    )
+    (removed,) = [event for event in timeline.events if event.kind == "removed"]
+    assert (removed.member, removed.seconds) == ("b", pytest.approx(6.0, abs=0.01))
+    assert timeline.rebalances[-1].triggers[0].cause == "session"
+    assert timeline.generations == [1, 3]
+
+
+def test_a_member_that_lost_its_epoch_joins_anew():
+    timeline = timeline_of(
+        modern(1, "a", 0, 1, given=[0]),
+        modern(9, "a", 1, 0, error=110),
+        modern(9.5, "a", 0, 3, given=[0]),
+    )
+    assert kinds(timeline, "fenced", "join") == [("join", "a"), ("fenced", "a"), ("join", "a")]
+    assert timeline.rebalances[-1].triggers[0].cause == "fenced"
+
+
+def test_a_new_subscription_is_a_trigger():
+    timeline = timeline_of(
+        modern(1, "a", 0, 1, given=[0], request={"subscribedTopicNames": ["orders"]}),
+        modern(5, "a", 1, 2, given=[0, 1], request={"subscribedTopicNames": ["orders", "payments"]}),
+    )
+    assert timeline.rebalances[-1].triggers[0].text == "subscribes to orders, payments, before to orders"
+
+
+def test_streams_groups_have_tasks_and_say_what_is_missing():
+    timeline = timeline_of(
+        call(
+            "StreamsGroupHeartbeat",
+            1,
+            {"memberId": "s", "memberEpoch": 0},
+            {"errorCode": 0, "memberId": "s", "memberEpoch": 1, "status": [{"statusCode": 1, "statusDetail": "x"}]},
+        ),
+        call(
+            "StreamsGroupHeartbeat",
+            2,
+            {"memberId": "s", "memberEpoch": 1, "activeTasks": []},
+            {
+                "errorCode": 0,
+                "memberId": "s",
+                "memberEpoch": 2,
+                "status": [{"statusCode": 3}],
+                "activeTasks": [{"subtopologyId": "0", "partitions": [0, 1]}],
+            },
+        ),
+    )
+    assert timeline.protocol == "streams"
+    assert timeline.assigned[-1].partitions == {("0", 0), ("0", 1)}
+    assert [event.reason for event in timeline.events if event.kind == "status"] == ["MISSING_INTERNAL_TOPICS"]
+
+
+def test_records_given_back_are_told():
+    row = {"partitionIndex": 0}
+    acquired = row | {"acquiredRecords": [{"firstOffset": 5, "lastOffset": 6, "deliveryCount": 3}]}
+    given = row | {"acknowledgementBatches": [{"firstOffset": 1, "lastOffset": 2, "acknowledgeTypes": [2, 3]}]}
+    timeline = timeline_of(
+        call(
+            "ShareFetch",
+            1,
+            {"memberId": "s", "topics": [{"topicId": "t", "partitions": [given]}]},
+            {"responses": [{"topicId": "t", "partitions": [acquired]}]},
+        )
+    )
+    assert [(event.kind, event.partitions) for event in timeline.events] == [
+        ("redelivery", 3),
+        ("release", 1),
+        ("reject", 1),
+    ]
+
+
+def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
+    topic = "__consumer_offsets"
+
+    def member(second, name, value):
+        key = {"groupId": "g", "memberId": name}
+        return logged(topic, second, second, 5, "ConsumerGroupMemberMetadata", key, value)
+
+    def current(second, name, epoch, partitions):
+        key = {"groupId": "g", "memberId": name}
+        value = {
+            "memberEpoch": epoch,
+            "previousMemberEpoch": epoch - 1,
+            "state": 0,
+            "assignedPartitions": [{"topicId": "A" * 21 + "Q", "partitions": partitions}],
+            "partitionsPendingRevocation": [],
+        }
+        return logged(topic, second, second, 8, "ConsumerGroupCurrentMemberAssignment", key, value)
+
+    about = {
+        "instanceId": None,
+        "rackId": None,
+        "clientId": "c",
+        "clientHost": "/10.0.0.1",
+        "subscribedTopicNames": ["orders"],
+        "subscribedTopicRegex": None,
+        "rebalanceTimeoutMs": 300_000,
+        "serverAssignor": None,
+    }
+    epoch = logged(topic, 3, 3, 3, "ConsumerGroupMetadata", {"groupId": "g"}, {"epoch": 1})
+    timeline = timeline_of(member(1, "a", about), epoch, current(4, "a", 1, [0, 1]), member(9, "a", None))
+    assert kinds(timeline, "join", "assignment", "leave") == [("join", "a"), ("assignment", "a"), ("leave", "a")]
+    assert (timeline.members["a"].host, timeline.members["a"].rebalance_timeout) == ("10.0.0.1", 300)
+    assert timeline.assigned[0].place.offset == 4
+
+
+def test_share_state_tells_records_that_are_delivered_again():
+    key = {"groupId": "g", "topicId": "A" * 21 + "Q", "partition": 0}
+    value = {
+        "snapshotEpoch": 0,
+        "stateEpoch": 0,
+        "leaderEpoch": 0,
+        "startOffset": 0,
+        "createTimestamp": 0,
+        "writeTimestamp": 0,
+        "stateBatches": [{"firstOffset": 3, "lastOffset": 3, "deliveryState": 0, "deliveryCount": 2}],
+    }
+    timeline = timeline_of(logged("__share_group_state", 1, 1, 0, "ShareSnapshot", key, value))
+    assert [(event.kind, event.partitions) for event in timeline.events] == [("redelivery", 2)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parts_that_are_merged_in_any_order_give_the_same_timeline(name):
+    whole = groups_of(subjects_in(INCIDENTS / f"{name}.pcap")).answer()
+    for turn in (1, -1):
+        parts = [Groups(), Groups(), Groups()]
+        for line in subjects_in(INCIDENTS / f"{name}.pcap"):
+            parts[line.stream % 3].add(line)
+        first, *others = [pickle.loads(pickle.dumps(part)) for part in parts[::turn]]
+        for other in others:
+            first.merge(other)
+        merged = first.answer()
+        for own, its in zip(whole.tables, merged.tables, strict=True):
+            assert [*own.rows] == [*its.rows]
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [[1]], [{"memberId": 5}], -1, True])
+def test_bodies_of_wrong_types_are_no_trouble(value):
+    fields = (
+        "memberId", "members", "protocols", "assignment", "assignments", "generationId", "memberEpoch", "reason",
+        "topics", "topicPartitions", "subscribedTopicNames", "status", "activeTasks", "groupInstanceId", "responses",
+        "leader", "rebalanceTimeoutMs", "heartbeatIntervalMs", "errorCode", "protocolType", "protocolName", "metadata",
+    )  # fmt: skip
+    body = dict.fromkeys(fields, value)
+    nested = body | {"topicPartitions": [body], "members": [body], "assignments": [body], "protocols": [body]}
+    nested |= {"topics": [{"topicId": value, "partitions": [body | {"acknowledgementBatches": [body]}]}]}
+    nested |= {"responses": [{"topicId": value, "partitions": [body | {"acquiredRecords": [body]}]}]}
+    groups = Groups()
+    second = 0.0
+    for api in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit", "ConsumerGroupHeartbeat",
+                "ShareGroupHeartbeat", "ShareFetch", "ShareAcknowledge", "StreamsGroupHeartbeat"):  # fmt: skip
+        for request in (body, nested):
+            for response in (None, body, nested | {"assignment": body}, nested | {"errorCode": 25}):
+                second += 1
+                groups.add(call(api, second, request, response))
+    groups.add(call("JoinGroup", 500, {"groupId": value}, {}))
+    assert groups.answer().tables
+
+
+def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
+    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_MOVES", 1)
+    groups = groups_of([beat(1, "a", 1), beat(2, "a", 1, error=25), call("Heartbeat", 3, {"groupId": "h"}, {})])
+    assert "2 later events are not counted" in groups.answer().blocks[-1].text
+
+
+def test_texts():
+    assert [duration(value) for value in (0.0004, 0.012, 0.9999, 1.94, 300)] == [
+        "0 ms",
+        "12 ms",
+        "1.0 s",
+        "1.9 s",
+        "5 min 0 s",
+    ]
+    assert names([("b", 2), ("a", 0), ("b", 10), ("b", 3)]) == "a-0, b-2, 3 and 1 more"
+    assert (short("worker-1-85503186-d35e", "worker-1"), short("abc")) == ("85503186", "abc")
