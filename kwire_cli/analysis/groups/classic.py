@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.generations import Generation, add_assignments, add_away, add_idle
@@ -46,6 +47,8 @@ class ClassicReplay:
         self._fenced: dict[Hashable, str] = {}
         """Errors of members that were fenced, by connection."""
         self._comings: dict[str, Coming] = {}
+        self._instances: dict[str, str] = {}
+        """The member that has a group.instance.id."""
         self._subscribed: dict[str, tuple[str, ...]] = {}
         self._clients: dict[str, str] = {}
 
@@ -129,18 +132,18 @@ class ClassicReplay:
 
     def _replaced(self, move: Move, current: Generation) -> str:
         """Take out the member whose group.instance.id another one has now, and return how to say so (KIP-345)."""
-        for old in sorted(current.members | (self._previous.members if self._previous else set())):
-            member = self.timeline.member(old)
-            if old == move.member or member.instance != move.instance or member.ended is not None:
-                continue
-            member.ended, member.end = move.at, f"replaced by {move.client}"
-            for members in (current, self._previous):
-                if members is not None:
-                    members.members.discard(old)
-            current.given.pop(old, None)
-            current.syncs.pop(old, None)
-            return f"replaces {member.client} as {move.instance}"
-        return ""
+        old = self._instances.get(move.instance or "")
+        self._instances[move.instance or ""] = move.member
+        if old is None or old == move.member or self.timeline.member(old).ended is not None:
+            return ""
+        member = self.timeline.member(old)
+        member.ended, member.end = move.at, f"replaced by {move.client}"
+        for members in (current, self._previous):
+            if members is not None:
+                members.members.discard(old)
+        current.given.pop(old, None)
+        current.syncs.pop(old, None)
+        return f"replaces {member.client} as {move.instance}"
 
     def _sync(self, move: Move) -> None:
         if move.error:
@@ -290,6 +293,8 @@ class ClassicReplay:
         """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
         triggers = current.triggers
         before = previous.members if previous else set()
+        newcomers = [join.time for member, join in current.joins.items() if member not in before]
+        first = min([*newcomers, *(trigger.time for trigger in triggers)], default=inf)
         for member, join in current.joins.items():
             told = current.told.get(member)
             reason = "" if join.reason.startswith(UNSAID) else join.reason
@@ -305,7 +310,7 @@ class ClassicReplay:
                 triggers.append(Trigger(join.time, "subscription", text, join.place, member, client, back=True))
             elif reason and told is None:
                 triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
-            elif told is None and previous is not None and all(trigger.time > join.time for trigger in triggers):
+            elif told is None and previous is not None and join.time < first:
                 text = "joins again by itself"
                 triggers.append(Trigger(join.time, "metadata", text, join.place, member, client))
         for member, join in current.joins.items():

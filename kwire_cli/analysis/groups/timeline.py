@@ -268,7 +268,7 @@ def returns(moves: Iterable[Move]) -> dict[int, float]:
         keys += [move.connection] if move.connection not in {None, ""} else []  # type: ignore[list-item] # any key
         if move.kind == "leave":
             for key in keys:
-                open_[key] = [*open_.get(key, ()), (at, move)]
+                open_.setdefault(key, []).append((at, move))
         elif move.kind == "join":
             for key in keys:
                 for number, left in open_.pop(key, ()):
