@@ -178,6 +178,8 @@ SLOW = 10.0
 """Seconds from which on a rebalance is slow: members wait for one that is at work and does not poll."""
 IDLE_SECONDS = 10.0
 """Seconds in a group without partitions from which on a member counts as idle; a rebalance may take some."""
+SHOWN_AWAY = 0.1
+"""Seconds without partitions that are worth a word: what is shorter is the round trips of any rebalance."""
 MANY = 3
 """Rebalances without a change, and refusals of an instance id, that are more than a coincidence."""
 NOT_LET_IN = frozenset(
@@ -242,7 +244,8 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
         if len(triggers) < LEAST[cause] or (cause == "fenced" and removed):
             continue
         what, meaning, advice = WHY[cause]
-        text = f"{counted(len(again), 'rebalance')} in {duration(last - first)}: {len(triggers)} times {client} {what}"
+        span = f" in {duration(last - first)}" if timeline.timed else ""
+        text = f"{counted(len(again), 'rebalance')}{span}: {len(triggers)} times {client} {what}"
         timeout = timeline.member(triggers[0].member).rebalance_timeout
         detail = _detail(triggers[0].text) if cause != "poll" else duration(timeout) if timeout else ""
         text += f" ({detail})" if detail else ""
@@ -297,7 +300,7 @@ def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> st
     took = f"; {which} took {duration(slow.seconds)}" if slow.timed else ""
     text = f"{count}{took}: {_cause(slow)}"
     away = [(seconds, member) for rebalance in again for member, seconds in rebalance.away.items()]
-    if away:
+    if away and max(away)[0] >= SHOWN_AWAY:
         seconds, member = max(away)
         text += f"; {timeline.name(member)} had no partitions for {duration(seconds)}"
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.groups.moves import UNTIMED
 from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
 from kwire_cli.errors import counted
@@ -112,6 +113,10 @@ def answer_of(timelines: Sequence[Timeline], *, lost: int = 0, chosen: bool = Fa
     return Answer("groups", blocks)
 
 
+def _instant(time: float | None) -> str | None:
+    return None if time is None or time < UNTIMED else instant(time)
+
+
 def _title(timeline: Timeline) -> str:
     texts = [", ".join(part for part in (timeline.protocol, timeline.assignor) if part)]
     if timeline.coordinators:
@@ -147,8 +152,9 @@ def _lines(timeline: Timeline, most: int) -> Iterator[Item]:
         rows.append((event, generation, _text(timeline, event, rebalance)))
     width = max((len(generation) for _, generation, _ in rows), default=0)
     for event, generation, text in rows:
-        clock = (instant(event.time) or "")[11:23]
-        yield Item(1, f"{clock}  {generation:<{width}}  {text}", level=_LEVELS.get(event.kind, ""))
+        clock = (_instant(event.time) or "")[11:23]
+        clock += "  " if clock else ""
+        yield Item(1, f"{clock}{generation:<{width}}  {text}", level=_LEVELS.get(event.kind, ""))
     if len(events) > most:
         yield Item(1, f"… and {len(events) - most} more: --group {timeline.group}")
 
@@ -212,12 +218,12 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
         sum(member.ended is None for member in timeline.members.values()),
         len(again),
         *generations,
-        sum(rebalance.seconds for rebalance in again),
-        max((rebalance.seconds for rebalance in again), default=0.0),
-        sum(rebalance.stopped for rebalance in again),
+        sum(rebalance.seconds for rebalance in again) if timeline.timed else None,
+        max((rebalance.seconds for rebalance in again), default=0.0) if timeline.timed else None,
+        sum(rebalance.stopped for rebalance in again) if timeline.timed else None,
         causes,
-        instant(first),
-        instant(last),
+        _instant(first),
+        _instant(last),
     )
 
 
@@ -228,7 +234,7 @@ def _place(place: Evidence) -> tuple[Any, ...]:
 def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
     for event in timeline.events:
         yield (
-            instant(event.time),
+            _instant(event.time),
             timeline.group,
             event.generation,
             event.kind,
@@ -236,7 +242,7 @@ def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             event.client,
             event.reason,
             event.detail,
-            event.seconds,
+            event.seconds if event.time >= UNTIMED else None,
             event.partitions,
             *_place(event.place),
         )
@@ -250,22 +256,22 @@ def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             member.member,
             member.host,
             member.instance,
-            instant(member.joined),
-            instant(member.ended),
+            _instant(member.joined),
+            _instant(member.ended),
             None if member.partitions is None else len(member.partitions),
-            round(member.without, 6),
+            round(member.without, 6) if timeline.timed else None,
             member.end,
             member.rebalance_timeout,
             member.session_timeout,
-            instant(member.first),
-            instant(member.last),
+            _instant(member.first),
+            _instant(member.last),
         )
 
 
 def _assignments(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
     for row in timeline.assigned:
         yield (
-            instant(row.time),
+            _instant(row.time),
             timeline.group,
             row.generation,
             row.member,

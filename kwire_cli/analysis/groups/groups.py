@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import GroupMoves, span_of
+from kwire_cli.analysis.groups.moves import UNTIMED, GroupMoves, span_of
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -95,7 +95,7 @@ class GroupState:
         signs.rebalance_timeout = move.rebalance_timeout or signs.rebalance_timeout
         signs.session_timeout = move.session_timeout or signs.session_timeout
         signs.interval = span_of((call.response or {}).get("heartbeatIntervalMs")) or signs.interval
-        return move._replace(silence=max(silence, 0.0) if silence is not None else None)
+        return move._replace(silence=max(silence, 0.0) if silence is not None and move.time >= UNTIMED else None)
 
     @staticmethod
     def _note(group: GroupMoves, move: Move) -> None:

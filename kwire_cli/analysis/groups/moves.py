@@ -17,6 +17,8 @@ MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
 MOST_PARTITIONS = 1 << 14
 """Partitions of an assignment that are kept."""
+UNTIMED = 1e6
+"""Seconds below which a time is none: calls without a time are put in order by frame or line, a microsecond each."""
 Partition = tuple[str, int]
 """A topic and a partition; a connector and a task of Connect, a subtopology and a task of Streams."""
 Assignment = frozenset[Partition]

@@ -54,7 +54,7 @@ def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
     if api in COMMITS and GROUP_ERRORS.isdisjoint(call.errors):
         return  # most commits: their bodies are not read
     group = text(call.request.get("groupId"))
-    if not group or call.asked is None:
+    if not group:
         return
     if api == "JoinGroup":
         yield group, _join(call)
@@ -78,10 +78,15 @@ def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
 
 def _move(kind: str, call: Call, member: str | None = None) -> Move:
     request, response = call.request, call.response or {}
+    asked, answered = call.asked, call.answered
+    if asked is None:
+        place = call.evidence()
+        asked = 1e-6 * (place.line or place.frame or 0)
+        answered = None if call.response is None else asked
     return Move(
         kind,
-        call.asked or 0.0,
-        call.answered,
+        asked,
+        answered,
         call.evidence(of_request=kind == "leave"),
         text(request.get("memberId")) if member is None else member,
         call.who,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.modern import ModernReplay
+from kwire_cli.analysis.groups.moves import UNTIMED
 from kwire_cli.analysis.groups.timeline import Timeline, begin
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
         else:
             ClassicReplay(timeline).run(part)
     timeline.events.sort(key=lambda event: (event.time, event.kind == "rebalance", event.place.frame or 0))
+    for rebalance in timeline.rebalances:
+        rebalance.timed &= rebalance.start >= UNTIMED
     return timeline
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.groups.moves import NOTHING, Assignment
+from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -219,6 +219,11 @@ class Timeline:
         times = [time for member in self.members.values() for time in (member.first, member.last) if time is not None]
         times += [event.time for event in self.events]
         return (min(times), max(times)) if times else (0.0, 0.0)
+
+    @property
+    def timed(self) -> bool:
+        """Whether times are known, not only the order."""
+        return self.span[1] >= UNTIMED
 
 
 def _at_once(members: Iterable[Member]) -> dict[str, int]:

@@ -1,11 +1,13 @@
 """Timelines of groups: of calls made by hand where no capture has the case, and of records of coordinators."""
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from command_line import ROOT
 from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, modern, sync
 
+from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.groups.timeline import duration, names, short
 from kwire_cli.cli.questions import subjects_of
@@ -304,6 +306,20 @@ def test_bodies_of_wrong_types_are_no_trouble(value):
                 groups.add(call(api, second, request, response))
     groups.add(call("JoinGroup", 500, {"groupId": value}, {}))
     assert groups.answer().tables
+
+
+def test_calls_without_a_time_have_an_order():
+    calls = [join(1, "a", 1, members=["a"]), sync(2, "a", 1, ORDERS_0), beat(30, "a", 1, error=27)]
+    calls += [join(31, "a", 2, members=["a"]), sync(32, "a", 2, ORDERS_0), leave(33, "a")]
+    groups = groups_of(replace(exchange, time=None) for exchange in calls)
+    rows = [dict(zip([column.name for column in EVENTS], row, strict=True)) for row in groups.answer().tables[1].rows]
+    assert [row["event"] for row in rows if row["event"] not in {"assignment", "rejoin", "rebalancing"}] == [
+        "join",
+        "rebalance",
+        "rebalance",
+        "leave",
+    ]
+    assert {row["time"] for row in rows} == {row["seconds"] for row in rows} == {None}
 
 
 def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
