@@ -93,7 +93,7 @@ class Transactions:
         """Transactional ids by producer id."""
         self.dropped = 0
         self._calls = Calls()
-        self._last: dict[tuple[str | None, int, str], Event] = {}
+        self._last: dict[tuple[str | int, str], Event] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs."""
@@ -117,7 +117,7 @@ class Transactions:
         """Take a request with its response."""
         for event in events_of(call):
             self._learn(event)
-            key = event.transactional_id, event.producer_id, event.client
+            key = event.transactional_id or event.producer_id, event.client
             last = self._last.get(key)
             if last is not None and last.repeats(event):
                 last.extend(event)
@@ -125,9 +125,8 @@ class Transactions:
             if len(self.events) < MOST_EVENTS:
                 self.events.append(event)
                 self._last[key] = event
-                if event.transactional_id is not None:  # what follows is of the other form
-                    self._last.pop((event.transactional_id, NO_PRODUCER, event.client), None)
             else:
+                self._last.pop(key, None)
                 self.dropped += 1
 
     def _learn(self, event: Event) -> None:

@@ -1,0 +1,187 @@
+"""Transactions of real captures and logs, and of requests that are made up."""
+
+import pytest
+from asking import asked, batch, deformed, exchanges, log_items, merged_in_all_orders, subjects
+from command_line import ROOT, kwire
+
+from kwire_cli.analysis.transactions.model import MOST_EVENTS
+from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.view.answers import answer_document
+
+INCIDENTS = ROOT / "samples" / "incidents"
+IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
+INIT = ("InitProducerId", 4, {"transactionalId": "t", "transactionTimeoutMs": 60000},
+        {"errorCode": 0, "producerId": 7, "producerEpoch": 0})  # fmt: skip
+OLD = {"v3AndBelowTransactionalId": "t", "v3AndBelowProducerId": 7, "v3AndBelowProducerEpoch": 0,
+       "v3AndBelowTopics": [{"name": "a", "partitions": [0]}]}  # fmt: skip
+ADD = ("AddPartitionsToTxn", 3, OLD, {
+    "resultsByTopicV3AndBelow": [{"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 0}]}]
+})  # fmt: skip
+BATCHED = ("AddPartitionsToTxn", 5, {
+    "transactions": [{**IDS, "verifyOnly": False, "topics": [{"name": "a", "partitions": [0, 1]}]}]
+}, {"errorCode": 0, "resultsByTransaction": [{"transactionalId": "t", "topicResults": [
+    {"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 0},
+                                         {"partitionIndex": 1, "partitionErrorCode": 51}]}]}]})  # fmt: skip
+OFFSETS = ("AddOffsetsToTxn", 3, {**IDS, "groupId": "g"}, {"errorCode": 0})
+SEND = ("TxnOffsetCommit", 3, {**IDS, "groupId": "g", "topics": [
+    {"name": "b", "partitions": [{"partitionIndex": 2, "committedOffset": 9}]}]},
+    {"topics": [{"name": "b", "partitions": [{"partitionIndex": 2, "errorCode": 0}]}]})  # fmt: skip
+PRODUCE = ("Produce", 9, {"transactionalId": "t", "acks": -1, "topicData": [
+    {"name": "a", "partitionData": [{"index": 0, "recordsSizeInBytes": 80}]}]},
+    {"responses": [{"name": "a", "partitionResponses": [{"index": 0, "errorCode": 0, "baseOffset": 3}]}]})  # fmt: skip
+MARKERS = ("WriteTxnMarkers", 1, {"markers": [{"producerId": 7, "producerEpoch": 0, "transactionResult": True,
+           "topics": [{"name": "a", "partitionIndexes": [0]}], "coordinatorEpoch": 0}]},
+           {"markers": [{"producerId": 7, "topics": [{"name": "a", "partitions": [{"partitionIndex": 0, "errorCode": 0}
+           ]}]}]})  # fmt: skip
+
+
+def end(committed=True, error=0):
+    return "EndTxn", 3, {**IDS, "committed": committed}, {"errorCode": error}
+
+
+def rows(fold, table="transactions", **options):
+    return answer_document(fold.answer(**options))["tables"].get(table, [])
+
+
+def results(fold):
+    return [(row["transactionalId"], row["epoch"], row["result"], row["endedBy"]) for row in rows(fold)]
+
+
+def timeline(*bodies):
+    return asked(Transactions(), exchanges(*((*body, second) for second, body in enumerate(bodies))))
+
+
+def test_a_transaction_from_begin_to_end():
+    [row] = rows(timeline(INIT, ADD, OFFSETS, SEND, PRODUCE, end(), MARKERS))
+    assert row["transactionalId"] == "t"
+    assert (row["producerId"], row["epoch"], row["result"], row["endedBy"]) == (7, 0, "committed", "client")
+    assert (row["begin"], row["end"]) == ("2026-11-21T10:00:00.997500Z", "2026-11-21T10:00:05.000000Z")
+    assert (row["durationSeconds"], row["timeoutSeconds"]) == (4.0025, 60.0)
+    assert (row["partitions"], row["offsetsGroups"], row["bytes"]) == (["a-0"], ["g"], 80)
+    events = [row["event"] for row in rows(timeline(INIT, ADD, OFFSETS, SEND, PRODUCE, end()), "events")]
+    assert events == ["initProducerId", "addPartitions", "addOffsets", "commitOffsets", "produce", "endTransaction"]
+
+
+def test_partitions_that_a_broker_adds_for_its_producer():
+    [row] = rows(timeline(BATCHED, end(committed=False)))
+    assert (row["partitions"], row["result"], row["errors"]) == (["a-0"], "aborted", {"CONCURRENT_TRANSACTIONS": 1})
+    assert row["clients"] == ["c"]  # of EndTxn
+
+
+def test_the_next_instance_ends_what_is_open():
+    assert results(timeline(INIT, ADD, INIT)) == [("t", 0, "aborted", "initProducerId")]
+
+
+def test_a_transaction_without_an_end_is_open():
+    assert results(timeline(INIT, ADD, PRODUCE)) == [("t", 0, "open", None)]
+    assert results(timeline(INIT, ADD, end(error=51))) == [("t", 0, "open", None)]
+
+
+def test_the_end_of_a_transaction_that_began_before():
+    [row] = rows(timeline(end()))
+    assert (row["begin"], row["result"], row["durationSeconds"]) == (None, "committed", None)
+
+
+def test_an_end_that_is_sent_again_is_no_transaction():
+    assert len(rows(timeline(INIT, ADD, end(), end(), ADD, end()))) == 2
+
+
+def test_without_the_coordinator_the_result_is_unknown():
+    assert results(timeline(PRODUCE)) == [("t", None, "unknown", None)]
+
+
+def test_markers_alone_show_how_a_transaction_ended():
+    assert results(timeline(MARKERS, MARKERS)) == [(None, 0, "committed", "coordinator")] * 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "begins"),
+    [(["fenced-producer.pcap"], 3), (["fenced-producer"], 3), (["fenced-producer.pcap", "fenced-producer"], 3)],
+)
+def test_traffic_and_logs_show_the_same(inputs, begins):
+    fold = asked(Transactions(), subjects(*(INCIDENTS / name for name in inputs)))
+    assert [row["result"] for row in rows(fold)] == ["committed", "aborted", "committed"]
+    assert [row["epoch"] for row in rows(fold)] == [0, 0, 2]
+    assert len(rows(fold)) == begins
+    assert {row["records"] for row in rows(fold)} == {1}
+
+
+def test_a_hanging_transaction_holds_readers_back():
+    fold = asked(Transactions(), subjects(INCIDENTS / "hanging-transaction"))
+    [row] = rows(fold, "heldBack")
+    assert (row["partition"], row["producerId"], row["transactionalId"]) == ("payments-0", 1, "settlement-7")
+    assert (row["firstOffset"], row["endOffset"], row["behind"]) == (2, 9, 7)
+    assert (row["coordinator"], row["hanging"]) == ("Empty", True)
+    [own] = rows(fold, only_open=True)
+    assert own["transactionalId"] == "settlement-7"
+    assert {row["transactionalId"] for row in rows(fold, "events", only_open=True)} == {"settlement-7"}
+    assert {row["transactionalId"] for row in rows(fold, name="ledger-1")} == {"ledger-1"}
+
+
+def test_without_the_coordinators_log_nobody_knows_whether_it_hangs():
+    fold = asked(Transactions(), subjects(INCIDENTS / "hanging-transaction" / "payments-0"))
+    assert [(row["coordinator"], row["hanging"]) for row in rows(fold, "heldBack")] == [(None, None)]
+
+
+def test_a_transaction_over_several_partitions_is_one():
+    fields = {"producerId": 4, "producerEpoch": 1, "isTransactional": True}
+    marker = {"isTransactional": True, "isControl": True, "producerId": 4, "producerEpoch": 1}
+    control = [{"timestamp": 1_000_500, "key": "AAAAAQ==", "value": "AAAAAAAA"}]
+    logs = [
+        item
+        for name in ("a-0", "a-1")
+        for item in log_items(
+            name,
+            batch(0, "x", "y", baseSequence=0, **fields),
+            {"baseOffset": 2, "records": control, **marker},
+            batch(3, "z", baseSequence=2, time=1_002_000, **fields),
+        )
+    ]
+    copies = [item._replace(file=item.file.replace("data/", "other/")) for item in logs]
+    for given in (logs, [*logs, *copies]):
+        fold = asked(Transactions(), given)
+        assert [row["result"] for row in rows(fold)] == ["committed", "open"]
+        assert [row["partitions"] for row in rows(fold)] == [["a-0", "a-1"]] * 2
+        assert [(row["records"], row["durationSeconds"]) for row in rows(fold)] == [(4, 0.5), (2, None)]
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [("hanging-transaction.pcap",), ("hanging-transaction",), ("fenced-producer.pcap", "fenced-producer")],
+)
+def test_parts_that_are_merged_in_any_order_say_the_same(inputs):
+    given = subjects(*(INCIDENTS / name for name in inputs))
+    expected = rows(asked(Transactions(), given))
+    for fold in merged_in_all_orders(Transactions, given):
+        assert rows(fold) == expected
+
+
+@pytest.mark.parametrize("body", [INIT, ADD, BATCHED, OFFSETS, SEND, PRODUCE, end(), MARKERS])
+def test_bodies_of_any_shape_are_taken(body):
+    api, version, request, response = body
+    for wrong in deformed({"request": request, "response": response}):
+        if not isinstance(wrong["request"], dict) or not isinstance(wrong["response"], dict | None):
+            continue
+        fold = asked(Transactions(), exchanges((*INIT, 0), (api, version, wrong["request"], wrong["response"], 1)))
+        answer_document(fold.answer())
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.transactions.transactions.MOST_EVENTS", 5)
+    fold = timeline(INIT, *[ADD, PRODUCE, end()] * 4)
+    assert len(fold.events) == 5
+    assert fold.dropped == 8
+    assert any("8 events more" in note for note in answer_document(fold.answer())["notes"])
+    assert MOST_EVENTS >= 1 << 16
+
+
+def test_requests_that_follow_each_other_are_one_event():
+    fold = timeline(INIT, ADD, PRODUCE, PRODUCE, PRODUCE, end())
+    assert [row["count"] for row in rows(fold, "events")] == [1, 1, 3, 1]
+    assert rows(fold)[0]["batches"] == 3
+
+
+def test_the_command_says_what_it_is_about():
+    done = kwire("transactions", INCIDENTS / "sasl.pcap", "--format", "json")
+    assert (done.code, '"no transaction"' in done.out) == (0, True)
+    assert kwire("transactions", ROOT / "samples" / "json" / "heartbeat-v4.json").code == 2
