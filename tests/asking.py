@@ -86,6 +86,14 @@ def deformed(body):
             yield other
 
 
+def deformed_exchanges(body):
+    """Yield the exchange of a body with each of its parts replaced by wrong values, as far as a log can hold it."""
+    api, version, request, response, second = body
+    for wrong in deformed({"request": request, "response": response}):
+        if isinstance(wrong["request"], dict) and isinstance(wrong["response"], dict | None):
+            yield from exchanges((api, version, wrong["request"], wrong["response"], second))
+
+
 def _paths(body, before=()):
     steps = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
     for step, value in steps:

@@ -1,7 +1,7 @@
 """Transactions of real captures and logs, and of requests that are made up."""
 
 import pytest
-from asking import asked, batch, deformed, exchanges, log_items, merged_in_all_orders, subjects
+from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
 from command_line import ROOT, kwire
 
 from kwire_cli.analysis.transactions.model import MOST_EVENTS
@@ -158,11 +158,8 @@ def test_parts_that_are_merged_in_any_order_say_the_same(inputs):
 
 @pytest.mark.parametrize("body", [INIT, ADD, BATCHED, OFFSETS, SEND, PRODUCE, end(), MARKERS])
 def test_bodies_of_any_shape_are_taken(body):
-    api, version, request, response = body
-    for wrong in deformed({"request": request, "response": response}):
-        if not isinstance(wrong["request"], dict) or not isinstance(wrong["response"], dict | None):
-            continue
-        fold = asked(Transactions(), exchanges((*INIT, 0), (api, version, wrong["request"], wrong["response"], 1)))
+    for exchange in deformed_exchanges((*body, 1)):
+        fold = asked(Transactions(), [*exchanges((*INIT, 0)), exchange])
         answer_document(fold.answer())
 
 

@@ -1,0 +1,109 @@
+"""Rules about batches: too small, too large, near the limit, compressed in vain."""
+
+import pytest
+from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from command_line import ROOT
+
+from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, Batches
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.view.answers import answer_document
+
+INCIDENTS = ROOT / "samples" / "incidents"
+OWN = {kind.code for kind in Batches.KINDS}
+
+
+def rows(given):
+    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+
+
+def found(given):
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in OWN]
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "code", "subject"),
+    [
+        ("over-the-limit.pcap", "error", "MESSAGE_TOO_LARGE", "topic invoices, client billing"),
+        ("small-batches.pcap", "warning", "SMALL_BATCHES", "topic clicks, client web"),
+    ],
+)
+def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
+    first = rows(subjects(INCIDENTS / name, connections=True))[0]
+    assert (first["severity"], first["code"], first["subject"]) == (severity, code, subject)
+    assert first["evidence"]
+
+
+def test_a_batch_over_the_limit_has_its_size_and_the_limit():
+    [row] = [row for row in rows(subjects(INCIDENTS / "over-the-limit.pcap")) if row["code"] == "MESSAGE_TOO_LARGE"]
+    assert row["text"] == "1 batch refused, of 6099 bytes with 1 record; max.message.bytes of the topic is 4096"
+
+
+def lonely(number, gap, compression="none", value="v"):
+    """Return a log with so many batches of one record each, milliseconds apart."""
+    return log_items(
+        "a-0", *(batch(at, value, time=1_000_000 + gap * at, compression=compression) for at in range(number))
+    )
+
+
+def test_records_that_come_together_could_be_one_batch():
+    assert found(lonely(LEAST_BATCHES, 1)) == [("warning", "SMALL_BATCHES", "topic a")]
+    assert found(lonely(LEAST_BATCHES - 1, 1)) == []
+    assert found(lonely(LEAST_BATCHES, 500)) == []  # no linger would help
+    assert found(log_items("a-0", *(batch(2 * at, "v", "w") for at in range(LEAST_BATCHES)))) == []
+    [row] = [row for row in rows(lonely(100, 1)) if row["code"] == "SMALL_BATCHES"]
+    assert "linger.ms=5 would have made 20 of them" in row["text"]
+
+
+def test_compression_that_does_not_pay():
+    assert ("info", "COMPRESSION_NOT_PAYING", "topic a") in found(lonely(10, 500, "gzip"))
+    assert found(lonely(10, 500, "gzip", "v" * 500)) == []
+    assert found(lonely(7, 500, "gzip")) == []
+
+
+def test_batches_near_the_limit():
+    created = {"topics": [{"name": "a", "configs": [{"name": "max.message.bytes", "value": "1000"}]}]}
+    topic = exchanges(("CreateTopics", 7, {"topics": []}, created, 0))
+    assert found([*topic, *log_items("a-0", batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
+    assert found([*topic, *log_items("a-0", batch(0, "v" * 700))]) == []
+    assert found(log_items("a-0", batch(0, "v" * 850))) == []
+    described = {"results": [{"resourceType": 2, "resourceName": "a", "configs": created["topics"][0]["configs"]}]}
+    known = exchanges(("DescribeConfigs", 4, {"resources": []}, described, 0))
+    assert found([*known, *log_items("a-0", batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
+
+
+@pytest.mark.parametrize("name", ["over-the-limit.pcap", "small-batches.pcap"])
+def test_parts_that_are_merged_in_any_order_find_the_same(name):
+    given = subjects(INCIDENTS / name)
+    ways = [
+        {(row.kind.code, row.subject, row.text) for row in diagnosis.findings()}
+        for diagnosis in merged_in_all_orders(Diagnosis, given)
+    ]
+    assert all(way == ways[0] for way in ways)
+    assert {row[:2] for row in ways[0]} == {
+        (row.kind.code, row.subject) for row in asked(Diagnosis(), given).findings()
+    }  # fmt: skip
+
+
+REFUSED = ("Produce", 9, {"acks": -1, "topicData": [
+    {"name": "a", "partitionData": [{"index": 0, "recordsSizeInBytes": 5000}]}]},
+    {"responses": [{"name": "a", "partitionResponses": [{"index": 0, "errorCode": 10}]}]}, 1)  # fmt: skip
+CREATED = ("CreateTopics", 7, {"topics": []}, {"topics": [
+    {"name": "a", "configs": [{"name": "max.message.bytes", "value": "4096"}]}]}, 0)  # fmt: skip
+DESCRIBED = ("DescribeConfigs", 4, {"resources": []}, {"results": [{"resourceType": 2, "resourceName": "a", "configs": [
+    {"name": "max.message.bytes", "value": "4096"}]}]}, 0)  # fmt: skip
+
+
+def test_request_logs_show_sizes():
+    [row] = [row for row in rows(exchanges(CREATED, REFUSED)) if row["code"] == "MESSAGE_TOO_LARGE"]
+    assert row["text"] == "1 batch refused, of 5000 bytes; max.message.bytes of the topic is 4096"
+
+
+@pytest.mark.parametrize("body", [REFUSED, CREATED, DESCRIBED])
+def test_bodies_of_any_shape_are_taken(body):
+    for exchange in deformed_exchanges(body):
+        rule = Batches()
+        diagnosis = Diagnosis()
+        diagnosis.rules = [rule]
+        diagnosis._dispatch()
+        asked(diagnosis, [exchange, *exchanges(REFUSED)])
+        diagnosis.answer()

@@ -1,0 +1,139 @@
+"""Rules about producers: fenced ones, gaps in sequences, batches that come again, acks=0."""
+
+import pytest
+from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from command_line import ROOT
+
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.producers import Producers
+from kwire_cli.view.answers import answer_document
+
+INCIDENTS = ROOT / "samples" / "incidents"
+OWN = {kind.code for kind in Producers.KINDS}
+
+
+def rows(given):
+    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+
+
+def found(given):
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in OWN]
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "code", "subject"),
+    [
+        ("out-of-order.pcap", "error", "SEQUENCE_GAP", "client meter-reader"),
+        ("out-of-order", "warning", "SEQUENCE_GAP", "partition meters-0"),
+        ("fenced-producer.pcap", "error", "FENCED_PRODUCER", "transactional id checkout"),
+    ],
+)
+def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
+    first = rows(subjects(INCIDENTS / name, connections=True))[0]
+    assert (first["severity"], first["code"], first["subject"]) == (severity, code, subject)
+    assert first["evidence"]
+
+
+def test_a_broker_that_lost_what_it_acknowledged():
+    row = next(row for row in rows(subjects(INCIDENTS / "out-of-order.pcap")) if row["code"] == "SEQUENCE_GAP")
+    assert "sequence 6 of producer 0, epoch 0, was refused though 5 was acknowledged" in row["text"]
+    assert [place["frame"] for place in row["evidence"]] == [30]
+
+
+def test_both_instances_of_a_fenced_producer_are_named():
+    [row] = [row for row in rows(subjects(INCIDENTS / "fenced-producer.pcap")) if row["code"] == "FENCED_PRODUCER"]
+    assert "checkout-0 got 1 Produce INVALID_PRODUCER_EPOCH; 2 clients initialised it" in row["text"]
+
+
+def test_batches_that_come_again_and_acks_0():
+    again = found(subjects(INCIDENTS / "not-leader.pcap"))
+    assert ("info", "DUPLICATE_BATCH", "client checkout") in again
+    assert found(subjects(INCIDENTS / "small-batches.pcap")) == [("info", "ACKS_0", "client probe")]
+
+
+@pytest.mark.parametrize("name", ["out-of-order", "fenced-producer.pcap", "small-batches.pcap"])
+def test_parts_that_are_merged_in_any_order_find_the_same(name):
+    given = subjects(INCIDENTS / name)
+    expected = {(row.kind.code, row.subject, row.text) for row in asked(Diagnosis(), given).findings()}
+    for diagnosis in merged_in_all_orders(Diagnosis, given):
+        own = {(row.kind.code, row.subject, row.text) for row in diagnosis.findings()}
+        assert own == expected or name.endswith("batches.pcap")  # what lingers depends on where an input is cut
+        assert {row[:2] for row in own if row[0] in OWN} == {row[:2] for row in expected if row[0] in OWN}
+
+
+def sequenced(*spans, producer=4, epoch=0, **fields):
+    """Return a log whose batches have these sequences, at offsets that follow each other."""
+    offset, batches = 0, []
+    for first, count in spans:
+        batches.append(
+            batch(offset, *"x" * count, producerId=producer, producerEpoch=epoch, baseSequence=first, **fields)
+        )
+        offset += count
+    return log_items("a-0", *batches)
+
+
+def test_sequences_of_a_log():
+    assert found(sequenced((0, 2), (2, 1), (3, 4))) == []
+    assert found(sequenced((5, 2), (7, 1))) == []
+    assert found(sequenced((2147483646, 2), (0, 1))) == []
+    assert found(sequenced((0, 2), (4, 1))) == [("error", "SEQUENCE_GAP", "partition a-0")]
+    assert found(sequenced((0, 2), (2, 2), (2, 2))) == [("warning", "DUPLICATE_BATCH", "partition a-0")]
+
+
+def test_a_compacted_log_has_gaps_in_offsets_too():
+    items = sequenced((0, 2), (2, 1), (3, 1))
+    assert found([items[0], items[2]]) == []
+
+
+def test_brokers_write_to_their_own_topics_without_sequences():
+    fields = {"producerId": 4, "producerEpoch": 0, "baseSequence": 0, "isTransactional": True}
+    assert found(log_items("__consumer_offsets-0", batch(0, "x", **fields), batch(1, "x", **fields))) == []
+
+
+def test_a_new_epoch_of_a_producer_without_transactions():
+    def log(**fields):
+        first = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, **fields)
+        return log_items("a-0", first, batch(1, "x", producerId=4, producerEpoch=1, baseSequence=0, **fields))
+
+    assert found(log()) == [("warning", "SEQUENCE_GAP", "partition a-0")]
+    assert found(log(isTransactional=True)) == []
+
+
+def test_copies_of_a_log_are_logs_of_their_own():
+    items = sequenced((0, 2), (2, 1))
+    copies = [item._replace(file=item.file.replace("data/", "other/")) for item in items]
+    assert found([*items, *copies]) == []
+
+
+def produce(error, second=1, acks=-1):
+    request = {"transactionalId": None, "acks": acks, "topicData": [
+        {"name": "a", "partitionData": [{"index": 0, "recordsSizeInBytes": 80}]}]}  # fmt: skip
+    result = {"index": 0, "errorCode": error, "baseOffset": -1}
+    return "Produce", 9, request, {"responses": [{"name": "a", "partitionResponses": [result]}]}, second
+
+
+def test_request_logs_show_errors_without_batches():
+    assert found(exchanges(produce(45))) == [("error", "SEQUENCE_GAP", "client c")]
+    assert found(exchanges(produce(47))) == [("error", "FENCED_PRODUCER", "client c")]
+    assert found(exchanges(produce(0), produce(6))) == []
+
+
+def test_one_client_alone_may_be_fenced_by_a_timeout():
+    ids = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
+    given = exchanges(
+        ("InitProducerId", 4, {"transactionalId": "t"}, {"errorCode": 0, "producerId": 7, "producerEpoch": 0}, 0),
+        ("EndTxn", 3, {**ids, "committed": True}, {"errorCode": 90}, 1),
+    )
+    [row] = [row for row in rows(given) if row["code"] == "FENCED_PRODUCER"]
+    assert (row["subject"], "one client alone initialised it" in row["text"]) == ("transactional id t", True)
+
+
+@pytest.mark.parametrize("body", [produce(45), produce(47), produce(0, acks=0)])
+def test_bodies_of_any_shape_are_taken(body):
+    for exchange in deformed_exchanges(body):
+        rule = Producers()
+        diagnosis = Diagnosis()
+        diagnosis.rules = [rule]
+        diagnosis._dispatch()
+        asked(diagnosis, [exchange])
+        diagnosis.answer()

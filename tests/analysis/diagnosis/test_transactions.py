@@ -1,0 +1,144 @@
+"""Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
+
+import pytest
+from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from command_line import ROOT
+
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
+from kwire_cli.view.answers import answer_document
+
+INCIDENTS = ROOT / "samples" / "incidents"
+OWN = {kind.code for kind in TransactionTrouble.KINDS}
+IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
+
+
+def init(second, timeout=60000):
+    request = {"transactionalId": "t", "transactionTimeoutMs": timeout}
+    return "InitProducerId", 4, request, {"errorCode": 0, "producerId": 7, "producerEpoch": 0}, second
+
+
+def add(second, error=0):
+    request = {"v3AndBelowTransactionalId": "t", "v3AndBelowProducerId": 7, "v3AndBelowProducerEpoch": 0,
+               "v3AndBelowTopics": [{"name": "a", "partitions": [0]}]}  # fmt: skip
+    result = {"partitionIndex": 0, "partitionErrorCode": error}
+    response = {"resultsByTopicV3AndBelow": [{"name": "a", "resultsByPartition": [result]}]}
+    return "AddPartitionsToTxn", 3, request, response, second
+
+
+def end(second, committed=True):
+    return "EndTxn", 3, {**IDS, "committed": committed}, {"errorCode": 0}, second
+
+
+def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=False):
+    request = {"isolationLevel": isolation, "sessionId": session, "topics": []}
+    told = {"partitionIndex": partition, "errorCode": 0, "highWatermark": high, "lastStableOffset": stable}
+    response = {"errorCode": 0, "sessionId": session}
+    return (
+        "Fetch",
+        12,
+        request,
+        response | {"responses": [] if silent else [{"topic": "a", "partitions": [told]}]},
+        second,
+    )
+
+
+def found(given, codes=frozenset(OWN)):
+    rows = answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+    return [(row["severity"], row["code"], row["subject"]) for row in rows if row["code"] in codes]
+
+
+def of(*bodies):
+    return found(exchanges(*bodies))
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "code", "subject"),
+    [
+        ("hanging-transaction.pcap", "error", "HANGING_TRANSACTION", "partition payments-0"),
+        ("hanging-transaction", "error", "HANGING_TRANSACTION", "partition payments-0"),
+        ("waiting-for-markers.pcap", "warning", "CONCURRENT_TRANSACTIONS_LOOP", "transactional id fulfilment-1"),
+    ],
+)
+def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
+    given = subjects(INCIDENTS / name, connections=True)
+    expected = answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+    assert (expected[0]["severity"], expected[0]["code"], expected[0]["subject"]) == (severity, code, subject)
+    assert expected[0]["evidence"]
+    assert expected[0]["command"].startswith("transactions ")
+
+
+@pytest.mark.parametrize("name", ["hanging-transaction.pcap", "hanging-transaction"])
+def test_parts_that_are_merged_in_any_order_find_the_same(name):
+    given = subjects(INCIDENTS / name)
+    expected = {(row.kind.code, row.subject, row.text) for row in asked(Diagnosis(), given).findings()}
+    for diagnosis in merged_in_all_orders(Diagnosis, given):
+        assert {(row.kind.code, row.subject, row.text) for row in diagnosis.findings()} == expected
+
+
+def test_without_the_coordinators_log_a_young_transaction_is_open():
+    given = subjects(INCIDENTS / "hanging-transaction" / "payments-0")
+    assert found(given) == [("info", "OPEN_TRANSACTION", "partition payments-0")]
+
+
+def test_without_the_coordinators_log_an_old_transaction_hangs():
+    open_ = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
+    later = [batch(1, "y", time=1_000_000 + minutes * 60_000) for minutes in (14, 15)]
+    assert found(log_items("a-0", open_, later[0])) == [("warning", "OPEN_TRANSACTION", "partition a-0")]
+    assert found(log_items("a-0", open_, later[1])) == [("error", "HANGING_TRANSACTION", "partition a-0")]
+
+
+@pytest.mark.parametrize(("seconds", "severity"), [(4, None), (6, "warning"), (61, "error")])
+def test_readers_of_committed_records_that_get_nothing(seconds, severity):
+    expected = [(severity, "HANGING_TRANSACTION", "partition a-0")] if severity else []
+    assert of(fetch(0, 5, 9), fetch(seconds // 2, 5, 9), fetch(seconds, 5, 12)) == expected
+
+
+def test_a_fetch_session_does_not_repeat_what_has_not_changed():
+    silent = [fetch(second, 5, 9, session=3, silent=True) for second in range(1, 62)]
+    assert of(fetch(0, 5, 9, session=3), *silent) == [("error", "HANGING_TRANSACTION", "partition a-0")]
+    assert of(fetch(0, 5, 9, session=3), fetch(1, 9, 9, session=3), *silent[1:]) == []
+
+
+def test_readers_that_go_on_are_not_held_back():
+    assert of(*(fetch(second, second, second + 3) for second in range(120))) == []
+    assert of(*(fetch(second, 5, 9, isolation=0) for second in range(120))) == []
+
+
+def test_a_long_transaction_and_one_that_is_long_for_its_timeout():
+    assert of(init(0), add(1), end(48)) == []
+    assert of(init(0), add(1), end(49)) == [("warning", "LONG_TRANSACTION", "transactional id t")]
+    assert of(init(0, 10_000), add(1), end(8)) == []
+    assert of(init(0, 10_000), add(1), end(9)) == [("warning", "LONG_TRANSACTION", "transactional id t")]
+
+
+@pytest.mark.parametrize(("aborted", "committed", "severity"), [(1, 0, "info"), (5, 20, "warning"), (5, 21, "info")])
+def test_aborted_transactions(aborted, committed, severity):
+    rounds = [(add(2 * at + 1), end(2 * at + 2, committed=at >= aborted)) for at in range(aborted + committed)]
+    expected = [(severity, "ABORTED_TRANSACTIONS", "transactional id t")]
+    assert of(init(0), *(body for pair in rounds for body in pair)) == expected
+
+
+def test_an_open_transaction_at_the_end():
+    assert of(init(0), add(1)) == [("info", "OPEN_TRANSACTION", "transactional id t")]
+
+
+@pytest.mark.parametrize("number", [3, LEAST_WAITS - 1, LEAST_WAITS])
+def test_a_few_refused_requests_are_no_loop(number):
+    waits = [add(2 + at, error=51) for at in range(number)]
+    loop = [("warning", "CONCURRENT_TRANSACTIONS_LOOP", "transactional id t")] if number == LEAST_WAITS else []
+    given = (init(0), add(1), end(2), *waits, add(30), end(31))
+    assert of(*given) == loop
+    apart = [add(2 + 2 * at + last, error=0 if last else 51) for at in range(number) for last in (0, 1)]
+    assert of(init(0), add(1), end(2), *apart, end(40)) == []
+
+
+@pytest.mark.parametrize("body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9)])
+def test_bodies_of_any_shape_are_taken(body):
+    for exchange in deformed_exchanges(body):
+        rule = TransactionTrouble()
+        diagnosis = Diagnosis()
+        diagnosis.rules = [rule]
+        diagnosis._dispatch()
+        asked(diagnosis, [exchange])
+        diagnosis.answer()
