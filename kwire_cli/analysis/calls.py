@@ -112,6 +112,11 @@ class Call:
         raise NotImplementedError
 
     @property
+    def point(self) -> str | None:
+        """The capture point, None if there is one alone."""
+        return None
+
+    @property
     def asked(self) -> float | None:
         """When the request was complete."""
         raise NotImplementedError
@@ -234,6 +239,10 @@ class CapturedCall(Call):
     @property
     def connection(self) -> Hashable:
         return self.line.origin.capture, self.line.stream
+
+    @property
+    def point(self) -> str | None:
+        return self.line.origin.capture
 
     @property
     def answered(self) -> float | None:

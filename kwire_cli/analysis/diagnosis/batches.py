@@ -308,7 +308,7 @@ def _small(subject: str, use: _Use) -> Iterator[Finding]:
     text = (
         f"{counted(use.records, 'record')} in {counted(use.batches, 'batch', 'batches')} of "
         f"{use.bytes / use.batches:.0f} bytes in {seconds:.1f} s; linger.ms={LINGERS[at]} would have made "
-        f"{use.batches - merged} of them, with {saved / use.bytes:.0%} less bytes"
+        f"{use.batches - merged} of them, with {100 * saved / use.bytes:.0f} % fewer bytes"
     )
     yield Finding(SMALL, subject, text, use.evidence, saved, None, "overhead --batching")
 

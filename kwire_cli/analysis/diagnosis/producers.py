@@ -15,11 +15,12 @@ from kwire_cli.records.batch import sequence_after
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.records.batch import Head
 
 FENCED = FindingKind(
     "FENCED_PRODUCER",
@@ -110,7 +111,8 @@ class Producers(Rule):
     apis: ClassVar[frozenset[str]] = TRANSACTIONAL | {"Produce"}
 
     def __init__(self) -> None:
-        self._sequences: dict[tuple[int, int, str, int], _Sequence] = {}
+        self._sequences: dict[Hashable, _Sequence] = {}
+        """By producer, partition, capture point and host: what a proxy passes on is not sent again."""
         self._unordered: dict[tuple[str, str], _Trouble] = {}
         self._repeated: dict[tuple[str, str], _Trouble] = {}
         self._batches: Counter[str] = Counter()
@@ -146,11 +148,12 @@ class Producers(Rule):
     def _produce(self, call: Call, failed: bool) -> None:  # noqa: FBT001 - a part of the above
         codes = _codes(call) if failed else {}
         client, answered = call.who, call.response is not None
+        at = call.point, call.client.rpartition(":")[0]
         for topic, partition, batch in call.batches():
             head = batch.head
             if head.producer_id < 0 or head.base_sequence < 0:
                 continue
-            key = head.producer_id, head.producer_epoch, topic, partition
+            key = head.producer_id, head.producer_epoch, topic, partition, *at
             sequence = self._sequences.get(key)
             if sequence is None:
                 if len(self._sequences) >= MOST_PRODUCERS:
@@ -169,7 +172,7 @@ class Producers(Rule):
                 trouble = self._add(self._unordered, (client, f"{topic}-{partition}"), call, (client,))
                 trouble.errors[error] += 1
                 if len(trouble.texts) < REMEMBERED and trouble.count == 1:
-                    trouble.texts.add(_refused(key, head.base_sequence, sequence.acknowledged))
+                    trouble.texts.add(_refused(head, sequence.acknowledged))
             elif not error and answered:
                 sequence.acknowledged, sequence.at = batch.last_sequence, call.answered or -1.0
         for (topic, partition), error in codes.items():
@@ -270,9 +273,10 @@ def _codes(call: Call) -> dict[tuple[str, int], str]:
     return codes
 
 
-def _refused(key: tuple[int, int, str, int], sequence: int, acknowledged: int | None) -> str:
+def _refused(head: Head, acknowledged: int | None) -> str:
     """Return what was refused, and what was acknowledged before."""
-    text = f"sequence {sequence} of producer {key[0]}, epoch {key[1]}, was refused"
+    sequence = head.base_sequence
+    text = f"sequence {sequence} of producer {head.producer_id}, epoch {head.producer_epoch}, was refused"
     if acknowledged is None:
         return text
     if sequence_after(acknowledged, 1) == sequence:

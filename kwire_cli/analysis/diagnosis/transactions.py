@@ -193,18 +193,23 @@ class TransactionTrouble(Rule):
     def findings(self) -> Iterator[Finding]:
         transactions = self._transactions.transactions()
         named: set[tuple[str, int]] = set()
-        for row in self._transactions.held_back():
-            finding = _of_log(row)
-            if finding.kind is HANGING:
+        open_: dict[tuple[int, int], list[HeldBack]] = {}
+        rows = self._transactions.held_back()
+        for row in rows:
+            if _hangs(row):
                 named.add((row.partition, row.first_offset))
-            yield finding
+                yield _of_log([row])
+            else:
+                open_.setdefault((row.producer_id, row.epoch), []).append(row)
+        for of_one in open_.values():
+            yield _of_log(of_one)
         held = [*self._of_readers(transactions, named)]
         for finding, _ in held:
             yield finding
         by_name: dict[str, list[Transaction]] = {}
         for transaction in transactions:
             by_name.setdefault(transaction.name, []).append(transaction)
-        said = {row.transactional_id for row in self._transactions.held_back()}
+        said = {row.transactional_id for row in rows}
         said |= {holder for _, holder in held}
         for name, own in by_name.items():
             yield from _long(name, own)
@@ -269,8 +274,13 @@ class TransactionTrouble(Rule):
             yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
 
 
-def _of_log(row: HeldBack) -> Finding:
-    """Return the finding about an open transaction in a log."""
+def _hangs(row: HeldBack) -> bool:
+    return row.hanging is True or (row.hanging is None and between(row.since, row.until) >= MAX_TIMEOUT)
+
+
+def _of_log(rows: Sequence[HeldBack]) -> Finding:
+    """Return the finding about an open transaction in logs: in one partition if it hangs."""
+    row = max(rows, key=lambda row: (between(row.since, row.until), row.behind))
     seconds = between(row.since, row.until)
     who = f"producer {row.producer_id}, epoch {row.epoch}" + (
         f" ({row.transactional_id})" if row.transactional_id else ""
@@ -279,15 +289,16 @@ def _of_log(row: HeldBack) -> Finding:
         f"{who} has records without a marker from offset {row.first_offset} on, since {instant(row.since)}; "
         f"committed readers stop there, {counted(row.behind, 'offset')} before the end {row.end_offset}"
     )
-    if row.hanging:
-        text += f"; __transaction_state has the transactional id as {row.coordinator}, without this partition"
-    elif row.coordinator:
+    if len(rows) > 1:
+        text += f"; {counted(len(rows) - 1, 'partition')} more are held back by it"
+    if row.coordinator:
         text += f"; __transaction_state has the transactional id as {row.coordinator}"
-    is_hanging = row.hanging or (row.hanging is None and seconds >= MAX_TIMEOUT)
-    place = [Evidence("records", instant(row.since), file=row.file, offset=row.first_offset)]
-    kind = HANGING if is_hanging else OPEN_
-    severity: Severity | None = "info" if not is_hanging and seconds < TIMEOUT else None
-    return Finding(kind, f"partition {row.partition}", text, place, row.behind, severity, "transactions --open")
+        text += ", without this partition" if row.hanging else ""
+    places = [Evidence("records", instant(one.since), file=one.file, offset=one.first_offset) for one in (row, *rows)]
+    kind = HANGING if _hangs(row) else OPEN_
+    severity: Severity | None = "info" if kind is OPEN_ and seconds < TIMEOUT else None
+    subject = f"partition {row.partition}"
+    return Finding(kind, subject, text, [*dict.fromkeys(places)], row.behind, severity, "transactions --open")
 
 
 def _long(name: str, transactions: Sequence[Transaction]) -> Iterator[Finding]:

@@ -241,6 +241,8 @@ def _of_records(records: Iterable[StateRecord]) -> list[Transaction]:
         if current is None or (record.state == "Ongoing" and current.result != OPEN):
             current = Transaction(record.transactional_id, record.producer_id, record.epoch, start)
             current.timeout = record.timeout
+            place = Evidence(f"{record.state} record", instant(record.time), file=record.file, offset=record.offset)
+            current.places.append(place)
             transactions.append(current)
             if record.start is None:
                 current.begin = None

@@ -142,3 +142,9 @@ def test_bodies_of_any_shape_are_taken(body):
         diagnosis._dispatch()
         asked(diagnosis, [exchange])
         diagnosis.answer()
+
+
+def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
+    open_ = batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
+    given = [*log_items("a-0", open_), *log_items("a-1", open_, batch(1, "y"))]
+    assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]

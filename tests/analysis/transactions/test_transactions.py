@@ -1,5 +1,7 @@
 """Transactions of real captures and logs, and of requests that are made up."""
 
+import base64
+
 import pytest
 from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
 from command_line import ROOT, kwire
@@ -182,3 +184,24 @@ def test_the_command_says_what_it_is_about():
     done = kwire("transactions", INCIDENTS / "sasl.pcap", "--format", "json")
     assert (done.code, '"no transaction"' in done.out) == (0, True)
     assert kwire("transactions", ROOT / "samples" / "json" / "heartbeat-v4.json").code == 2
+
+
+def test_records_of_any_shape_are_taken():
+    state = [b"", b"\0", b"\0\0\0\1t", b"\0\1\0\1t", b"\7\7", b"\0\0\xff\xff"]
+    records = [
+        {
+            "timestamp": 1,
+            "key": base64.b64encode(key).decode(),
+            "value": None if value is None else base64.b64encode(value).decode(),
+        }
+        for key in state
+        for value in (None, b"", b"\0\0", b"\0\0" + bytes(40), b"\0\1" + bytes(7))
+    ]
+    marker = {"producerId": 3, "producerEpoch": 0, "isTransactional": True, "isControl": True}
+    logs = [
+        *log_items("__transaction_state-0", {"baseOffset": 0, "records": records}),
+        *log_items("a-0", *({"baseOffset": at, "records": [record], **marker} for at, record in enumerate(records))),
+        *log_items("a-1", {"baseOffset": 0, "records": records, "producerId": 3, "isTransactional": True}),
+        *log_items("a-2", {"baseOffset": 0, "records": [{"timestamp": -5, "key": None, "value": None}], **marker}),
+    ]
+    answer_document(asked(Transactions(), logs).answer())
