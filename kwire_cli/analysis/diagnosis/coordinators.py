@@ -36,6 +36,8 @@ LATE = FindingKind(
     rank=80,
 )
 ERRORS = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"})
+RARE = frozenset({"FindCoordinator", "JoinGroup", "InitProducerId", "OffsetFetch", "ConsumerGroupHeartbeat"})
+"""Apis whose success is kept in any case: what failed before may have been on another connection."""
 LEAST, LEAST_SECONDS = 4, 3.0
 """Answers and their time: a new cluster makes the topic in a second or two at the first request."""
 LONG = 30.0
@@ -75,9 +77,9 @@ class Coordinators(Rule):
         errors = call.errors
         if not errors:
             time = call.answered
-            if self._failed and time is not None:
+            if time is not None and (self._failed or call.api in RARE):
                 for key in self._keys(call):
-                    if key in self._failed:
+                    if key in self._failed or call.api in RARE:
                         times = self._worked[key]
                         times[:] = [max(time, *times)] if times else [time]
             return

@@ -123,7 +123,7 @@ class EmptyFetches:
         empty = self._empty[fetch.client, key, offset, reason]
         empty.add(fetch.call)
         empty.end = max(empty.end, answer["highWatermark"])
-        empty.stable = -1 if stable is None else stable
+        empty.stable = max(empty.stable, -1 if stable is None else stable)
 
     def _take_wait(self, fetch: FetchCall, least: int, total: int) -> None:
         wait, latency = whole(fetch.request.get("maxWaitMs")), fetch.call.latency

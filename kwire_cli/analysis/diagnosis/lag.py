@@ -11,10 +11,11 @@ from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, plural, rate, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.diagnosis.fetches import Client, Commit, FetchCall, Partition
+    from kwire_cli.analysis.diagnosis.model import Severity
 
 LAG = FindingKind(
     "LAG",
@@ -37,8 +38,54 @@ LEAST_SECONDS = 3.0
 GROWTH = 1.5
 """Growth: the least lag of the last third is so many times the greatest of the first third."""
 MOST_SAMPLES = 256
-MOST_PLACES = 4
-MOST_ENDS = 1 << 16
+MOST_GROUPS = 4
+"""Groups that are kept of one client."""
+
+
+@dataclass
+class _Track:
+    """Offsets over time, thinned out where there are many, with places at growing distances."""
+
+    samples: list[tuple[float, int]] = field(default_factory=list)
+    gap: float = 0.0
+    count: int = 0
+    places: list[Evidence] = field(default_factory=list)
+
+    def add(self, time: float, offset: int) -> bool:
+        """Add an offset, and return whether its place is to be kept: that of the first, second, fourth, eighth, ..."""
+        samples = self.samples
+        if len(samples) > 1 and time - samples[-2][0] < self.gap:
+            samples[-1] = time, offset
+        else:
+            samples.append((time, offset))
+            if len(samples) > MOST_SAMPLES:
+                self._thin()
+        self.count += 1
+        return self.count & (self.count - 1) == 0
+
+    def _thin(self) -> None:
+        self.samples = [*self.samples[:-1:2], self.samples[-1]]
+        self.gap = between(self.samples[0][0], self.samples[-1][0]) / len(self.samples)
+
+    def merge(self, other: _Track) -> None:
+        self.samples = sorted([*self.samples, *other.samples])
+        while len(self.samples) > MOST_SAMPLES:
+            self._thin()
+        self.gap = max(self.gap, other.gap)
+        self.count += other.count
+        self.places = earliest([*self.places, *other.places])
+
+
+@dataclass
+class _Fetched:
+    """A client at a partition: offsets that it asked for, and the ends that it was told."""
+
+    positions: _Track = field(default_factory=_Track)
+    ends: _Track = field(default_factory=_Track)
+
+    def merge(self, other: _Fetched) -> None:
+        self.positions.merge(other.positions)
+        self.ends.merge(other.ends)
 
 
 class _Sample(NamedTuple):
@@ -48,50 +95,32 @@ class _Sample(NamedTuple):
     end: int
 
 
-@dataclass
-class _Series:
-    """Samples of one consumer at one partition, thinned out where there are many."""
+def _lags(positions: _Track, ends: list[tuple[float, int]], *, until_end: bool = False) -> list[_Sample]:
+    """Return each position with the end that was told before it; `until_end` adds the last one with the last end."""
+    samples: list[_Sample] = []
+    at = -1
+    for time, position in sorted(positions.samples):
+        while at + 1 < len(ends) and ends[at + 1][0] <= time:
+            at += 1
+        if at >= 0:
+            samples.append(_Sample(time, max(ends[at][1] - position, 0), position, ends[at][1]))
+    if until_end and samples and ends[-1][0] > samples[-1].time:
+        (time, end), position = ends[-1], samples[-1].position
+        samples.append(_Sample(time, max(end - position, 0), position, end))
+    return samples
 
-    samples: list[_Sample] = field(default_factory=list)
-    gap: float = 0.0
-    broker: str = ""
-    places: list[Evidence] = field(default_factory=list)
 
-    def add(self, time: float, position: int, end: int, place: Callable[[], Evidence]) -> None:
-        samples, lag = self.samples, max(end - position, 0)
-        if not samples or (lag >= LEAST_LAG and lag > 2 * samples[-1].lag and len(self.places) < MOST_PLACES):
-            self.places.append(place())
-        if len(samples) > 1 and time - samples[-2].time < self.gap:
-            samples[-1] = _Sample(time, lag, position, end)
-            return
-        samples.append(_Sample(time, lag, position, end))
-        if len(samples) > MOST_SAMPLES:
-            self._thin()
-
-    def _thin(self) -> None:
-        self.samples = [*self.samples[:-1:2], self.samples[-1]]
-        self.gap = between(self.samples[0].time, self.samples[-1].time) / len(self.samples)
-
-    def merge(self, other: _Series) -> None:
-        self.samples = sorted([*self.samples, *other.samples])
-        while len(self.samples) > MOST_SAMPLES:
-            self._thin()
-        self.gap = max(self.gap, other.gap)
-        self.broker = self.broker or other.broker
-        self.places = earliest([*self.places, *other.places])
-
-    def trend(self) -> _Trend | None:
-        """Return the trend; None if the lag is small in the end."""
-        samples = self.samples
-        if len(samples) < LEAST_TO_SHOW or samples[-1].lag < LEAST_LAG:
-            return None
-        third = max(len(samples) // 3, 1)
-        low, high = min(sample.lag for sample in samples[-third:]), max(sample.lag for sample in samples[:third])
-        seconds = between(samples[0].time, samples[-1].time)
-        long = len(samples) >= LEAST_SAMPLES and seconds >= LEAST_SECONDS
-        grows = long and low > GROWTH * high and low >= LEAST_LAG
-        shrinks = samples[-1].lag < samples[0].lag / GROWTH
-        return _Trend("grew" if grows else "shrank" if shrinks else "stayed", samples[0], samples[-1], seconds)
+def _trend(samples: list[_Sample]) -> _Trend | None:
+    """Return the trend; None if the lag is small in the end."""
+    if len(samples) < LEAST_TO_SHOW or samples[-1].lag < LEAST_LAG:
+        return None
+    third = max(len(samples) // 3, 1)
+    low, high = min(sample.lag for sample in samples[-third:]), max(sample.lag for sample in samples[:third])
+    seconds = between(samples[0].time, samples[-1].time)
+    long = len(samples) >= LEAST_SAMPLES and seconds >= LEAST_SECONDS
+    grows = long and low > GROWTH * high and low >= LEAST_LAG
+    shrinks = samples[-1].lag < samples[0].lag / GROWTH
+    return _Trend("grew" if grows else "shrank" if shrinks else "stayed", samples[0], samples[-1], seconds)
 
 
 class _Trend(NamedTuple):
@@ -114,118 +143,105 @@ class _Trend(NamedTuple):
         )
 
 
-class _Ends:
-    """The last end of each partition at each broker: two clusters may have topics of one name."""
-
-    def __init__(self) -> None:
-        self.ends: dict[tuple[str, Partition], tuple[float, int]] = {}
-
-    def add(self, key: tuple[str, Partition], time: float, end: int) -> None:
-        if key in self.ends or len(self.ends) < MOST_ENDS:
-            self.ends[key] = time, end
-
-    def merge(self, other: _Ends) -> None:
-        for key, end in other.ends.items():
-            self.ends[key] = max(end, self.ends.get(key, end))
-
-
 class Lag:
-    """Lag by client from Fetch, and by group from what it commits, against high watermarks of Fetch responses."""
+    """Lag by client from Fetch, and by group from what it commits, against high watermarks of Fetch responses.
+
+    Offsets, commits and ends come on connections of their own, and meet in `findings`.
+    """
 
     KINDS = (LAG,)
 
     def __init__(self) -> None:
-        self._ends = _Ends()
-        self._clients: Book[tuple[Client, Partition], _Series] = Book(_Series)
-        self._groups: Book[tuple[str, Partition], _Series] = Book(_Series)
+        self._fetched: Book[tuple[Client, Partition, str], _Fetched] = Book(_Fetched)
+        self._commits: Book[tuple[str, Client, Partition], _Track] = Book(_Track)
         self._members: Book[Client, set[str]] = Book(set)
 
     def fetch(self, fetch: FetchCall) -> None:
-        """Take a Fetch: what is asked for is behind the end that was answered before."""
+        """Take a Fetch: the offsets asked for, and the ends answered."""
         call, client = fetch.call, fetch.client
         asked, answered = call.asked, call.answered
         if asked is None:
             return
-        ends, broker = self._ends.ends, call.broker
+        broker = call.broker
         for key, offset, answer in fetch.parts:
-            known = ends.get((broker, key))
-            if known is not None and offset is not None and offset >= 0:
-                series = self._clients[client, key]
-                series.broker = broker
-                series.add(asked, offset, known[1], lambda: call.evidence(of_request=True))
+            fetched = self._fetched[client, key, broker]
+            positions, ends = fetched.positions, fetched.ends
+            if offset is not None and offset >= 0 and positions.add(asked, offset):
+                positions.places.append(call.evidence(of_request=True))
             if answer is None or answered is None or answer.get("errorCode"):
                 continue
             end = answer.get("highWatermark")
             if type(end) is int and 0 <= end < MOST_OFFSET:
-                if offset is not None and offset >= 0 and (known is None or not size_of(answer)):
-                    series = self._clients[client, key]
-                    series.broker = broker
-                    series.add(answered, offset, end, call.evidence)
-                self._ends.add((broker, key), answered, end)
+                if offset is not None and offset >= 0 and (not ends.samples or not size_of(answer)):
+                    positions.add(answered, offset)  # before the first records, or without any
+                ends.add(answered, end)
 
     def member(self, client: Client, call: Call) -> None:
         """Take a call that says which group a client is in."""
         group = call.request.get("groupId")
         if isinstance(group, str) and group:
             groups = self._members[client]
-            if len(groups) < MOST_PLACES:
+            if len(groups) < MOST_GROUPS:
                 groups.add(group)
 
     def commit(self, client: Client, call: Call, commits: list[Commit]) -> None:
         """Take what a group commits, or has committed, as one of its members says, which fetches."""
         of_request = call.api != "OffsetFetch"
-        time, ends = call.asked if of_request else call.answered, self._ends.ends
+        time = call.asked if of_request else call.answered
         if time is None:
             return
         for group, key, offset in commits:
-            fetched = self._clients.get((client, key))
-            end = None if fetched is None else ends.get((fetched.broker, key))
-            if fetched is not None and end is not None:
-                series = self._groups[group, key]
-                series.broker = fetched.broker
-                series.add(time, offset, end[1], lambda: call.evidence(of_request=of_request))
+            track = self._commits[group, client, key]
+            if track.add(time, offset):
+                track.places.append(call.evidence(of_request=of_request))
 
     def merge(self, other: Lag) -> None:
-        self._ends.merge(other._ends)
-        merge_all(self._clients, other._clients)
-        merge_all(self._groups, other._groups)
+        merge_all(self._fetched, other._fetched)
+        merge_all(self._commits, other._commits)
         for client, groups in other._members.items():
             self._members[client].update(groups)
 
     def findings(self) -> Iterator[Finding]:
-        done: set[tuple[str, str]] = set()
-        trends: dict[tuple[str, str], list[tuple[int, _Trend, _Series]]] = {}
-        for (group, (topic, index)), series in self._groups.items():
-            if trend := self._until_end(series, (topic, index)).trend():
-                trends.setdefault((group, topic), []).append((index, trend, series))
+        ends: dict[tuple[Client, Partition], list[tuple[float, int]]] = {}
+        for (client, key, _), fetched in self._fetched.items():
+            ends.setdefault((client, key), []).extend(fetched.ends.samples)
+        of_group: dict[tuple[str, Partition], tuple[_Track, list[tuple[float, int]]]] = {}
+        for (group, client, key), track in self._commits.items():
+            if told := ends.get((client, key)):
+                commits, of_members = of_group.setdefault((group, key), (_Track(), []))
+                commits.merge(track)
+                of_members += told
+        trends: dict[tuple[str, str], list[_OfPartition]] = {}
+        for (group, (topic, index)), (commits, of_members) in of_group.items():
+            if trend := _trend(_lags(commits, sorted(of_members), until_end=True)):
+                trends.setdefault((group, topic), []).append(_OfPartition(index, trend, commits.places))
         for (group, topic), its in sorted(trends.items()):
-            done.add((group, topic))
             yield _finding(f"group {group}", topic, its, f"groups --group {group}")
+        done = set(trends)
         trends.clear()
-        for (client, (topic, index)), series in self._clients.items():
+        for (client, (topic, index), _), fetched in self._fetched.items():
             groups = self._members.get(client, set())
-            if not any((group, topic) in done for group in groups) and (trend := series.trend()):
+            if any((group, topic) in done for group in groups):
+                continue
+            if trend := _trend(_lags(fetched.positions, sorted(fetched.ends.samples))):
                 who = f"client {client[0]}" + (f" of group {some(groups)}" if groups else "")
-                trends.setdefault((who, topic), []).append((index, trend, series))
+                trends.setdefault((who, topic), []).append(_OfPartition(index, trend, fetched.positions.places))
         for (who, topic), its in sorted(trends.items()):
             yield _finding(who, topic, its, "")
 
-    def _until_end(self, series: _Series, key: Partition) -> _Series:
-        """Return the samples of a group with one more: its last commit against the last end."""
-        known, samples = self._ends.ends.get((series.broker, key)), series.samples
-        if known is None or not samples or known[0] <= samples[-1].time:
-            return series
-        position = samples[-1].position
-        last = _Sample(known[0], max(known[1] - position, 0), position, known[1])
-        return _Series([*samples, last], series.gap, series.broker, series.places)
+
+class _OfPartition(NamedTuple):
+    partition: int
+    trend: _Trend
+    places: list[Evidence]
 
 
-def _finding(who: str, topic: str, its: list[tuple[int, _Trend, _Series]], command: str) -> Finding:
-    its.sort(key=lambda item: (item[1].how != "grew", -item[1].last.lag, item[0]))
-    texts = [trend.text(f"{topic}-{index}") for index, trend, _ in its[:2]]
-    if more := len(its) - 2 if len(its) > 2 else 0:
-        texts.append(f"{plural(more, 'more partition')} of {topic} behind")
-    grew = its[0][1].how == "grew"
-    total = sum(trend.last.lag for _, trend, _ in its)
-    places = earliest(dict.fromkeys(place for _, _, series in its[:2] for place in series.places))
-    return Finding(LAG, who, "; ".join(texts), places, total, "warning" if grew else None, command)
+def _finding(who: str, topic: str, its: list[_OfPartition], command: str) -> Finding:
+    its.sort(key=lambda item: (item.trend.how != "grew", -item.trend.last.lag, item.partition))
+    texts = [item.trend.text(f"{topic}-{item.partition}") for item in its[:2]]
+    if len(its) > len(texts):
+        texts.append(f"{plural(len(its) - len(texts), 'more partition')} of {topic} behind")
+    total = sum(item.trend.last.lag for item in its)
+    places = earliest(dict.fromkeys(place for item in its[:2] for place in item.places))
+    level: Severity | None = "warning" if its[0].trend.how == "grew" else None
+    return Finding(LAG, who, "; ".join(texts), places, total, level, command)
