@@ -350,7 +350,7 @@ def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fa
         level = finding.level
         text = f"{finding.kind.code}  {finding.subject}: {finding.text}"
         heading = level.upper() if level == "error" else level
-        yield Fact(heading, _cut(text, LONGEST_TEXT), level=_LEVELS[level], spoken=True)
+        yield Fact(level, _cut(text, LONGEST_TEXT), title=heading, level=_LEVELS[level], spoken=True)
     more = len(findings) - MOST_FINDINGS
     if findings:
         rest = f"{more} more, and the evidence" if more > 0 else "the evidence, and what to do"

@@ -86,7 +86,7 @@ class _Chosen:
     """The calls that the options choose, put into a ladder: a counter of subjects."""
 
     def __init__(self, options: Options) -> None:
-        self.ladder = Ladder(options.limit)
+        self.ladder = Ladder(options.limit if options.top is None else min(options.limit, options.top))
         self._choice = Choice(options, options.catalog)
         self._groups, self._transactions = frozenset(options.group), frozenset(options.transactional_id)
         self._calls = Calls()

@@ -1,11 +1,20 @@
 """The first word of a command line: a command, a file or bytes in its place, or `help`."""
 
+import os
 import shutil
 
+import click
 import pytest
 from command_line import ROOT, kwire
 
+from kwire_cli.cli.main import READING_OPTIONS, cli
+
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+FOLDER = ROOT / "samples/logs"
+SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
+TLS = ROOT / "samples/incidents/java-tls.pcap"
+KEYS = ROOT / "samples/incidents/java-tls.keys"
 FRAME = "0000000d00120000000000070003617070"
 
 
@@ -27,8 +36,83 @@ def test_an_input_in_place_of_a_command_is_decoded(words):
     assert '"ApiVersions"' in done.out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        (CAPTURE,),
+        (CAPTURE, CAPTURE),
+        (CAPTURE, "--port", "19092"),
+        ("samples/captures/ipv6.pcap", "--color=never", "--no-pager"),
+        (TLS, "--tls-keylog", KEYS),
+        (LOG,),
+        (LOG, LOG),
+        (FOLDER,),
+        (FOLDER / "txn-out-1", FOLDER / "trimmed-0"),
+        (CAPTURE, "--kafka", "4.0", "--specs", ROOT / "samples/definitions/after"),
+    ],
+    ids=lambda words: " ".join(str(word).rpartition("/")[2] for word in words),
+)
+def test_a_capture_a_log_or_a_folder_in_place_of_a_command_is_summarised(words, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done, summarised = kwire(*words), kwire("summary", *words)
+    assert (done.code, done.raw, done.err) == (summarised.code, summarised.raw, summarised.err)
+    assert done.code == 0
+    assert "\nfindings  " in done.out
+    assert done.raw != kwire("decode", *words).raw
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (CAPTURE, "--filter", "api == Fetch"),
+        (CAPTURE, "--format", "jsonl"),
+        (CAPTURE, "--format", "table"),
+        (CAPTURE, "-n", "1"),
+        (CAPTURE, "--stats"),
+        (CAPTURE, "--pairs", "--frames", "1-9"),
+        (CAPTURE, "--no-pager", "--top=3"),
+        (CAPTURE, "--port", "19092", "--limit", "1"),
+        (CAPTURE, LOG),
+        (LOG, "--format", "csv"),
+        (SEGMENT,),
+        (ROOT / "samples/frames/metadata-v0-request.hex",),
+        (CAPTURE, ROOT / "samples/frames/metadata-v0-request.hex"),
+        (CAPTURE, "nosuch.pcap"),
+        (CAPTURE, "--nosuch"),
+        (FOLDER, "--format", "jsonl"),
+    ],
+    ids=lambda words: " ".join(str(word).rpartition("/")[2] for word in words),
+)
+def test_other_inputs_and_options_about_frames_are_decoded(words):
+    done, decoded = kwire(*words), kwire("decode", *words)
+    assert (done.code, done.raw, done.err) == (decoded.code, decoded.raw, decoded.err)
+
+
+def test_help_behind_an_input_is_that_of_decode():
+    assert kwire(CAPTURE, "--help").out == kwire("decode", "--help").out
+
+
+def test_options_about_reading_are_those_of_both_commands():
+    for name in ("decode", "summary"):
+        command = cli.get_command(click.Context(cli), name)
+        options = {flag: option for option in command.params for flag in option.opts}
+        assert {flag: not options[flag].is_flag for flag in READING_OPTIONS} == READING_OPTIONS
+
+
+def test_a_named_pipe_is_decoded_as_frames_come(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)  # with a reader of its own, opening waits for nobody
+    os.write(writer, bytes.fromhex(FRAME))
+    from kwire_cli.source.opening import have_overview
+
+    assert not have_overview([str(pipe)])
+    os.close(writer)
+
+
 def test_standard_input_is_decoded():
     assert '"ApiVersions"' in kwire("-", stdin=bytes.fromhex(FRAME)).out
+    assert kwire("-", stdin=CAPTURE.read_bytes()).raw == kwire("decode", "-", stdin=CAPTURE.read_bytes()).raw
 
 
 def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):

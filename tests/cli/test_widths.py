@@ -28,6 +28,11 @@ SEGMENT = "samples/segments/txn-out-0/00000000000000000000.log"
 COMMANDS = [
     *(("decode", "--format", "table", path) for path in CAPTURES),
     ("decode", "--format", "table", "--fields", "time,client,topics,clientSoftwareName,error", SARAMA),
+    *(("summary", path) for path in CAPTURES),
+    *(("sequence", "--limit", "30", path) for path in CAPTURES),
+    ("sequence", *CAPTURES[:6]),
+    ("diagnose", "samples/incidents/sasl.pcap"),
+    ("summary", "samples/logs"),
     ("decode", "--format", "tree", SARAMA),
     ("decode", "--format", "tree", "--full", SARAMA),
     ("decode", "--format", "hex", PYTHON),

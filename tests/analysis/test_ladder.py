@@ -1,0 +1,129 @@
+"""Ladders: the order of arrows, their participants, and what of many calls is kept."""
+
+import pickle
+import random
+
+import pytest
+from fake_calls import FakeCall
+
+from kwire_cli.analysis.ladder import Ladder, ladder
+from kwire_cli.view.answers import answer_document
+
+START = 1_700_000_000.0
+
+
+def calls(count=10):
+    """Return calls of three clients, of which each begins before the one before it has ended."""
+    return [
+        FakeCall(
+            "Fetch",
+            frame=2 * number + 1,
+            client_id=f"client-{number % 3}",
+            asked=START + number,
+            answered=START + number + 1.5,
+            response={},
+        )
+        for number in range(count)
+    ]
+
+
+def test_arrows_come_in_the_order_of_time_whatever_the_order_of_calls():
+    shuffled = calls()
+    random.Random(1).shuffle(shuffled)
+    chart = ladder(shuffled)
+    times = [arrow.time for arrow in chart.arrows]
+    assert times == sorted(times)
+    assert sum(arrow.reply for arrow in chart.arrows) == 10
+    assert {(arrow.source, arrow.target) for arrow in chart.arrows if arrow.reply} == {
+        ("10.0.0.2:9092", f"client-{number}") for number in range(3)
+    }
+
+
+def test_the_first_arrows_are_kept_and_the_others_counted():
+    every = ladder(calls(500), None)
+    assert every.note == ""
+    shuffled = calls(500)
+    random.Random(2).shuffle(shuffled)
+    first = Ladder(20)
+    for call in shuffled:
+        first.add(call)
+        assert len(first._events) <= 41
+    assert first.chart().arrows == every.arrows[:20]
+    assert first.chart().note == "… and 980 more; --limit 1000 shows all"
+
+
+def test_no_arrows_are_kept_with_a_limit_of_none_at_all():
+    chart = ladder(calls(), 0)
+    assert (chart.arrows, chart.participants) == ([], [])
+    assert "20 more" in chart.note
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_parts_merge_in_any_order(seed):
+    dice = random.Random(seed)
+    parts = [Ladder(15) for _ in range(4)]
+    for number, call in enumerate(calls(60)):
+        parts[number % 4].add(call)
+    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
+    dice.shuffle(parts)
+    merged = Ladder(15)
+    for part in parts:
+        merged.merge(part)
+    assert merged.chart() == ladder(calls(60), 15)
+
+
+def test_clients_stand_before_brokers_which_have_their_node_ids_once_these_are_known():
+    known = FakeCall(frame=3, node=1, asked=START + 5, answered=START + 6, response={})
+    first = FakeCall(frame=1, asked=START, answered=START + 1, response={})
+    assert [tuple(person) for person in ladder([first, known]).participants] == [
+        ("app", "10.0.0.1"),
+        ("node 1", "10.0.0.2:9092"),
+    ]
+
+
+def test_names_alike_are_told_apart():
+    hosts = [FakeCall(frame=number, client=f"10.0.0.{number}:1") for number in (1, 2)]
+    assert [person.name for person in ladder(hosts).participants][:2] == ["app 10.0.0.1", "app 10.0.0.2"]
+    captures = [FakeCall(frame=number, capture=f"point-{number}") for number in (1, 2)]
+    assert [person.name for person in ladder(captures).participants] == [
+        "app (point-1)",
+        "app (point-2)",
+        "10.0.0.2:9092 (point-1)",
+        "10.0.0.2:9092 (point-2)",
+    ]
+    same = FakeCall(client_id="10.0.0.2:9092", client="10.0.0.2:1")
+    names = [person.name for person in ladder([same]).participants]
+    assert len({*names}) == 2
+
+
+def test_a_request_without_an_answer_is_marked_if_nothing_can_come_any_more():
+    rungs = Ladder()
+    rungs.add(FakeCall(), unanswered=True)
+    rungs.add(FakeCall(frame=9))
+    assert [(arrow.label, arrow.level) for arrow in rungs.chart().arrows] == [
+        ("Metadata v12 (no answer)", "warning"),
+        ("Metadata v12", ""),
+    ]
+
+
+def test_calls_without_times_keep_the_order_of_their_frames():
+    rungs = [FakeCall(frame=frame, asked=None, answered=None) for frame in (5, 1, 3)]
+    chart = ladder(rungs)
+    assert [arrow.number for arrow in chart.arrows] == [1, 3, 5]
+    assert (chart.title, {arrow.time for arrow in chart.arrows}) == ("", {None})
+
+
+def test_programs_get_the_arrows_as_a_table():
+    rungs = Ladder()
+    rungs.add(FakeCall(response={}, errors=["NOT_LEADER_OR_FOLLOWER"]))
+    document = answer_document(rungs.answer())
+    request, response = document["tables"]["arrows"]
+    assert document["facts"] == {"arrows": 2, "allArrows": 2}
+    assert (request["kind"], request["from"], request["toAddress"]) == ("request", "app", "10.0.0.2:9092")
+    assert (response["errors"], response["latencySeconds"]) == (["NOT_LEADER_OR_FOLLOWER"], 0.5)
+
+
+def test_nothing_chosen_is_said():
+    answer = Ladder().answer()
+    assert answer.ladder is None
+    assert answer_document(answer)["notes"] == ["there is no request or response that was chosen"]

@@ -1,0 +1,224 @@
+"""The summary as a fold: what it counts of real inputs, however they are split, and of input that means harm."""
+
+import json
+import pickle
+import random
+from dataclasses import replace
+
+import pytest
+from command_line import ROOT
+from fake_calls import HOSTILE
+from log_lines import document
+
+import kwire_cli
+from kwire_cli.analysis import summary_parts
+from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, LogItem
+from kwire_cli.analysis.summary import InputFacts, Summary
+from kwire_cli.analysis.summary_answer import MOST_FINDINGS
+from kwire_cli.analysis.summary_next import MOST, proposals
+from kwire_cli.analysis.summary_parts import MOST_SLOW, Course, Logs
+from kwire_cli.source.opening import open_input
+from kwire_cli.source.reading import Reading
+from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.view.answers import answer_document
+from kwire_cli.view.terminal import answer_text
+
+CATALOG = kwire_cli.catalog()
+CAPTURES = sorted(
+    path for folder in ("captures", "incidents", "tls") for path in (ROOT / "samples" / folder).glob("*.pcap*")
+)
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+LOGS = ROOT / "samples/logs"
+
+
+def subjects(path):
+    how = Reading(catalog=CATALOG, connections=True)
+    opened = open_input(str(path), how)
+    if path.is_dir():
+        return [
+            LogItem(file.topic, file.partition, file.label, item)
+            for file in opened.files()
+            if file.has_batches
+            for item in file.items(file.source(how), opened.caller)
+        ]
+    return [*opened.subjects()]
+
+
+def summary_of(path, kind="capture"):
+    summary = Summary()
+    for subject in subjects(path):
+        summary.add(subject)
+    summary.add_input(InputFacts(path.name, kind, 1, 1000))
+    return summary
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_a_summary_fits_a_screen(path):
+    answer = summary_of(path).answer(path.name)
+    for width in (80, 100, 120):
+        lines = answer_text(answer, width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= (40 if width >= 100 else 48)
+    assert json.dumps(answer_document(answer))
+
+
+@pytest.mark.parametrize("path", [CAPTURES[0], LOG, LOGS], ids=lambda path: path.name)
+@pytest.mark.parametrize("seed", range(2))
+def test_parts_merge_in_any_order(path, seed):
+    items = subjects(path)
+    whole = Summary()
+    parts = [Summary() for _ in range(3)]
+    of_stream = {}
+    for subject in items:
+        whole.add(subject)
+        # A call is put together where its connection is.
+        place = of_stream.setdefault(getattr(subject, "stream", len(of_stream)), len(of_stream))
+        parts[place % 3].add(subject)
+    parts = [pickle.loads(pickle.dumps(part)) for part in parts]
+    random.Random(seed).shuffle(parts)
+    merged = Summary()
+    for part in parts:
+        merged.merge(part)
+    assert answer_document(merged.answer()) == answer_document(whole.answer())
+
+
+def test_the_numbers_of_a_capture_are_those_of_its_frames():
+    document_of = answer_document(summary_of(ROOT / "samples/incidents/rebalancing.pcap").answer())
+    facts, tables = document_of["facts"], document_of["tables"]
+    assert facts["frames"] == {"request": 166, "response": 166}
+    assert (facts["requests"], facts["from"], facts["to"]) == (
+        166,
+        "2026-11-22T00:16:09.408562Z",
+        "2026-11-22T00:16:27.619112Z",
+    )
+    assert facts["durationSeconds"] == pytest.approx(18.2, abs=0.1)
+    assert sum(row["requests"] for row in tables["apis"]) == sum(row["requests"] for row in tables["clients"]) == 166
+    assert sum(row["share"] for row in tables["apis"]) == pytest.approx(1)
+    assert sum(row["bytes"] for row in tables["apis"]) == facts["bytes"]
+    assert tables["errors"] == [
+        {"error": "REBALANCE_IN_PROGRESS", "count": 6},
+        {"error": "MEMBER_ID_REQUIRED", "count": 5},
+    ]
+    assert tables["brokers"][0]["nodeId"] == 1
+    slow = [row["latencySeconds"] for row in tables["slowest"]]
+    assert (len(slow), slow) == (MOST_SLOW, sorted(slow, reverse=True))
+    assert not {row["api"] for row in tables["slowest"]} & {"Fetch", "JoinGroup", "SyncGroup"}
+
+
+def test_what_is_missing_from_a_capture_is_said():
+    def missing(name):
+        return [
+            row["what"] for row in answer_document(summary_of(ROOT / "samples" / name).answer())["tables"]["missing"]
+        ]
+
+    assert missing("incidents/rebalancing.pcap") == []
+    assert missing("captures/midstream.pcap") == ["3 of 3 connections began before the capture"]
+    assert missing("incidents/java-tls.pcap") == ["tls in place of Kafka, not decrypted (--tls-keylog)"]
+    assert "http in place of Kafka" in missing("captures/not-kafka.pcapng")
+
+
+def test_a_log_directory_is_counted_by_partition():
+    facts = answer_document(summary_of(LOGS, "folder").answer())
+    rows = facts["tables"]["partitions"]
+    assert len(rows) == facts["facts"]["partitions"] == 4
+    for name in ("batches", "records", "bytes"):
+        assert sum(row[name] for row in rows) == facts["facts"][name]
+    assert sum(facts["facts"]["codecs"].values()) == facts["facts"]["batches"]
+
+
+def test_damage_in_a_log_is_said():
+    summary = summary_of(ROOT / "samples/segments/garbage-0", "folder")
+    rows = answer_document(summary.answer())["tables"]["missing"]
+    assert any("between batches" in row["what"] for row in rows)
+
+
+def finding(code, severity, command=""):
+    kind = FindingKind(code, severity, "t", "m", "a")
+    return Finding(kind, "group billing", "x" * 1000, command=command)
+
+
+def test_the_findings_that_matter_most_are_shown_each_on_two_lines(monkeypatch):
+    found = [finding(f"CODE_{number}", "error" if number < 4 else "warning") for number in range(9)]
+    summary = summary_of(ROOT / "samples/incidents/rebalancing.pcap")
+    monkeypatch.setattr(summary.diagnosis, "findings", lambda *_: found)
+    lines = answer_text(summary.answer("a.pcap"), 100).splitlines()
+    assert len(lines) <= 40
+    assert "findings  4 errors, 5 warnings" in lines
+    assert sum(line.startswith(("ERROR ", "warning ")) for line in lines) == MOST_FINDINGS
+    assert "…         4 more, and the evidence: kwire diagnose a.pcap" in lines
+
+
+def test_commands_of_findings_come_first_each_once_if_they_are_there():
+    summary = summary_of(ROOT / "samples/incidents/rebalancing.pcap")
+    found = [
+        finding("A", "error", "groups --group 'a b'"),
+        finding("B", "error", "nosuch"),
+        finding("A", "error", "groups --group 'a b'"),
+    ]
+    commands = proposals(summary, found, "'my file.pcap'", {"groups", "decode", "sequence"})
+    assert commands[0] == "kwire groups 'my file.pcap' --group 'a b'"
+    assert len(commands) == len({*commands}) <= MOST
+    assert not any("nosuch" in command for command in commands)
+
+
+def test_seconds_are_bounded_and_the_busiest_stay(monkeypatch):
+    monkeypatch.setattr(summary_parts, "MOST_SECONDS", 8)
+    course = Course()
+    for second in range(100):
+        course._row(second)[0] += 1 + (second == 17) * 50
+        assert len(course.seconds) <= 8
+    assert course.peak(0) == (17, 51)
+
+
+def exchange(**more):
+    return replace(Reader(CATALOG).exchange(document(request={}, response={}), 1, "2026-11-21T10:00:00.123Z"), **more)
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: repr(value)[:20])
+def test_bodies_of_request_logs_may_hold_anything(value):
+    summary = Summary()
+    fields = ("brokers", "topics", "groupId", "members", "apiKeys", "errorCode", "responses", "mechanisms", "groups")
+    for key in (0, 1, 3, 8, 10, 11, 17, 18, 36, 68, 99):
+        for body in (dict.fromkeys(fields, value), {name: [dict.fromkeys(fields, value)] for name in fields}):
+            summary.add(
+                exchange(api_key=key, api=None, request=body, response=body, time=None, client=None, broker=None)
+            )
+    answer = summary.answer()
+    assert answer_text(answer, 100)
+    assert json.dumps(answer_document(answer))
+
+
+def test_names_that_mean_harm_move_no_cursor():
+    summary = Summary()
+    evil = "\x1b[2J\n" * 200
+    summary.add_input(InputFacts(evil, "request-log", notices=(evil,)))
+    for number in range(50):
+        summary.add(
+            exchange(
+                client_id=f"{evil}{number}", errors=[evil], api=evil, broker=evil, software=evil, total_ms=float(number)
+            )
+        )
+    lines = answer_text(summary.answer(), 100).splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert len(lines) <= 40
+
+
+def test_batches_whose_headers_lie_are_counted():
+    class Head:
+        base_offset, last_offset, records_count = 5, -1, None
+        base_timestamp, max_timestamp = 1 << 62, -1
+
+    class Batch(summary_parts.Batch):
+        __slots__ = ()
+        head, size, compression, magic = Head, 61, "unknown-7", 9
+
+        def __init__(self):
+            pass
+
+    logs = Logs()
+    logs.add(LogItem(None, None, "file", Batch()))
+    total = logs.total()
+    assert (total.records, total.batches, total.bytes) == (0, 1, 61)
+    summary = Summary()
+    summary.logs = logs
+    assert answer_document(summary.answer())["facts"].get("from") is None

@@ -1,0 +1,164 @@
+"""`kwire sequence`: which calls are chosen, of captures and request logs, in every format."""
+
+import csv
+import io
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from hostile_capture import hostile_capture
+from log_lines import line
+from pages import page
+
+GROUP = ROOT / "samples/incidents/rebalancing.pcap"
+SASL = ROOT / "samples/incidents/sasl.pcap"
+TRANSACTION = ROOT / "samples/incidents/hanging-transaction.pcap"
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+CAPTURES = sorted(path for folder in ("captures", "incidents") for path in (ROOT / "samples" / folder).glob("*.pcap*"))
+
+
+def arrows(*arguments, **options):
+    done = kwire("sequence", *arguments, "--format", "json", **options)
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]["arrows"]
+
+
+def test_the_ladder_is_what_a_terminal_and_a_pipe_get():
+    piped = kwire("sequence", GROUP, "--frames", "30-38")
+    variables = {"NO_COLOR": "1", "COLUMNS": "100"}
+    shown = kwire("sequence", GROUP, "--frames", "30-38", terminal=True, variables=variables)
+    assert piped.out == shown.out == kwire("sequence", GROUP, "--frames", "30-38", "-f", "table").out
+    assert "├──────────┼─────────>│  JoinGroup v7 payment-workers" in piped.out
+    assert "│<╌╌╌╌╌╌╌╌╌┼╌╌╌╌╌╌╌╌╌╌┤  JoinGroup v7 -> generation 1, leader of 1" in piped.out
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+def test_each_request_and_response_has_an_arrow(capture):
+    rows = arrows(capture, "--limit", "100000")
+    lines = [json.loads(line) for line in kwire("decode", capture, "--format", "jsonl").out.splitlines()]
+    frames = {row["frame"]: row["kind"] for row in lines if row["kind"] in {"request", "response"}}
+    drawn = {row["frame"]: row["kind"] for row in rows}
+    assert drawn.items() <= frames.items()
+    # A response whose request was not captured can only be guessed, and belongs to no call.
+    left = [row for row in lines if row["frame"] in frames.keys() - drawn.keys()]
+    assert all("requestFrame" not in row and row["kind"] == "response" for row in left)
+
+
+def test_frames_that_are_chosen_have_arrows_and_no_others():
+    assert [row["frame"] for row in arrows(GROUP, "--frames", "62-65")] == [62, 63, 64, 65]
+    assert {row["kind"] for row in arrows(GROUP, "--filter", "error")} == {"response"}
+    assert {row["api"] for row in arrows(GROUP, "--filter", "api == JoinGroup")} == {"JoinGroup"}
+    of_stream = [row["frame"] for row in arrows(GROUP, "--stream", "3", "--limit", "9")]
+    decoded = kwire("decode", GROUP, "--stream", "3", "--limit", "9", "--format", "jsonl").out.splitlines()
+    assert of_stream == [json.loads(row)["frame"] for row in decoded]
+
+
+def test_calls_are_chosen_by_group_and_transactional_id():
+    rows = arrows(GROUP, "--group", "payment-workers", "--limit", "1000")
+    requests = [row for row in rows if row["kind"] == "request"]
+    assert len(requests) * 2 == len(rows)
+    assert {row["api"] for row in rows} >= {"FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"}
+    assert not {row["api"] for row in rows} & {"Produce", "Fetch", "Metadata"}
+    assert arrows(GROUP, "--group", "nobody") == []
+    transactional = arrows(TRANSACTION, "--limit", "1000")
+    names = {row["label"] for row in transactional if row["api"] == "InitProducerId" and row["kind"] == "request"}
+    for name in {label.partition(" v")[2].partition(" ")[2] for label in names if label.count(" ") > 1}:
+        chosen = arrows(TRANSACTION, "--transactional-id", name)
+        assert "InitProducerId" in {row["api"] for row in chosen}
+        assert len(chosen) < len(transactional)
+
+
+def test_a_request_whose_connection_was_closed_has_no_answer():
+    rows = arrows(SASL, "--filter", "client == legacy")
+    unanswered = [row for row in rows if not row["answered"]]
+    assert {row["api"] for row in unanswered} == {"Metadata", "InitProducerId"}
+    assert all(row["label"].endswith("(no answer)") for row in unanswered)
+    assert "(no answer)" not in kwire("sequence", SASL, "--frames", "1-6").out
+
+
+def test_request_logs_have_ladders_too():
+    everything = arrows(LOG, "--limit", "1000")
+    of_group = arrows(LOG, "--group", "reports", "--limit", "1000")
+    assert {row["kind"] for row in everything} == {"request", "response"}
+    assert [row["time"] for row in everything] == sorted(row["time"] for row in everything)
+    assert {row["api"] for row in of_group} >= {"FindCoordinator", "JoinGroup", "LeaveGroup"}
+    assert len(of_group) < len(everything)
+    refused = kwire("sequence", LOG, "--filter", "error")
+    assert refused.code == 2
+    assert "--filter is for packet captures" in refused.err
+
+
+def test_the_limit_says_how_many_more_there_are():
+    done = kwire("sequence", GROUP, "--limit", "3")
+    assert done.out.splitlines()[-1] == "… and 329 more; --limit 332 shows all"
+    assert len(arrows(GROUP)) == 200
+    assert len(arrows(GROUP, "--top", "7")) == 7
+    facts = json.loads(kwire("sequence", GROUP, "--limit", "3", "-f", "json").out)["facts"]
+    assert facts == {"arrows": 3, "allArrows": 332}
+
+
+def test_pictures_and_pages(tmp_path):
+    svg, mermaid, html = (tmp_path / name for name in ("a.svg", "a.mmd", "a.html"))
+    for file in (svg, mermaid, html):
+        assert kwire("sequence", GROUP, "--frames", "62-65", "-o", file).code == 0
+    assert svg.read_text().startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert svg.read_text() == kwire("sequence", GROUP, "--frames", "62-65", "-f", "svg").out
+    assert mermaid.read_text() == kwire("sequence", GROUP, "--frames", "62-65", "-f", "mermaid").out
+    assert mermaid.read_text().splitlines()[3:] == [
+        "    p1->>p2: 00:16:10.760 JoinGroup v7 payment-workers",
+        "    p2--xp1: 00:16:10.781 JoinGroup v7 -#62; MEMBER_ID_REQUIRED",
+        "    p1->>p2: 00:16:10.790 JoinGroup v7 payment-workers",
+        "    p1->>p2: 00:16:10.794 Metadata v13 payments",
+    ]
+    blocks = page("sequence", GROUP, "--frames", "62-65").data["page"]["blocks"]
+    (block,) = [block for block in blocks if block["type"] == "ladder"]
+    assert "MEMBER_ID_REQUIRED" in str(block["shapes"])
+
+
+def test_csv_has_the_arrows():
+    rows = [*csv.DictReader(io.StringIO(kwire("sequence", GROUP, "--frames", "62-65", "-f", "csv").out))]
+    assert [row["frame"] for row in rows] == ["62", "63", "64", "65"]
+    assert rows[1]["errors"] == "MEMBER_ID_REQUIRED"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("clients", GROUP, "-f", "svg"), "'svg' is not one of 'table'"),
+        (("clients", GROUP, "-o", "x.svg"), "svg is for ladders, as kwire sequence draws them"),
+        (("clients", GROUP, "-o", "x.mmd"), "mermaid is for ladders"),
+        (("sequence", GROUP, "--group", "nobody", "-f", "svg"), "this answer has no ladder to draw"),
+        (("sequence", GROUP, "--group", "nobody", "-f", "mermaid"), "this answer has no ladder to draw"),
+        (("sequence", GROUP, LOG), "ask about each in a run of its own"),
+        (("sequence", ROOT / "samples/logs"), "this question is about packet captures and brokers' request logs"),
+        (("sequence", GROUP, "--frames", "0"), "--frames counts from 1"),
+        (("sequence", GROUP, "--filter", "nosuch == 1"), "nosuch"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = kwire(*words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_picture_is_not_for_a_terminal():
+    done = kwire("sequence", GROUP, "-f", "svg", terminal=True)
+    assert done.code == 2
+    assert "write it to a file with -o ladder.svg" in done.err
+
+
+@pytest.mark.parametrize("fmt", ["text", "svg", "mermaid", "jsonl"])
+def test_hostile_input_breaks_nothing(tmp_path, fmt):
+    file = tmp_path / "hostile.pcap"
+    hostile_capture(file)
+    done = kwire("sequence", file, "-f", fmt)
+    assert done.code == 0, done.err
+    assert "\x1b" not in done.out
+    log = tmp_path / "kafka-request.log"
+    values = (None, 1, [None], "\x1b[2J")
+    log.write_bytes(b"".join(line(request={"groupId": value}, response={"members": value}) for value in values))
+    done = kwire("sequence", log, "-f", fmt)
+    assert done.code == 0, done.err
+    assert "\x1b" not in done.out

@@ -1,0 +1,107 @@
+"""`kwire summary`: one screen for each kind of input, with commands that can be typed, in every format."""
+
+import json
+import re
+import shlex
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from hostile_capture import hostile_capture
+from pages import page
+
+CAPTURE = ROOT / "samples/incidents/sasl.pcap"
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+LOGS = ROOT / "samples/logs"
+
+
+def summary(*arguments, **options):
+    done = kwire("summary", *arguments, "--format", "json", **options)
+    assert done.code == 0, done.err
+    return json.loads(done.out)
+
+
+@pytest.mark.parametrize("source", [CAPTURE, LOG, LOGS], ids=lambda path: path.name)
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_a_summary_fits_the_terminal(source, width):
+    variables = {"COLUMNS": str(width), "NO_COLOR": "1", "KWIRE_PAGER": ""}
+    done = kwire("summary", source, terminal=True, variables=variables)
+    lines = done.out.splitlines()
+    assert (done.code, max(map(len, lines)) <= width, len(lines) <= 40) == (0, True, True)
+    assert lines[0].split()[0] in {"capture", "log", "logs"}
+
+
+@pytest.mark.parametrize("source", [CAPTURE, LOG, LOGS], ids=lambda path: path.name)
+def test_the_commands_that_it_proposes_run(source, tmp_path):
+    place = tmp_path / "my 'files'"
+    place.mkdir()
+    (shutil.copytree if source.is_dir() else shutil.copy)(source, place / source.name)
+    commands = [row["command"] for row in summary(place / source.name)["tables"]["next"]]
+    assert commands
+    for command in commands:
+        words = shlex.split(command)
+        assert words[0] == "kwire"
+        assert str(place / source.name) in words
+        assert kwire(*words[1:]).code in {0, 1}, command
+
+
+def test_a_pipe_gets_the_table():
+    assert kwire("summary", CAPTURE).out.startswith("capture   ")
+
+
+def test_standard_input_and_several_files_are_counted():
+    of_pipe = summary("-", stdin=CAPTURE.read_bytes())
+    of_file = summary(CAPTURE)
+    assert of_pipe["tables"]["apis"] == of_file["tables"]["apis"]
+    assert of_pipe["tables"]["inputs"][0]["name"] == "standard input"
+    both = summary(LOG, LOG)
+    assert both["facts"]["requests"] == 2 * summary(LOG)["facts"]["requests"]
+    many = kwire("summary", *[LOG] * 4).out
+    assert "kwire clients INPUT..." in many
+
+
+def test_a_capture_that_ends_early_is_said(tmp_path):
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(CAPTURE.read_bytes()[:-100])
+    document = summary(cut)
+    assert document["tables"]["inputs"][0]["notices"]
+    assert any("ends" in row["what"] for row in document["tables"]["missing"])
+
+
+def test_a_page_has_what_a_terminal_shows():
+    blocks = page("summary", CAPTURE).data["page"]["blocks"]
+    shown = " ".join(str(block) for block in blocks)
+    for text in ("checkout", "AUTHENTICATION_FAILED", "kwire decode", "p99"):
+        assert text in shown
+
+
+@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "html", "parquet"])
+@pytest.mark.parametrize("source", [CAPTURE, LOG, LOGS], ids=lambda path: path.name)
+def test_every_format_is_there(source, fmt):
+    assert kwire("summary", source, "--format", fmt).code == 0
+
+
+def test_sentences_are_for_people_alone():
+    facts = summary(CAPTURE)["facts"]
+    assert not {"brokers", "clients", "capture", "next", "ERROR"} & facts.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((CAPTURE, LOG), "captures and request logs may show the same requests"),
+        (("0000000d00120000000000070003617070",), "this question is about"),
+        ((ROOT / "samples/captures",), "there is no segment and no snapshot in this folder"),
+    ],
+)
+def test_other_inputs_are_refused(words, said):
+    done = kwire("summary", *words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_hostile_input_breaks_nothing(tmp_path):
+    file = hostile_capture(tmp_path / "hostile.pcap")
+    done = kwire("summary", file)
+    assert done.code == 0, done.err
+    assert not re.search(r"[\x1b\x07\u202e]", done.out)

@@ -1,0 +1,127 @@
+"""Ladders drawn: they fit every width, are well-formed as SVG, and mean the same in Mermaid whatever names say."""
+
+import re
+from xml.dom.minidom import parseString
+
+import pytest
+from rich.cells import cell_len
+
+from kwire_cli.answer import Answer, Arrow, Chart, Participant
+from kwire_cli.view.html.answers import answer_blocks
+from kwire_cli.view.ladder import MOST_LANES, ladder_lines, ladder_mermaid, ladder_svg
+from kwire_cli.view.terminal import answer_text
+
+TIME = "2026-11-21T10:00:00.123456Z"
+EVIL = (
+    "end",
+    "a;b",
+    "%%{init: {}}%%",
+    "wrap: x",
+    "<script>alert(1)</script>",
+    "a->>b: c",
+    "#quot;",
+    "$$x$$",
+    "\x1b[2J\n\r",
+    "🦆" * 9,
+    "]]>&amp;'\"",
+    "\ud800",
+    "",
+)
+
+
+def ladder(people=("app", "node 1"), arrows=((0, 1, "Metadata v12"), (1, 0, "Metadata v12 -> 1 broker")), note=""):
+    participants = [Participant(name, "10.0.0.1") for name in people]
+    rungs = [
+        Arrow(TIME, people[source], people[target], label, "error" if "!" in label else "", number, source > target)
+        for number, (source, target, label) in enumerate(arrows, 7)
+    ]
+    return Chart("ladder", "2026-11-21 UTC", note=note, participants=participants, arrows=rungs)
+
+
+def test_a_ladder_has_a_column_for_each_participant():
+    arrows = ((0, 2, "Fetch v12"), (2, 0, "Fetch v12 -> !"), (1, 2, "Heartbeat v4"))
+    assert answer_text(Answer("sequence", [ladder(("one", "two", "node 1"), arrows)]), 80).splitlines() == [
+        "2026-11-21 UTC",
+        "                one       two       node 1",
+        "                10.0.0.1  10.0.0.1  10.0.0.1",
+        "10:00:00.123 7  ├─────────┼────────>│  Fetch v12",
+        "10:00:00.123 8  │<╌╌╌╌╌╌╌╌┼╌╌╌╌╌╌╌╌╌┤  Fetch v12 -> !",
+        "10:00:00.123 9  │         ├────────>│  Heartbeat v4",
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 120, 200])
+@pytest.mark.parametrize("count", [1, 2, 5, 12, MOST_LANES, MOST_LANES + 1, 60])
+def test_a_ladder_fits_the_terminal(width, count):
+    people = tuple(f"client-with-a-long-name-{number}" for number in range(count))
+    arrows = tuple((number, count - 1 - number, "Fetch v12 -> " + "x" * 200) for number in range(count))
+    lines = answer_text(Answer("sequence", [ladder(people, arrows, note="… and 9 more")]), width).splitlines()
+    assert len(lines) > count
+    if width >= 40:
+        assert max(map(cell_len, lines)) <= width
+
+
+def test_without_a_width_labels_are_whole():
+    lines = answer_text(Answer("sequence", [ladder(arrows=((0, 1, "x" * 300),))])).splitlines()
+    assert "x" * 300 in lines[-1]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_names_move_no_cursor_and_break_no_line(text):
+    people = (text, "node 1")
+    for width in (None, 60, 100):
+        for line in answer_text(Answer("s", [ladder(people, ((0, 1, text), (1, 0, text)))]), width).splitlines():
+            assert line.isprintable()
+    assert [*ladder_lines(ladder(people), None)]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_svg_is_well_formed_and_loads_nothing(text):
+    written = "\n".join(ladder_svg(ladder((text, "node 1"), ((0, 1, text + "!"), (1, 0, text)), note=text)))
+    document = parseString(written.encode("utf-8", "backslashreplace"))
+    elements = {element.tagName for element in document.getElementsByTagName("*")}
+    assert elements <= {"svg", "title", "style", "line", "text"}
+    assert re.findall(r"https?://[^\s\"']+|url\(|@import", written) == ["http://www.w3.org/2000/svg"]
+
+
+def test_svg_keeps_labels_between_the_lifelines_that_they_are_of():
+    written = "\n".join(ladder_svg(ladder(arrows=((0, 1, "x" * 400), (1, 0, "y" * 4)))))
+    document = parseString(written)
+    texts = {text.getAttribute("class"): text for text in document.getElementsByTagName("text")}
+    lives = [
+        float(line.getAttribute("x1"))
+        for line in document.getElementsByTagName("line")
+        if "life" in line.getAttribute("class")
+    ]
+    assert lives[0] < float(texts["label"].getAttribute("x")) < lives[1]
+    assert "x" * 400 in written  # for a pointer over it
+    assert float(document.documentElement.getAttribute("width")) > lives[1]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_mermaid_takes_names_and_labels_as_text(text):
+    lines = [*ladder_mermaid(ladder((text, "node 1"), ((0, 1, text + "!"), (1, 0, text)), note=text))]
+    assert lines[0] == "sequenceDiagram"
+    participants = [line for line in lines if line.startswith("    participant ")]
+    arrows = [line for line in lines if re.match(r"    p\d-", line)]
+    assert (len(participants), len(arrows), len(lines)) == (2, 2, 5 + bool(text))
+    for line in participants + arrows:
+        alias = re.fullmatch(r"    (participant p\d as |p\d--?(>>|x)p\d: )(?P<text>.+)", line)["text"]
+        without_entities = re.sub(r"#\d+;", "", alias)
+        assert not re.search(r"[#;<>%{}$\"&`\\]", without_entities)
+        assert line.isprintable()
+    assert not re.match(r"\s*wrap:", participants[0].partition(" as ")[2])
+
+
+def test_mermaid_tells_requests_responses_and_errors_apart():
+    lines = [*ladder_mermaid(ladder(arrows=((0, 1, "Fetch v1"), (1, 0, "Fetch v1"), (1, 0, "Fetch v1 -> E!"))))]
+    assert [line.split(":")[0].strip() for line in lines[3:]] == ["p1->>p2", "p2-->>p1", "p2--xp1"]
+    assert lines[-1].endswith("10:00:00.123 Fetch v1 -#62; E!")
+
+
+def test_a_page_has_the_shapes_of_the_picture():
+    (block,) = answer_blocks(Answer("sequence", [ladder()]))
+    assert block["type"] == "ladder"
+    assert {shape[0] for shape in block["shapes"]} == {"line", "text"}
+    assert ["app", "node 1"] == [shape[3] for shape in block["shapes"] if shape[2] == "name"]
+    assert all(0 <= place <= max(block["width"], block["height"]) for shape in block["shapes"] for place in shape[1])
