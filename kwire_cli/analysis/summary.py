@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.model import LogItem
-from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.summary_answer import summary_answer
-from kwire_cli.analysis.summary_parts import Course, Lacks, Logs
+from kwire_cli.analysis.summary_parts import Contents, InputFacts
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
@@ -23,32 +20,13 @@ if TYPE_CHECKING:
 
     Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
 
-MOST_GROUPS = 10_000
-"""Clients, topics and so on that are counted one by one."""
 
-
-class InputFacts(NamedTuple):
-    """An input that was read: its name as it was given, its kind, files and bytes, and why its reading ended early."""
-
-    name: str
-    kind: str
-    files: int = 1
-    size: int | None = None
-    notices: tuple[str, ...] = ()
-
-
-class Summary:
-    """What inputs hold, and what matters most in them: a fold.
+class Summary(Contents):
+    """The contents of inputs, and what matters most in them: a fold.
 
     The inputs themselves are told by `add_input`. Statistics, clients and diagnosis are folds of their own, which get
     the same subjects.
     """
-
-    def __init__(self) -> None:
-        self.inputs: list[InputFacts] = []
-        self.stats = Stats(groups={"api": {}, "broker": {}}, most=MOST_GROUPS)
-        self.clients, self.diagnosis = Clients(), Diagnosis()
-        self.course, self.lacks, self.logs = Course(), Lacks(), Logs()
 
     def add_input(self, facts: InputFacts) -> None:
         """Take in what is known of an input as a whole."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.calls import moment
+from kwire_cli.analysis.clients import Clients
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.stats import Stats
 from kwire_cli.records.batch import Batch
 from kwire_cli.source.kafka.captured import WAITING
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.request_log.exchange import Exchange
 
+MOST_GROUPS = 10_000
+"""Apis and brokers that are counted one by one."""
 MOST_SECONDS = 1 << 16
 """Seconds that are counted one by one: 18 hours of traffic. Of longer traffic the busiest half stays at a time."""
 MOST_SLOW = 5
@@ -274,3 +279,30 @@ class Logs:
         for partition in self.partitions.values():
             total.merge(partition)
         return total
+
+
+class InputFacts(NamedTuple):
+    """An input that was read: its name as it was given, its kind, files and bytes, and why its reading ended early."""
+
+    name: str
+    kind: str
+    files: int = 1
+    size: int | None = None
+    notices: tuple[str, ...] = ()
+
+
+def _stats() -> Stats:
+    return Stats(groups={"api": {}, "broker": {}}, most=MOST_GROUPS)
+
+
+@dataclass
+class Contents:
+    """The contents of inputs: the inputs themselves, what several folds counted, and what is counted here."""
+
+    inputs: list[InputFacts] = field(default_factory=list)
+    stats: Stats = field(default_factory=_stats)
+    clients: Clients = field(default_factory=Clients)
+    diagnosis: Diagnosis = field(default_factory=Diagnosis)
+    course: Course = field(default_factory=Course)
+    lacks: Lacks = field(default_factory=Lacks)
+    logs: Logs = field(default_factory=Logs)

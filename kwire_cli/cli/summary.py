@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.summary import InputFacts, Summary
+from kwire_cli.analysis.summary import Summary
+from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.questions import Asking, ask

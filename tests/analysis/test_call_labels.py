@@ -6,12 +6,13 @@ from fake_calls import HOSTILE, FakeCall
 from kwire_cli.analysis import call_labels
 from kwire_cli.analysis.call_labels import LONGEST, groups_of, request_label, response_label, transactions_of
 
-FIELDS = (
-    "groupId groups groupIds groupsNames keyType key coordinatorKeys transactionalId transactionalIds transactions "
-    "topics topicData topicNames generationId memberId leader members coordinators nodeId host port memberEpoch "
-    "assignment producerId producerEpoch committed mechanism mechanisms errorCode clientSoftwareName "
-    "clientSoftwareVersion brokers responses"
-).split()
+FIELDS = [
+    *("groupId", "groups", "groupIds", "groupsNames", "keyType", "key", "coordinatorKeys", "coordinators"),
+    *("transactionalId", "transactionalIds", "transactions", "topics", "topicData", "topicNames", "responses"),
+    *("generationId", "memberId", "leader", "members", "memberEpoch", "assignment", "producerId", "producerEpoch"),
+    *("nodeId", "host", "port", "brokers", "committed", "mechanism", "mechanisms", "errorCode"),
+    *("clientSoftwareName", "clientSoftwareVersion"),
+]
 APIS = sorted({*call_labels._REQUESTS, *call_labels._RESPONSES, "Fetch", "api 999"})
 
 
@@ -98,7 +99,7 @@ def test_bodies_may_hold_anything(api, value):
     call = FakeCall(api, request=body, response=body)
     for text in (request_label(call), response_label(call), *groups_of(call), *transactions_of(call)):
         assert isinstance(text, str)
-    nested = {name: [{inner: value for inner in FIELDS}] for name in FIELDS}
+    nested = {name: [dict.fromkeys(FIELDS, value)] for name in FIELDS}
     call = FakeCall(api, request=nested, response=nested)
     assert len(request_label(call)) < 12 * LONGEST
     assert len(response_label(call)) < 12 * LONGEST

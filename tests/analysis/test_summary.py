@@ -13,10 +13,10 @@ from log_lines import document
 import kwire_cli
 from kwire_cli.analysis import summary_parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, LogItem
-from kwire_cli.analysis.summary import InputFacts, Summary
+from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.summary_answer import MOST_FINDINGS
 from kwire_cli.analysis.summary_next import MOST, proposals
-from kwire_cli.analysis.summary_parts import MOST_SLOW, Course, Logs
+from kwire_cli.analysis.summary_parts import MOST_SLOW, Course, InputFacts, Logs
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader

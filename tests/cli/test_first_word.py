@@ -48,7 +48,7 @@ def test_an_input_in_place_of_a_command_is_decoded(words):
         (LOG, LOG),
         (FOLDER,),
         (FOLDER / "txn-out-1", FOLDER / "trimmed-0"),
-        (CAPTURE, "--kafka", "4.0", "--specs", ROOT / "samples/definitions/after"),
+        (CAPTURE, "--kafka", "3.9", "--specs", ROOT / "samples/definitions/after"),
     ],
     ids=lambda words: " ".join(str(word).rpartition("/")[2] for word in words),
 )

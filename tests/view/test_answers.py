@@ -262,3 +262,32 @@ def test_many_numbers_share_columns_that_show_the_largest():
     values[777] = 5
     assert [value for value in fewer(values, 24) if value] == [5]
     assert len(spark(values)) == 24
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100])
+def test_lines_of_an_outline_that_wrap_stand_as_far_in_as_their_item(width):
+    text = "one two three four five six seven eight nine ten " * 4
+    outline = Outline("", [Item(0, "first", text), Item(1, text), Item(3, f"Meaning: {text}", "last", "error")])
+    lines = answer_text(Answer("", [outline]), width).splitlines()
+    assert max(map(len, lines)) <= width
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    begins = [number for number, line in enumerate(lines) if line.lstrip().startswith(("first", "Meaning"))]
+    assert indents[: begins[1]].count(0) == 1  # the first line alone; what follows is further in
+    assert {*indents[begins[1] + 1 :]} == {8}
+    assert " ".join(" ".join(lines).split()) == " ".join(f"first {text} {text} Meaning: {text} last".split())
+
+
+def test_without_a_width_lines_of_an_outline_are_whole():
+    text = "word " * 200
+    assert answer_text(Answer("", [Outline("", [Item(2, text)])])).splitlines() == [f"    {text}".rstrip()]
+
+
+def test_spoken_facts_are_for_people_alone():
+    facts = Facts(
+        [Fact("client", "app, and 3 more", level="warning", spoken=True), Fact("clients", 4, "count", wide=True)]
+    )
+    report = Answer("", [facts])
+    assert answer_text(report) == "client    app, and 3 more"
+    assert answer_document(report)["facts"] == {"clients": 4}
+    assert json.loads(next(iter(answer_jsonl(report)))) == {"table": "facts", "clients": 4}
+    assert "app, and 3 more" in answer_page(report)

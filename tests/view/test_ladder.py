@@ -123,5 +123,5 @@ def test_a_page_has_the_shapes_of_the_picture():
     (block,) = answer_blocks(Answer("sequence", [ladder()]))
     assert block["type"] == "ladder"
     assert {shape[0] for shape in block["shapes"]} == {"line", "text"}
-    assert ["app", "node 1"] == [shape[3] for shape in block["shapes"] if shape[2] == "name"]
+    assert [shape[3] for shape in block["shapes"] if shape[2] == "name"] == ["app", "node 1"]
     assert all(0 <= place <= max(block["width"], block["height"]) for shape in block["shapes"] for place in shape[1])
