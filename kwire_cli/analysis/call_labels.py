@@ -17,17 +17,20 @@ LONGEST = 60
 """Characters of a name in a label: names come from outside."""
 TOPICS = ("topics", "topicData", "topicNames")
 """Arrays of requests that are about topics."""
+GROUPS = ("groupId", "groups", "groupIds", "groupsNames")
+TRANSACTIONS = ("transactionalId", "transactions", "transactionalIds")
+"""The field for one name, and arrays of names or of objects with that field."""
 LEAST_THROTTLE = 0.001
 
 
 def request_label(call: Call) -> str:
     """Return the label of a request, such as `JoinGroup v7 billing`."""
     body = call.request
-    words = [word for name in ("groupId", "transactionalId") if (word := _text(body.get(name)))]
+    words = [listed([*_named(body, *GROUPS)]), listed([*_named(body, *TRANSACTIONS)])]
     words += _REQUESTS.get(call.api, _nothing)(body)
     if topics := listed(_topics(call)):
         words.append(topics)
-    return " ".join([f"{call.api} v{call.version}", ", ".join(dict.fromkeys(words))]).rstrip()
+    return " ".join([f"{call.api} v{call.version}", ", ".join(dict.fromkeys(filter(None, words)))]).rstrip()
 
 
 def response_label(call: Call) -> str:
@@ -43,7 +46,7 @@ def response_label(call: Call) -> str:
 def groups_of(call: Call) -> Iterator[str]:
     """Yield the groups that a request is about."""
     body = call.request
-    yield from _named(body, "groupId", "groups", "groupIds", "groupsNames")
+    yield from _named(body, *GROUPS)
     if call.api == "FindCoordinator" and body.get("keyType", 0) == 0:
         yield from _keys(body)
 
@@ -51,7 +54,7 @@ def groups_of(call: Call) -> Iterator[str]:
 def transactions_of(call: Call) -> Iterator[str]:
     """Yield the transactional ids that a request is about."""
     body = call.request
-    yield from _named(body, "transactionalId", "transactions", "transactionalIds")
+    yield from _named(body, *TRANSACTIONS)
     if call.api == "FindCoordinator" and body.get("keyType", 0) == 1:
         yield from _keys(body)
 

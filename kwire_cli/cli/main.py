@@ -45,7 +45,7 @@ COMMANDS = {
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
     "spec": "Show message definitions.",
     "stats": "Count requests, bytes, latencies and errors, in sum or over time.",
-    "summary": "Show what captures and logs hold, and what matters most, on one screen.",
+    "summary": "Show on one screen what captures and logs hold.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",

@@ -12,8 +12,9 @@ from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.questions import Asking, ask
-from kwire_cli.cli.typed_options import takes
+from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
@@ -38,15 +39,23 @@ class Options(Asking):
 
     PIPED: ClassVar[str] = "table"
 
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice(REPORT_FORMATS),
+        help="Set the output format.  [default: table; by the suffix of -o]",
+    )
+
 
 @click.command(name="summary", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Show what captures, request logs and log directories hold, on one screen.
 
-    INPUT is files and folders, counted together, or - for standard input. The summary says what the input is,
-    who speaks, how much and how fast, what fails, what the capture lacks, what matters most, and what to type
-    next. `kwire INPUT` alone is this command for captures, request logs and folders.
+    INPUT is files and folders, counted together, or - for standard input. The summary says who speaks, how
+    much and how fast, what fails, what the capture lacks, which findings matter most, and what to type next.
+    `kwire INPUT` alone is this command for captures, request logs and folders.
     """
     summary = Summary()
     with environment.answering():

@@ -25,6 +25,7 @@ APIS = sorted({*call_labels._REQUESTS, *call_labels._RESPONSES, "Fetch", "api 99
         ("JoinGroup", {"groupId": "billing"}, "JoinGroup v12 billing"),
         ("SyncGroup", {"groupId": "billing", "generationId": 3}, "SyncGroup v12 billing, generation 3"),
         ("FindCoordinator", {"keyType": 0, "coordinatorKeys": ["billing"]}, "FindCoordinator v12 billing"),
+        ("OffsetFetch", {"groups": [{"groupId": "a"}, {"groupId": "b"}]}, "OffsetFetch v12 a, b"),
         ("EndTxn", {"transactionalId": "tx", "committed": False}, "EndTxn v12 tx, abort"),
         ("EndTxn", {"transactionalId": "tx", "committed": True}, "EndTxn v12 tx, commit"),
         ("ConsumerGroupHeartbeat", {"groupId": "g", "memberEpoch": 0}, "ConsumerGroupHeartbeat v12 g, joins"),

@@ -56,10 +56,13 @@ REPORTS = [
     ("overhead", *METADATA),
     ("overhead", LOGS),
     ("overhead", "--batching", CAPTURE),
+    ("sequence", "--frames", "1-6", CAPTURE),
     ("spec", "list"),
     ("spec", "show", "MetadataRequest"),
     ("stats", "--every", "1s", CAPTURE),
     ("stats", REQUEST_LOG),
+    ("summary", CAPTURE),
+    ("summary", LOGS),
 ]
 
 
