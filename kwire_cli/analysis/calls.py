@@ -194,12 +194,25 @@ class Call:
 class CapturedCall(Call):
     """A call of a capture: `line` is its request, `answer` its response. Attributes are as in `Call`."""
 
-    __slots__ = ("_batches", "_errors", "_raw", "_request", "_response", "answer", "api", "asked", "line")
+    __slots__ = (
+        "_batches", "_errors", "_raw", "_request", "_response",
+        "answer", "answered", "api", "asked", "broker", "client", "client_id", "connection", "line", "who",
+    )  # fmt: skip
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
-        self.line, self.answer = line, answer
+        # All rules ask for these again and again.
+        self.line = line
         self.api: str = line.api or f"api {line.api_key}"
         self.asked: float | None = seconds(line.seen.time)
+        self.client: str = line.src
+        self.broker: str = line.dst
+        self.client_id: str | None = line.client_id
+        self.who: str = self.client_id or line.src
+        self.connection: Hashable = (line.origin.capture, line.stream)
+        self.answer: Captured | None = None
+        self.answered: float | None = None
+        if answer is not None:
+            self.complete(answer)
         self._batches: list[tuple[str, int, Batch]] | None = None
         self._raw: dict[str, Any] | None = None
         self._errors: list[str | int] | None = None
@@ -216,37 +229,21 @@ class CapturedCall(Call):
         version = self.line.api_version
         return -1 if version is None else version
 
-    @property
-    def client_id(self) -> str | None:
-        return self.line.client_id
+    def complete(self, answer: Captured) -> None:
+        """Add the response."""
+        self.answer, self.answered = answer, seconds(answer.seen.time)
 
     @property
     def software(self) -> str | None:
         return self.line.software
 
     @property
-    def client(self) -> str:
-        return self.line.src
-
-    @property
-    def broker(self) -> str:
-        return self.line.dst
-
-    @property
     def node(self) -> int | None:
         return self.line.broker
 
     @property
-    def connection(self) -> Hashable:
-        return self.line.origin.capture, self.line.stream
-
-    @property
     def point(self) -> str | None:
         return self.line.origin.capture
-
-    @property
-    def answered(self) -> float | None:
-        return None if self.answer is None else seconds(self.answer.seen.time)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -448,7 +445,7 @@ class Calls:
             call = self._pending.get(connection, {}).pop(id(line.request), None)
             self._count -= call is not None
             call = call or CapturedCall(line.request)
-            call.answer = line
+            call.complete(line)
             yield call
 
     def end(self, connection: tuple[str | None, int] | None = None) -> Iterator[CapturedCall]:
