@@ -63,6 +63,17 @@ def test_segments_are_one_log_and_deleted_ones_are_left_out(tmp_path):
     assert [row["group"] for row in tables(folder, "--at", "4")["groups"]] == ["g"]
 
 
+def test_bootstrap_metadata_is_what_the_log_begins_with(tmp_path):
+    """Each log directory of KRaft has this file; its features and users are in the log, too."""
+    data = segments()["__cluster_metadata-0"]
+    (tmp_path / "bootstrap.checkpoint").write_bytes(data)
+    assert len(tables(tmp_path)["scramUsers"]) == 1
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    (tmp_path / "__cluster_metadata-0" / "00000000000000000000-0000000000.checkpoint").write_bytes(data)
+    found = tables(tmp_path)
+    assert [len(found[name]) for name in ("logs", "scramUsers")] == [1, 1]
+
+
 def test_standard_input_with_its_topic():
     data = segments()["__transaction_state-0"]
     found = tables("-", "--as-topic", "__transaction_state", stdin=data)

@@ -351,6 +351,8 @@ class _Pair(NamedTuple):
         out = ""
         for before, name in zip(("", *self.names), self.names, strict=False):
             text: Any = self.shown.get(name)
+            if name == "resourceName" and text == "":
+                text = "<default>"  # of all brokers
             if isinstance(text, dict):  # the entity of a quota
                 text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
             between = "-" if name == "partition" and before.startswith("topic") else ", " if out else ""

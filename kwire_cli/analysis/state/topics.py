@@ -284,7 +284,19 @@ def _partitions(
             or "files whose folder names no topic (--as-topic says it)"
         )
         raise InputError(f"--state needs one of {', '.join(TOPICS)}; here are {named}")
+    if CLUSTER_METADATA in partitions:
+        partitions[CLUSTER_METADATA] = _without_bootstrap(partitions[CLUSTER_METADATA])
     return partitions
+
+
+def _without_bootstrap(places: dict[Place, list[LogFile]]) -> dict[Place, list[LogFile]]:
+    """Return the places of metadata without bootstrap.checkpoint if there are others: logs begin with what it says."""
+    others = {
+        place: files
+        for place, files in places.items()
+        if any(file.name.kind is not Kind.CHECKPOINT or file.name.base_offset is not None for file in files)
+    }
+    return others or places
 
 
 def _unreachable(topic: str, in_use: list[LogFile], others: list[LogFile], at: int, first: int) -> InputError:
