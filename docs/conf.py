@@ -6,11 +6,8 @@ from pathlib import Path
 
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients", "stats"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients", "transactions"],
-    "Start here": ["/README", "summary", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "sequence", "clients"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "clients", "groups"],
+    "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
+    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui"],
     "On disk": ["dump", "log-directories", "state", "payloads", "pipeline"],
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from kwire_cli.analysis.calls import Call, Calls
-from kwire_cli.source.kafka.traffic import TcpConnection
-from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +12,9 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.request_log.exchange import Exchange
+    from kwire_cli.source.request_log.reading import LineFault
 
     Subject: TypeAlias = "Captured | TcpConnection | Exchange | LineFault | LogItem"
 
@@ -59,7 +59,8 @@ class Bounded(list[Any]):
 class CallFold:
     """A fold over calls and items of logs. A subclass takes them, and merges what it keeps.
 
-    `apis` are the apis whose calls it takes. Its state is pickled without calls that wait: these are taken before.
+    `apis` are the apis whose calls it takes; all if empty. Its state is pickled without calls that wait: these are
+    taken before. A subclass that merges calls `finish` of both first.
     """
 
     apis: ClassVar[frozenset[str]] = frozenset()
@@ -92,7 +93,7 @@ class CallFold:
             self._take(call)
 
     def _take(self, call: Call) -> None:
-        if call.api in self.apis:
+        if not self.apis or call.api in self.apis:
             self.call(call)
 
     def call(self, call: Call, /) -> None:

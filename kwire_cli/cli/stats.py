@@ -18,9 +18,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import FITS, Fit, Terminal, reading_of, refuse_unfit
-from kwire_cli.cli.typed_options import milliseconds_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
-from kwire_cli.cli.typed_options import argument, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call_fold import CallFold
 from kwire_cli.analysis.calls import CapturedCall, LoggedCall, parts
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
+from kwire_cli.analysis.subjects import CallFold
 from kwire_cli.records.batch import Batch
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class Profiles(CallFold):
         self.clients: dict[Client, Profile] = {}
         self._times: dict[Hashable, float] = {}
 
-    def take(self, call: Call) -> None:
-        """Take a call in."""
+    def call(self, call: Call) -> None:
+        """Take a request with its response."""
         if isinstance(call, LoggedCall) and call.exchange.forwarded:
             return
         profile = self._profile(Client(call.software, call.client_id))
@@ -214,8 +214,10 @@ class Profiles(CallFold):
             if before is not None and call.asked >= before:
                 profile.rhythms.setdefault(name, Histogram()).add(call.asked - before)
 
-    def merge_taken(self, other: Profiles) -> None:
-        """Take in the calls that another one took."""
+    def merge(self, other: Profiles) -> None:
+        """Take in what another one was given."""
+        self.finish()
+        other.finish()
         for client, profile in other.clients.items():
             self._profile(client).merge(profile)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import Calls, Evidence, instant
-from kwire_cli.analysis.subjects import LogItem
+from kwire_cli.analysis.calls import Evidence, instant
+from kwire_cli.analysis.subjects import CallFold, LogItem
 from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.model import (
     ABORTED,
@@ -80,38 +80,26 @@ _NAMES_OF_EVENTS = {"addPartitions", "verifyPartitions", "produce", "writeMarker
 _SOME = 3
 
 
-class Transactions:
+class Transactions(CallFold):
     """The transactions in captures, request logs and log directories: a fold, in bounded memory.
 
     `dropped` counts events that were too many to keep.
     """
 
+    apis = APIS
+
     def __init__(self) -> None:
+        super().__init__()
         self.events: list[Event] = []
         self.logs = LogTransactions()
         self.names: dict[int, str] = {}
         """Transactional ids by producer id."""
         self.dropped = 0
-        self._calls = Calls()
         self._last: dict[tuple[str | int, str], Event] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs."""
-        self._finish()
-        return {"events": self.events, "logs": self.logs, "names": self.names, "dropped": self.dropped}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._calls, self._last = Calls(), {}
-
-    def add(self, subject: object) -> None:
-        """Take in a line of a capture, an exchange of a request log, or a batch of a log."""
-        if isinstance(subject, LogItem):
-            self.logs.add(subject)
-            return
-        for call in self._calls.of(subject):
-            if call.api in APIS:
-                self.call(call)
+    def log_item(self, item: LogItem) -> None:
+        """Take a batch of a log, or a gap."""
+        self.logs.add(item)
 
     def call(self, call: Call) -> None:
         """Take a request with its response."""
@@ -133,15 +121,10 @@ class Transactions:
         if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
             self.names[event.producer_id] = event.transactional_id
 
-    def _finish(self) -> None:
-        for call in self._calls.end():
-            if call.api in APIS:
-                self.call(call)
-
     def merge(self, other: Transactions) -> None:
         """Take in what another one was given, in whatever order the parts come."""
-        self._finish()
-        other._finish()
+        self.finish()
+        other.finish()
         room = MOST_EVENTS - len(self.events)
         self.events += other.events[:room]
         self.dropped += other.dropped + max(len(other.events) - room, 0)
@@ -159,7 +142,7 @@ class Transactions:
 
     def transactions(self) -> list[Transaction]:
         """Return all transactions by the time of their begin."""
-        self._finish()
+        self.finish()
         return transactions_of(self.events, self.logs.records, self.logs.pieces(), self.producers())
 
     def held_back(self) -> list[HeldBack]:
