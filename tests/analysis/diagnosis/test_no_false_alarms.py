@@ -28,7 +28,8 @@ def findings(*arguments):
     ids=lambda words: words[0].name,
 )
 def test_tls_that_works_is_no_mismatch(arguments):
-    assert findings(*arguments) == []
+    """A key log that is not there is no mismatch: it is said, and no more."""
+    assert {(row["code"], row["severity"]) for row in findings(*arguments)} <= {("UNDECRYPTED_TLS", "info")}
 
 
 def test_a_capture_of_one_side_shows_no_connection_without_an_answer(tmp_path):
@@ -40,6 +41,6 @@ def test_a_capture_of_one_side_shows_no_connection_without_an_answer(tmp_path):
     assert 3 < len(of_client) < len(packets)
     file = tmp_path / "one-side.pcap"
     file.write_bytes(make.pcap_file(of_client))
-    assert findings(file) == []
+    assert [row["code"] for row in findings(file)] == ["ONE_SIDE_ONLY"]
     what = [row["what"] for row in json.loads(kwire("summary", file, "-f", "json").out)["tables"]["missing"]]
     assert what == ["1 of 1 connection on one side only"]
