@@ -14,6 +14,7 @@ from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.costs.ledger import ledger
+    from kwire_cli.analysis.library import ask
     from kwire_cli.message.library import columns, decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
     from kwire_cli.spec.catalog import catalog
@@ -25,6 +26,7 @@ __all__ = [
     "InputError",
     "KwireError",
     "SpecError",
+    "ask",
     "catalog",
     "columns",
     "decode",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "ask": "analysis.library",
     "catalog": "spec.catalog",
     "columns": "message.library",
     "decode": "message.library",

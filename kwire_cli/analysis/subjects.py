@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from kwire_cli.analysis.calls import Call, Calls
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogInput
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
 
     Subject: TypeAlias = "Captured | TcpConnection | Exchange | LineFault | LogItem"
+
+
+TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
+"""Inputs that show requests and responses."""
+LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
+"""Inputs that show the logs of partitions."""
 
 
 class LogItem(NamedTuple):
@@ -54,6 +63,20 @@ class Bounded(list[Any]):
         room = self.most - len(self)
         super().extend(other[:room])
         self.dropped += other.dropped + max(len(other) - room, 0)
+
+
+def subjects_of(opened: Opened) -> Iterator[Any]:
+    """Yield the subjects of an input: of a log each batch and gap with its partition."""
+    if not isinstance(opened, LogInput):
+        yield from opened.subjects()
+        return
+    try:
+        for file in opened.files():
+            if file.has_batches:
+                for item in file.items(file.source(opened.how), opened.caller):
+                    yield LogItem(file.topic, file.partition, file.label, item)
+    finally:
+        opened.caller.done()
 
 
 class CallFold:

@@ -9,8 +9,8 @@ import click
 
 from kwire_cli.analysis.comparison.profiles import Profiles
 from kwire_cli.analysis.comparison.traffic import By, traffic_answer
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.questions import TRAFFIC
 from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, recognise

@@ -5,28 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LogItem
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Definitions, Report
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.inputs import Fit
     from kwire_cli.source.reading import Opened
 
-TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
-"""Inputs that show requests and responses."""
-LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
-"""Inputs that show the logs of partitions."""
 _NAMES = {
     Kind.CAPTURE: "packet captures",
     Kind.REQUEST_LOG: "brokers' request logs",
@@ -86,17 +81,3 @@ def ask(
     if not count:
         raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
     return count
-
-
-def subjects_of(opened: Opened) -> Iterator[Any]:
-    """Yield the subjects of an input: of a log each batch and gap with its partition."""
-    if not isinstance(opened, LogInput):
-        yield from opened.subjects()
-        return
-    try:
-        for file in opened.files():
-            if file.has_batches:
-                for item in file.items(file.source(opened.how), opened.caller):
-                    yield LogItem(file.topic, file.partition, file.label, item)
-    finally:
-        opened.caller.done()

@@ -10,12 +10,13 @@ import click
 from kwire_cli.analysis.call_labels import groups_of, transactions_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.inputs import FITS
 from kwire_cli.cli.options import Choosing, LadderReport
-from kwire_cli.cli.questions import TRAFFIC, Asking, ask
+from kwire_cli.cli.questions import Asking, ask
 from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange

@@ -1,0 +1,48 @@
+"""`kwire_cli.ask`: the answers of commands, in Python."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire as run
+
+import kwire_cli as kwire
+from kwire_cli.analysis.library import QUESTIONS
+from kwire_cli.view.answers import answer_document
+
+CAPTURE = ROOT / "samples/incidents/rebalancing.pcap"
+
+
+@pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "summary"])
+def test_an_answer_is_that_of_the_command(question):
+    printed = json.loads(run(question, CAPTURE, "--format", "json").out)
+    assert json.loads(json.dumps(answer_document(kwire.ask(question, CAPTURE)))) == printed
+    assert printed["tables"]
+
+
+def test_a_summary_has_no_command_line():
+    answer = answer_document(kwire.ask("summary", CAPTURE))
+    assert next(row["code"] for row in answer["tables"]["findings"]) == "GROUP_REBALANCE_LOOP"
+
+
+def test_log_directories_are_asked_too():
+    answer = answer_document(kwire.ask("transactions", ROOT / "samples/incidents/hanging-transaction"))
+    assert any(row["hanging"] for row in answer["tables"]["heldBack"])
+
+
+def test_options_are_those_of_the_fold():
+    rows = answer_document(kwire.ask("diagnose", CAPTURE, least="error"))["tables"]["findings"]
+    assert {row["severity"] for row in rows} == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "text"),
+    [
+        ("diagnos", CAPTURE, "did you mean diagnose"),
+        ("stats", ROOT / "samples/segments", "this is a folder"),
+        ("groups", ROOT / "samples/frames/produce-v13-request.hex", "this is"),
+        ("groups", ROOT / "nothing-here", "there is no such file"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(question, path, text):
+    with pytest.raises(kwire.InputError, match=text):
+        kwire.ask(question, path)
