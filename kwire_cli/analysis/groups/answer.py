@@ -175,7 +175,8 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
         case "redelivery":
             return f"{name} gets {event.detail}" if name else f"again {event.detail}"
         case "fenced" | "error":
-            return f"{name} {'refused' if event.kind == 'error' else 'fenced'}: {event.reason} {event.detail}"
+            refused = event.kind == "error" or event.reason == "UNRELEASED_INSTANCE_ID"
+            return f"{name} {'refused' if refused else 'fenced'}: {event.reason} {event.detail}"
     return " ".join(part for part in (name, event.kind, event.reason, event.detail) if part)
 
 

@@ -326,12 +326,13 @@ class ClassicReplay:
         """Return the trigger that a member is which the broker removed: nobody sent a LeaveGroup for it."""
         member = self.timeline.member(gone)
         place = next(iter(current.joins.values())).place
-        silence = time - member.last if member.last is not None else None
+        heard = member.heard(time)
+        silence = time - heard if heard is not None else None
         timeout = member.session_timeout
         if silence is not None and timeout is not None and silence >= LATE * timeout:
             text = f"removed without leaving: silent for {duration(silence)}, session.timeout.ms is {duration(timeout)}"
             trigger = Trigger(time, "session", text, place, gone, member.client)
-        elif silence is not None and silence < 0:
+        elif member.last is not None and member.last > time:
             text = f"removed: it did not join again in time ({POLL})"
             trigger = Trigger(max(time, member.last or time), "poll", text, place, gone, member.client)
         else:

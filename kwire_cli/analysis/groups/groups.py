@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import UNTIMED, GroupMoves, span_of
+from kwire_cli.analysis.groups.moves import MOST_MEMBERS, UNTIMED, GroupMoves, span_of
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -49,9 +49,9 @@ class GroupState:
             if move.kind != "commit":
                 group.types.add(protocol)
                 group.coordinators[call.broker] = call.node
-            kept = move
-            if move.member:
-                kept = self._sign(group, move, call)
+            kept = _with_member(group, move)
+            if kept.member:
+                kept = self._sign(group, kept, call)
             if _is_news(group, kept):
                 self._keep(group, kept)
             self._note(group, kept)
@@ -120,6 +120,15 @@ class GroupState:
             for name, moves in sorted(self.groups.items())
             if not names or name in names
         ]
+
+
+def _with_member(group: GroupMoves, move: Move) -> Move:
+    """Return a move with the member that its connection was seen to have, if it does not say its own."""
+    if move.member:
+        if move.kind != "leave" and len(group.connections) < MOST_MEMBERS:
+            group.connections[move.connection] = move.member
+        return move
+    return move._replace(member=group.connections.get(move.connection, "")) if move.kind != "join" else move
 
 
 def _is_news(group: GroupMoves, move: Move) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import (
+    FENCED,
     Assigned,
     Event,
     Gone,
@@ -60,6 +61,8 @@ class ModernReplay:
         self._before: dict[str, Assignment] = {}
         self._clients: dict[str, str] = {}
         self._gone = Gone()
+        self._fenced: dict[str, str] = {}
+        """Errors of members that were fenced."""
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
@@ -106,6 +109,8 @@ class ModernReplay:
         )
 
     def _error(self, move: Move) -> None:
+        if move.error in FENCED:
+            self._fenced[move.member] = move.error
         self._event(move, *refusal(move), seconds=move.silence)
 
     def _share(self, move: Move) -> None:
@@ -145,11 +150,11 @@ class ModernReplay:
             if move.topics is not None and state.topics is not None and move.topics != state.topics:
                 self._subscribes(move, state)
             return
-        coming = self._gone.coming(move, move.time, "" if state is None else "it lost its epoch")
+        coming = self._gone.coming(move, move.time, self._fenced.pop(move.member, ""))
         self._trigger(
             Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client, back=state is not None)
         )
-        self._event(move, "join", "" if state is None else coming.text, coming.detail)
+        self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
         if move.detail:
             self._event(move, "status", move.detail)
         member.joined = move.time if member.joined is None else member.joined
@@ -227,12 +232,13 @@ class ModernReplay:
         for name in [*self._members]:
             member = self.timeline.member(name)
             least = MISSED * self._intervals.get(name, INTERVAL)
-            silence = None if member.last is None or name == move.member else move.at - member.last
+            heard = None if name == move.member else member.heard(move.at)
+            silence = None if heard is None else move.at - heard
             if silence is None or silence < least:
                 continue
             text = f"removed without leaving: silent for {duration(silence)}"
             self._trigger(Trigger(move.at, "session", text, move.place, name, member.client))
-            self._settle_empty(name, self._members.pop(name), member.last)
+            self._settle_empty(name, self._members.pop(name), heard)
             member.ended, member.end = move.at, text
             self._gone.add(member.client, member.host, move.at, "session")
             self.timeline.events.append(

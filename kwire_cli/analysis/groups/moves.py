@@ -120,6 +120,8 @@ class GroupMoves:
     moves: Bounded = field(default_factory=Bounded)
     members: dict[str, Signs] = field(default_factory=dict)
     coordinators: dict[str, int | None] = field(default_factory=dict)
+    connections: dict[Hashable, str] = field(default_factory=dict)
+    """The member on each connection: librdkafka forgets its id before the answer that fences it has come."""
     types: set[str] = field(default_factory=set)
     """Protocols that the group was seen to speak: classic, consumer, share, streams."""
 
@@ -146,6 +148,7 @@ class GroupMoves:
             elif len(self.members) < MOST_MEMBERS:
                 self.members[member] = signs
         self.coordinators |= other.coordinators
+        self.connections |= other.connections
         self.types |= other.types
 
 

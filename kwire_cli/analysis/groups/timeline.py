@@ -170,6 +170,14 @@ class Member:
     last: float | None = None
     accepted: bool = True
     """Whether the coordinator took it for a member at any time."""
+    gaps: list[tuple[float, float]] = field(default_factory=list)
+    """Times without a call of it, each up to a call with news."""
+
+    def heard(self, before: float) -> float | None:
+        """Return when it was last heard of before a time, None if that is not known."""
+        if self.last is None or self.last <= before:
+            return self.last
+        return next((start for start, end in self.gaps if start <= before <= end), None)
 
 
 @dataclass
@@ -197,7 +205,7 @@ class Timeline:
         client = self.member(member).client
         if not client:
             return short(member)
-        return client if self.clients.get(client, 1) == 1 else f"{client} ({short(member, client)})"
+        return client if self.clients.get(client, 1) <= 1 else f"{client} ({short(member, client)})"
 
     @property
     def clients(self) -> dict[str, int]:
@@ -258,6 +266,9 @@ def begin(group: str, moves: GroupMoves) -> Timeline:
             last=signs.last,
             accepted=signs.accepted,
         )
+    for move in moves.moves:
+        if move.silence is not None and move.member in timeline.members:
+            timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
     return timeline
 
 

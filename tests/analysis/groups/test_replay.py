@@ -308,6 +308,28 @@ def test_bodies_of_wrong_types_are_no_trouble(value):
     assert groups.answer().tables
 
 
+def test_a_member_that_was_paused_is_removed_before_it_hears_of_it():
+    timeline = timeline_of(
+        modern(1, "a", 0, 1, given=[0]),
+        modern(2, "b", 0, 2, given=[1]),
+        modern(3, "a", 1, 2),
+        modern(4, "b", 2, 2),
+        *(modern(second, "a", 2, 2) for second in range(4, 10)),
+        modern(10, "a", 2, 3, given=[0, 1]),
+        modern(13, "b", 2, 0, error=25),
+        modern(13.1, "b", 0, 4, given=[1]),
+    )
+    assert kinds(timeline, "removed", "fenced") == [("removed", "b"), ("fenced", "b")]
+    assert [trigger.cause for trigger in timeline.rebalances[-1].triggers] == ["fenced"]
+
+
+def test_a_heartbeat_without_a_member_is_that_of_the_member_on_its_connection():
+    timeline = timeline_of(
+        join(1, "a", 1, members=["a"]), sync(1.1, "a", 1, ORDERS_0), beat(9, "", 1, error=25, client="a")
+    )
+    assert kinds(timeline, "fenced") == [("fenced", "a")]
+
+
 def test_calls_without_a_time_have_an_order():
     calls = [join(1, "a", 1, members=["a"]), sync(2, "a", 1, ORDERS_0), beat(30, "a", 1, error=27)]
     calls += [join(31, "a", 2, members=["a"]), sync(32, "a", 2, ORDERS_0), leave(33, "a")]
