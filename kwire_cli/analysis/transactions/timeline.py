@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import Evidence, instant
@@ -24,6 +25,8 @@ COORDINATED = frozenset({"initProducerId", "addPartitions", "addOffsets", "endTr
 WAITS = "CONCURRENT_TRANSACTIONS"
 """The error of a coordinator that still ends the transaction before."""
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+MOST_LOOKED_AT = 64
+"""Transactions of a producer that are looked at for the one that a record or a marker belongs to."""
 MOST_UNMARKED = 4
 """Transactions of a producer whose markers may be pending: more than one only where traffic was lost."""
 MOST_PLACES = 4
@@ -259,8 +262,9 @@ def _of_records(records: Iterable[StateRecord]) -> list[Transaction]:
 def _together(timeline: list[Transaction], others: list[Transaction]) -> list[Transaction]:
     """Return the transactions of one transactional id by traffic and by the coordinator's records."""
     additional = []
+    ended = _Ended(timeline)
     for other in others:
-        own = _match(timeline, other.decided, other.epoch, other.begin)
+        own = ended.match(other.decided, other.epoch, other.begin)
         if own is None:
             additional.append(other)
             continue
@@ -273,27 +277,36 @@ def _together(timeline: list[Transaction], others: list[Transaction]) -> list[Tr
     return sorted([*timeline, *additional], key=_order)
 
 
-def _match(
-    timeline: Sequence[Transaction], decided: float | None, epoch: int, begin: float | None
-) -> Transaction | None:
-    """Return the transaction that ended at a time, None if there is no such transaction.
+class _Ended:
+    """The transactions of one producer by the time of their begin, to find the one that ended at a time."""
 
-    It is the last one of the epoch (-1 for any) that had begun, and whose end was asked for by then. One that has not
-    ended is that which is open.
-    """
-    for own in reversed(timeline):
-        if NO_PRODUCER not in {own.epoch, epoch} and own.epoch != epoch:
-            continue
-        if decided is None:
-            is_same = own.result == OPEN or (
-                own.decided is not None and begin is not None and own.decided > begin + SLACK
-            )
-            return own if is_same else None
-        begun = own.begin is None or own.begin <= decided + SLACK
-        if begun and (own.decided is None or own.decided <= decided + SLACK):
-            # A transaction that ended before another one began is not that one.
-            return own if begin is None or own.decided is None or own.decided >= begin - SLACK else None
-    return None
+    def __init__(self, timeline: Sequence[Transaction]) -> None:
+        self._timeline = timeline
+        self._begins: list[float] = []
+        last = float("-inf")
+        for own in timeline:
+            last = max(last, own.begin if own.begin is not None else last)
+            self._begins.append(last)
+
+    def match(self, decided: float | None, epoch: int, begin: float | None) -> Transaction | None:
+        """Return the transaction that ended at a time, None if there is no such transaction.
+
+        It is the last one of the epoch (-1 for any) that had begun, and whose end was asked for by then. One that has
+        not ended is that which is open.
+        """
+        stop = len(self._timeline) if decided is None else bisect_right(self._begins, decided + SLACK)
+        for own in reversed(self._timeline[max(stop - MOST_LOOKED_AT, 0) : stop]):
+            if NO_PRODUCER not in {own.epoch, epoch} and own.epoch != epoch:
+                continue
+            if decided is None:
+                is_same = own.result == OPEN or (
+                    own.decided is not None and begin is not None and own.decided > begin + SLACK
+                )
+                return own if is_same else None
+            if own.decided is None or own.decided <= decided + SLACK:
+                # A transaction that ended before another one began is not that one.
+                return own if begin is None or own.decided is None or own.decided >= begin - SLACK else None
+        return None
 
 
 # From the logs of partitions
@@ -302,10 +315,10 @@ def _match(
 def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]], name: str | None) -> list[Transaction]:
     """Return the transactions of a producer with what the logs of partitions have of them."""
     by_logs: list[Transaction] = []
-    additional: list[Transaction] = []
+    ended = _Ended(timeline)
     for partition, piece in sorted(pieces, key=_by_end):
         epoch = piece.epoch if piece.first >= 0 else NO_PRODUCER  # that of a marker may be the next one (KIP-890)
-        own = _match(timeline, piece.marked, epoch, piece.begin) if timeline else None
+        own = ended.match(piece.marked, epoch, piece.begin)
         if own is not None and partition in own.marked:
             own = None
         if own is None:
@@ -313,8 +326,7 @@ def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]],
         if own is None:
             own = Transaction(name, piece.producer_id, piece.epoch, piece.begin)
             by_logs.append(own)
-            additional.append(own)
-        if piece.begin is not None and own in additional:
+        if piece.begin is not None and by_logs and own is by_logs[-1]:
             own.begin = piece.begin if own.begin is None else min(own.begin, piece.begin)
         counts = own.partitions.setdefault(partition, Written())
         if not counts.batches:  # traffic counted them already
@@ -324,7 +336,7 @@ def _with_logs(timeline: list[Transaction], pieces: Sequence[tuple[str, Piece]],
         if piece.result:
             own.marked.add(partition)
             own.close(piece.result, piece.marked, piece.marked, "")
-    return sorted([*timeline, *additional], key=_order)
+    return sorted([*timeline, *by_logs], key=_order)
 
 
 def _place(piece: Piece) -> Evidence:
