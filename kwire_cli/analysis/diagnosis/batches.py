@@ -156,7 +156,7 @@ class Batches(Rule):
             refused = self._refuse(call) if SIZES.intersection(call.errors) else set()
             client, connection, time = call.who, call.connection, call.asked
             for name, number, batch in call.batches():
-                if (name, number) not in refused:
+                if batch.crc_valid and (name, number) not in refused:
                     self._add((client, name), (connection, name, number), batch, time, call)
 
     def log_item(self, item: LogItem) -> None:

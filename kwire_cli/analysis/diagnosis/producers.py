@@ -151,7 +151,7 @@ class Producers(Rule):
         at = call.point, call.client.rpartition(":")[0]
         for topic, partition, batch in call.batches():
             head = batch.head
-            if head.producer_id < 0 or head.base_sequence < 0:
+            if head.producer_id < 0 or head.base_sequence < 0 or not batch.crc_valid:
                 continue
             key = head.producer_id, head.producer_epoch, topic, partition, *at
             sequence = self._sequences.get(key)

@@ -116,6 +116,8 @@ def _produce(call: Call) -> Iterator[Event]:
     event.implicit = call.version >= IMPLICIT_PRODUCE
     for written_to, number, batch in call.batches():
         head = batch.head
+        if not batch.crc_valid:
+            continue
         event.producer_id, event.epoch = head.producer_id, head.producer_epoch
         records = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
         event.partitions.setdefault(f"{written_to}-{number}", Written()).add(Written(1, max(records, 0), batch.size))
