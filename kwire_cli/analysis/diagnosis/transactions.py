@@ -232,10 +232,10 @@ class TransactionTrouble(Rule):
             open_ = [own for own in transactions if own.result in {OPEN, UNKNOWN} and partition in own.partitions]
             strange = [own for own in open_ if own.from_beginning and partition not in own.added]
             holders = strange or open_
-            is_hanging = bool(strange) or held.seconds >= TIMEOUT
+            is_hanging = bool(strange) or held.seconds >= MAX_TIMEOUT
             text = (
                 f"for {held.seconds:.1f} s {counted(held.responses, 'Fetch response')} to "
-                f"{_few(sorted(held.clients))} ended at the last stable offset {stable}, "
+                f"{_few(sorted(held.clients))} had the last stable offset {stable}, "
                 f"{counted(held.high - stable, 'offset')} behind the high watermark {held.high}"
             )
             if holders:
@@ -245,8 +245,8 @@ class TransactionTrouble(Rule):
             places = [*(place for own in holders for place in own.places), *held.evidence]
             holder = holders[0].transactional_id if holders else None
             command = f"transactions --transactional-id {holder}" if holder else "transactions --open"
-            severity: Severity | None = None if is_hanging else "warning"
-            yield Finding(HANGING, f"partition {partition}", text, places, held.seconds, severity, command), holder
+            kind = HANGING if is_hanging else LONG
+            yield Finding(kind, f"partition {partition}", text, places, held.seconds, None, command), holder
 
     def _waiting(self, by_name: dict[str, list[Transaction]]) -> Iterator[Finding]:
         """Yield a finding for each transactional id that was told to wait too often."""
