@@ -151,6 +151,8 @@ class TransactionTrouble(Rule):
         if response is None or call.request.get("isolationLevel") != 1:
             return
         waits = self._readers.get(call.connection)
+        if waits:
+            self._forget(waits, call)
         at_hand = set(waits) if waits and call.request.get("sessionId") else set()
         for topic, partition in parts(response, "responses", "partitions"):
             index, high = whole(partition.get("partitionIndex")), whole(partition.get("highWatermark"))
@@ -169,6 +171,17 @@ class TransactionTrouble(Rule):
                 held.last = call.answered if call.answered is not None else held.last
                 held.responses += 1
                 held.clients.add(call.who)
+
+    @staticmethod
+    def _forget(waits: set[tuple[str, int]], call: Call) -> None:
+        """Forget the places that a request takes out of its fetch session, all of them if it begins a session."""
+        epoch = call.request.get("sessionEpoch")
+        if isinstance(epoch, int) and epoch <= 0:
+            waits.clear()
+        for (topic,) in parts(call.request, "forgottenTopicsData"):
+            numbers = topic.get("partitions")
+            names = {f"{call.topic(topic)}-{number}" for number in (numbers if isinstance(numbers, list) else ())}
+            waits.difference_update({place for place in waits if place[0] in names})
 
     def _hold(self, place: tuple[str, int], high: int, call: Call) -> None:
         held = self._held.get(place)

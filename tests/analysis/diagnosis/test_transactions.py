@@ -10,6 +10,7 @@ from kwire_cli.view.answers import answer_document
 
 INCIDENTS = ROOT / "samples" / "incidents"
 OWN = {kind.code for kind in TransactionTrouble.KINDS}
+FORGOTTEN = {"forgottenTopicsData": [{"topic": "a", "partitions": [0]}]}
 IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
 
 
@@ -30,8 +31,8 @@ def end(second, committed=True):
     return "EndTxn", 3, {**IDS, "committed": committed}, {"errorCode": 0}, second
 
 
-def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=False):
-    request = {"isolationLevel": isolation, "sessionId": session, "topics": []}
+def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=False, **more):
+    request = {"isolationLevel": isolation, "sessionId": session, "topics": [], **more}
     told = {"partitionIndex": partition, "errorCode": 0, "highWatermark": high, "lastStableOffset": stable}
     response = {"errorCode": 0, "sessionId": session}
     return (
@@ -105,6 +106,8 @@ def test_a_fetch_session_does_not_repeat_what_has_not_changed():
     silent = [fetch(second, 5, 9, session=3, silent=True) for second in range(1, 62)]
     assert of(fetch(0, 5, 9, session=3), *silent) == [("warning", "LONG_TRANSACTION", "partition a-0")]
     assert of(fetch(0, 5, 9, session=3), fetch(1, 9, 9, session=3), *silent[1:]) == []
+    for more in (FORGOTTEN, {"sessionEpoch": 0}):
+        assert of(fetch(0, 5, 9, session=3), fetch(1, 5, 9, session=3, silent=True, **more), *silent[1:]) == []
 
 
 def test_readers_that_go_on_are_not_held_back():
@@ -140,14 +143,16 @@ def test_a_few_refused_requests_are_no_loop(number):
     assert of(init(0), add(1), end(2), *apart, end(40)) == []
 
 
-@pytest.mark.parametrize("body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9)])
+@pytest.mark.parametrize(
+    "body", [init(1), add(1), add(1, 51), end(1), fetch(1, 5, 9, session=1, sessionEpoch=1, **FORGOTTEN)]
+)
 def test_bodies_of_any_shape_are_taken(body):
     for exchange in deformed_exchanges(body):
         rule = TransactionTrouble()
         diagnosis = Diagnosis()
         diagnosis.rules = [rule]
         diagnosis._dispatch()
-        asked(diagnosis, [exchange])
+        asked(diagnosis, [*exchanges(fetch(0, 5, 9, session=1)), exchange])
         diagnosis.answer()
 
 
