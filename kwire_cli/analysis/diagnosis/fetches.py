@@ -78,7 +78,7 @@ class Fetches:
         for topic in _list(request, "topics"):
             if type(topic) is not dict:
                 continue
-            name = call.topic(topic)
+            name = _topic(call, topic)
             for part in _list(topic, "partitions"):
                 if type(part) is not dict:
                     continue
@@ -115,7 +115,7 @@ def _answered(
     for topic in _list(response, "responses"):
         if type(topic) is not dict:
             continue
-        name = call.topic(topic)
+        name = _topic(call, topic)
         for part in _list(topic, "partitions"):
             if type(part) is not dict:
                 continue
@@ -154,7 +154,7 @@ def committed(call: Call) -> list[Commit]:
         for topic in _list(its, "topics"):
             if type(topic) is not dict:
                 continue
-            name = call.topic(topic)
+            name = _topic(call, topic)
             for part in _list(topic, "partitions"):
                 if type(part) is not dict:
                     continue
@@ -167,6 +167,11 @@ def committed(call: Call) -> list[Commit]:
 def size_of(answer: dict[str, Any]) -> int:
     """Return the bytes of records in a partition's answer."""
     return whole(answer.get("recordsSizeInBytes")) or 0
+
+
+def _topic(call: Call, topic: dict[str, Any]) -> str:
+    name = topic.get("topic")
+    return name if name and type(name) is str else call.topic(topic)
 
 
 def _list(body: dict[str, Any] | None, name: str) -> list[Any]:
