@@ -57,6 +57,8 @@ SLOW_MAKING = 10.0
 """Seconds of a request for topics: making many at once takes some."""
 QUICK = frozenset({"AlterPartition", "BrokerHeartbeat", "AllocateProducerIds"})
 LEAST_SLOW = 3
+MOST_TIMES = 1 << 10
+"""Slow requests of which the times are kept, to tell how many waited at a time."""
 MOST_CONNECTIONS = 1 << 12
 
 
@@ -83,7 +85,7 @@ class _Latencies:
 class _Controller(Tally):
     timed_out: int = 0
     slowest: float = 0.0
-    pending: int = 0
+    times: list[tuple[float, float]] = field(default_factory=list)
     apis: Counter[str] = field(default_factory=Counter)
 
     def merge(self, other: Tally) -> None:
@@ -91,8 +93,18 @@ class _Controller(Tally):
         if isinstance(other, _Controller):
             self.timed_out += other.timed_out
             self.slowest = max(self.slowest, other.slowest)
-            self.pending = max(self.pending, other.pending)
+            self.times = sorted([*self.times, *other.times])[:MOST_TIMES]
             self.apis += other.apis
+
+    @property
+    def pending(self) -> int:
+        """How many of the slow requests waited at a time."""
+        changes = sorted([(asked, 1) for asked, _ in self.times] + [(answered, -1) for _, answered in self.times])
+        most = waiting = 0
+        for _, change in changes:
+            waiting += change
+            most = max(most, waiting)
+        return most
 
 
 class Speed(Rule):
@@ -139,6 +151,8 @@ class Speed(Rule):
             slow.timed_out += timed_out
             slow.slowest = max(slow.slowest, seconds)
             slow.apis[api] += 1
+            if len(slow.times) < MOST_TIMES:
+                slow.times.append((call.asked or 0.0, (call.asked or 0.0) + seconds))
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: nothing is held back on it any more."""
@@ -159,6 +173,7 @@ class Speed(Rule):
                 continue
             apis = some(f"{api} {count}" for api, count in slow.apis.items())
             text = f"{plural(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
+            text += f"; {slow.pending} waited at a time" if slow.pending > 1 else ""
             text += f"; {slow.timed_out} REQUEST_TIMED_OUT" if slow.timed_out else ""
             yield Finding(OVERLOAD, f"controller {address}", text, slow.places, slow.count)
 

@@ -58,6 +58,12 @@ def test_a_controller_that_is_late():
     )  # fmt: skip
 
 
+def test_requests_that_wait_behind_each_other():
+    calls = [MadeCall("AlterPartition", {}, {}, at=0.1 * step, took=5, broker="c1:9093") for step in range(30)]
+    (row,) = findings(Speed, calls)
+    assert row[3] == "30 requests (AlterPartition 30) were slow or late, 5.0 s at most; 30 waited at a time"
+
+
 def test_topics_may_take_a_while():
     assert findings(Speed, [MadeCall("CreateTopics", {}, {}, at=step, took=3) for step in range(9)]) == []
 
