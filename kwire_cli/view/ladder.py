@@ -51,7 +51,7 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
         yield [
             (_clock(arrow, numbers), "dim"),
             (
-                _rung(places, at_of[arrow.source], at_of[arrow.target], is_reply=arrow.reply),
+                _rung(places, at_of[arrow.source], at_of[arrow.target], arrow),
                 _STYLES.get(arrow.level, ""),
             ),
             (" " * _GAP, ""),
@@ -95,20 +95,20 @@ def _clock(arrow: Arrow, numbers: int) -> str:
     return f"{time:<{_TIME}}{f' {number:>{numbers}}' if numbers else ''}{' ' * _GAP}"
 
 
-def _rung(places: Sequence[int], source: int, target: int, *, is_reply: bool) -> str:
-    """Return the arrow between the lifelines of two participants, across all others."""
+def _rung(places: Sequence[int], source: int, target: int, arrow: Arrow) -> str:
+    """Return the arrow between the lifelines of two participants, across all others; that of an error ends in x."""
     cells = [" "] * (places[-1] + 1)
     first, last = sorted((places[source], places[target]))
-    stroke = "╌" if is_reply else "─"
+    stroke = "╌" if arrow.reply else "─"
     cells[first:last] = stroke * (last - first)
     for place in places:
         cells[place] = _CROSS if first < place < last else _LIFE
     if source == target:
         cells[first] = _FROM
     elif source < target:
-        cells[first], cells[last - 1] = _FROM, ">"
+        cells[first], cells[last - 1] = _FROM, "x" if arrow.level == "error" else ">"
     else:
-        cells[last], cells[first + 1] = _BACK, "<"
+        cells[last], cells[first + 1] = _BACK, "x" if arrow.level == "error" else "<"
     return "".join(cells)
 
 
@@ -120,7 +120,7 @@ def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
         ends = [cut(escaped(name), lane) for name in (arrow.source, arrow.target)]
         padded = [end + " " * (lane - cell_width(end)) for end in ends]
         style = _STYLES.get(arrow.level, "")
-        head = f"{_clock(arrow, numbers)}{padded[0]} {'╌' if arrow.reply else '─'}> {padded[1]}{' ' * _GAP}"
+        head = f"{_clock(arrow, numbers)}{padded[0]} {'╌' if arrow.reply else '─'}{'x' if arrow.level == 'error' else '>'} {padded[1]}{' ' * _GAP}"
         yield [(head, "dim"), (_cut(escaped(arrow.label), width, cell_width(head)), style)]
     if chart.note:
         yield [(escaped(chart.note), "dim")]
