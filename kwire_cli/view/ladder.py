@@ -6,8 +6,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.view.lines import escaped
-from kwire_cli.view.widths import cell_width, cut
+from kwire_cli.view.lines import escaped, plain
+from kwire_cli.view.widths import cell_width, cut, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,16 +47,14 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
     places = [sum(lanes[:at]) for at in range(len(lanes))]
     at_of = {person.name: at for at, person in enumerate(people)}
     taken = left + (places[-1] if places else 0) + 1 + _GAP
+    lives = _lives(places)
     for arrow in arrows:
-        yield [
-            (_clock(arrow, numbers), "dim"),
-            (
-                _rung(places, at_of[arrow.source], at_of[arrow.target], arrow),
-                _STYLES.get(arrow.level, ""),
-            ),
-            (" " * _GAP, ""),
-            (_cut(escaped(arrow.label), width, taken), _STYLES.get(arrow.level, "")),
-        ]
+        style = _STYLES.get(arrow.level, "")
+        rung = _rung(lives, places[at_of[arrow.source]], places[at_of[arrow.target]], arrow)
+        first, *more = _folded(escaped(arrow.label), width, taken)
+        yield [(_clock(arrow, numbers), "dim"), (rung, style), (" " * _GAP, ""), (first, style)]
+        for piece in more:
+            yield [(" " * left, ""), (lives, ""), (" " * _GAP, ""), (piece, style)]
     if chart.note:
         yield [(escaped(chart.note), "dim")]
 
@@ -95,21 +93,39 @@ def _clock(arrow: Arrow, numbers: int) -> str:
     return f"{time:<{_TIME}}{f' {number:>{numbers}}' if numbers else ''}{' ' * _GAP}"
 
 
-def _rung(places: Sequence[int], source: int, target: int, arrow: Arrow) -> str:
-    """Return the arrow between the lifelines of two participants, across all others; that of an error ends in x."""
+def _lives(places: Sequence[int]) -> str:
+    """Return the lifelines of all participants."""
     cells = [" "] * (places[-1] + 1)
-    first, last = sorted((places[source], places[target]))
-    stroke = "╌" if arrow.reply else "─"
-    cells[first:last] = stroke * (last - first)
     for place in places:
-        cells[place] = _CROSS if first < place < last else _LIFE
+        cells[place] = _LIFE
+    return "".join(cells)
+
+
+def _rung(lives: str, source: int, target: int, arrow: Arrow) -> str:
+    """Return the arrow between two lifelines, across all others; that of an error ends in x."""
+    cells = list(lives)
+    first, last = min(source, target), max(source, target)
+    stroke = "╌" if arrow.reply else "─"
+    for at in range(first + 1, last):
+        cells[at] = stroke if cells[at] == " " else _CROSS
+    is_error = arrow.level == "error"
     if source == target:
         cells[first] = _FROM
     elif source < target:
-        cells[first], cells[last - 1] = _FROM, "x" if arrow.level == "error" else ">"
+        cells[first], cells[last - 1] = _FROM, "x" if is_error else ">"
     else:
-        cells[last], cells[first + 1] = _BACK, "x" if arrow.level == "error" else "<"
+        cells[last], cells[first + 1] = _BACK, "x" if is_error else "<"
     return "".join(cells)
+
+
+def _folded(label: str, width: int | None, taken: int) -> list[str]:
+    """Return a label in pieces that fit behind the lifelines; of a long one the beginning."""
+    if width is None:
+        return [label]
+    room = max(width - taken, 1)
+    if room < _LEAST_LABEL // 2:
+        return [cut(label, room, "end")]
+    return [plain(piece) for piece in fold([(cut(label, 3 * room, "end"), "")], room)] or [""]
 
 
 def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
@@ -120,7 +136,8 @@ def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
         ends = [cut(escaped(name), lane) for name in (arrow.source, arrow.target)]
         padded = [end + " " * (lane - cell_width(end)) for end in ends]
         style = _STYLES.get(arrow.level, "")
-        head = f"{_clock(arrow, numbers)}{padded[0]} {'╌' if arrow.reply else '─'}{'x' if arrow.level == 'error' else '>'} {padded[1]}{' ' * _GAP}"
+        stroke = f"{'╌' if arrow.reply else '─'}{'x' if arrow.level == 'error' else '>'}"
+        head = f"{_clock(arrow, numbers)}{padded[0]} {stroke} {padded[1]}{' ' * _GAP}"
         yield [(head, "dim"), (_cut(escaped(arrow.label), width, cell_width(head)), style)]
     if chart.note:
         yield [(escaped(chart.note), "dim")]

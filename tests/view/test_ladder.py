@@ -61,6 +61,14 @@ def test_a_ladder_fits_the_terminal(width, count):
         assert max(map(cell_len, lines)) <= width
 
 
+def test_a_long_label_goes_on_below_beside_the_lifelines():
+    arrows = ((0, 1, "SaslAuthenticate v2 -> SASL_AUTHENTICATION_FAILED!"),)
+    assert answer_text(Answer("sequence", [ladder(("app", "node 1"), arrows)]), 60).splitlines()[3:] == [
+        "10:00:00.123 7  ├────────x│  SaslAuthenticate v2 ->",
+        "                │         │  SASL_AUTHENTICATION_FAILED!",
+    ]
+
+
 def test_without_a_width_labels_are_whole():
     lines = answer_text(Answer("sequence", [ladder(arrows=((0, 1, "x" * 300),))])).splitlines()
     assert "x" * 300 in lines[-1]
