@@ -37,8 +37,8 @@ def call(api, second, request, response=None, *, client="c", port=50012):
     key, version = KEYS[api]
     time = f"2026-11-21T10:{int(second) // 60:02}:{second % 60:09.6f}Z"
     body = {"groupId": "g"} | request if isinstance(request, dict) else request
-    given = document(key, version, client=client, request=body, response=response, port=port, totalTimeMs=1)
-    return reader().exchange(given, round(second * 10) + 1, time)
+    exchange = document(key, version, client=client, request=body, response=response, port=port, totalTimeMs=1)
+    return reader().exchange(exchange, round(second * 10) + 1, time)
 
 
 def join(second, member, generation, *, leader=None, members=(), **more):

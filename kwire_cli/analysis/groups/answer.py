@@ -196,8 +196,8 @@ def _rebalance(timeline: Timeline, rebalance: Rebalance) -> str:
         )
     if rebalance.away and max(rebalance.away.values()) >= SHOWN_AWAY:
         member, longest = max(rebalance.away.items(), key=lambda pair: (pair[1], pair[0]))
-        others = len(rebalance.away) - 1
-        more = f" and {others} more" if others else ""
+        more_members = len(rebalance.away) - 1
+        more = f" and {more_members} more" if more_members else ""
         parts.append(f"{timeline.name(member)}{more} without partitions for {duration(longest)}")
     return ", ".join(parts)
 

@@ -110,11 +110,11 @@ class ClassicReplay:
         if move.until is None or move.reached is None:
             return
         current = self._generation(move.reached, move)
-        known = self._previous is not None and move.member in self._previous.members
+        stays = self._previous is not None and move.member in self._previous.members
         replaces = self._replaced(move, current) if move.instance else ""
         reason = "" if move.reason.startswith(UNSAID) else move.reason
         began = self._first_asked.pop(move.member, move.time)
-        if known:
+        if stays:
             self._event(move, "rejoin", reason, minor=not reason)
         elif move.member not in current.joins:
             member = self.timeline.member(move.member)
@@ -124,7 +124,7 @@ class ClassicReplay:
             self._event(move._replace(time=began), "join", reason, replaces or coming.detail)
         if not replaces:
             current.joins[move.member] = move._replace(time=began)
-            current.asked.append(began)
+            current.join_times.append(began)
         current.members.add(move.member)
         current.assignor = move.assignor or current.assignor
         if move.everybody is not None:
@@ -141,7 +141,7 @@ class ClassicReplay:
         for members in (current, self._previous):
             if members is not None:
                 members.members.discard(old)
-        current.given.pop(old, None)
+        current.assigned.pop(old, None)
         current.syncs.pop(old, None)
         return f"replaces {member.client} as {move.instance}"
 
@@ -154,7 +154,7 @@ class ClassicReplay:
         if move.until is None or move.generation is None:
             return
         current = self._generation(move.generation, move)
-        current.given.update(move.given)
+        current.assigned.update(move.leader_assignments)
         if move.assignment is not None:
             current.syncs[move.member] = move
             current.members.add(move.member)
@@ -170,8 +170,8 @@ class ClassicReplay:
         sync = current.syncs.get(move.member) if current else None
         timeout = member.rebalance_timeout
         since = move.time - sync.at if sync else None
-        others = move.client != member.client and bool(member.client)
-        cause, text = why_left(move, back, since, timeout, others=others)
+        by_admin = move.client != member.client and bool(member.client)
+        cause, text = why_left(move, back, since, timeout, by_admin=by_admin)
         member.ended, member.end = move.time, text.partition(" (")[0]
         self._next.left[move.member] = move.time
         self._gone.add(move.client, member.host or move.host, move.time, cause)
@@ -214,7 +214,7 @@ class ClassicReplay:
         before = self._previous.members if self._previous else set()
         already = current.members
         current.members, current.whole, current.assignor = {*rows}, True, move.assignor
-        current.given = {row.member: row.assignment for row in move.listed}
+        current.assigned = {row.member: row.assignment for row in move.listed}
         for row in move.listed:
             member = self.timeline.member(row.member)
             member.client, member.host, member.instance = row.client, row.host, row.instance
@@ -243,11 +243,11 @@ class ClassicReplay:
     def _complete(self) -> None:
         """End the current generation: it is known what changed."""
         current, previous = self._current, self._previous
-        if current is None or (not current.joins and not current.syncs and not current.given):
+        if current is None or (not current.joins and not current.syncs and not current.assigned):
             return
         timeline = self.timeline
         timeline.assignor = current.assignor or timeline.assignor
-        joins = current.asked
+        joins = current.join_times
         logged = current.place.time if current.place is not None else 0.0
         end = max((join.at for join in current.joins.values()), default=logged) if current.end is None else current.end
         triggers = self._causes(current, previous, min(joins, default=end))

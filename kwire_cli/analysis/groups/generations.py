@@ -22,7 +22,7 @@ class Generation:
     number: int
     joins: dict[str, Move] = field(default_factory=dict)
     syncs: dict[str, Move] = field(default_factory=dict)
-    given: dict[str, Assignment] = field(default_factory=dict)
+    assigned: dict[str, Assignment] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
     whole: bool = False
     """Whether all members are known, which the leader's answer and records tell."""
@@ -33,7 +33,7 @@ class Generation:
     """When members were told to join it."""
     left: dict[str, float] = field(default_factory=dict)
     """When members left, between the generation before and this one."""
-    asked: list[float] = field(default_factory=list)
+    join_times: list[float] = field(default_factory=list)
     """When members asked to join. Static members that take another's place later are not among them."""
     end: float | None = None
     """The last answer to a SyncGroup of those."""
@@ -41,7 +41,7 @@ class Generation:
     @property
     def assignments(self) -> dict[str, Assignment]:
         """What each member has: what the leader gave it, or what the answer to its own SyncGroup says."""
-        return self.given | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
+        return self.assigned | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
 
 
 def add_away(timeline: Timeline, rebalance: Rebalance, current: Generation, before: dict[str, Assignment]) -> None:

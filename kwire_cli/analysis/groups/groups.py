@@ -85,8 +85,8 @@ class GroupState:
     @staticmethod
     def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
         """Note that the member was heard of, unless somebody else speaks of it."""
-        known = group.members.get(move.member)
-        if move.kind == "leave" and known is not None and known.client and known.client != move.client:
+        own = group.members.get(move.member)
+        if move.kind == "leave" and own is not None and own.client and own.client != move.client:
             return move
         signs, silence = group.sign(move.member, move.time)
         if move.kind != "leave":

@@ -39,7 +39,7 @@ INTERVAL = 5.0
 class _State:
     epoch: int = -1
     assignment: Assignment | None = None
-    given: float = 0.0
+    assigned_at: float = 0.0
     owned: Assignment | None = None
     topics: tuple[str, ...] | None = None
     empty_since: float | None = None
@@ -167,8 +167,8 @@ class ModernReplay:
     def _leave(self, move: Move, back: float | None) -> None:
         member = self.timeline.member(move.member)
         state = self._members.get(move.member)
-        since = move.time - state.given if state and state.given else None
-        cause, text = why_left(move, back, since, member.rebalance_timeout, others=False)
+        since = move.time - state.assigned_at if state and state.assigned_at else None
+        cause, text = why_left(move, back, since, member.rebalance_timeout, by_admin=False)
         self._leaves(move, cause, text, back=back is not None)
 
     def _leaves(self, move: Move, cause: Cause, text: str, *, back: bool) -> None:
@@ -205,9 +205,9 @@ class ModernReplay:
         epoch = move.reached
         if epoch is None or epoch < 0:
             return
-        known = self._epoch
-        if known is None or epoch > known:
-            if known is not None and epoch - known > self._unseen + joins and not self._logged:
+        before = self._epoch
+        if before is None or epoch > before:
+            if before is not None and epoch - before > self._unseen + joins and not self._logged:
                 removed = self._removed(move)
                 if not removed and not self._unseen and not joins and self._settled():
                     text = "is told of a new assignment: topics changed, or a member that is not seen here"
@@ -257,7 +257,7 @@ class ModernReplay:
             return
         had = state.assignment if state.assignment is not None else NOTHING
         again = state.assignment == assignment and move.kind != "join"
-        state.assignment, state.given = assignment, move.at
+        state.assignment, state.assigned_at = assignment, move.at
         if self._open is not None:
             self._open.end = max(self._open.end, move.at)
             if move.kind != "join":

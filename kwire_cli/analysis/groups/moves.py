@@ -69,7 +69,7 @@ class Move(NamedTuple):
     assignment: Assignment | None = None
     owned: Assignment | None = None
     everybody: tuple[str, ...] | None = None
-    given: tuple[tuple[str, Assignment], ...] = ()
+    leader_assignments: tuple[tuple[str, Assignment], ...] = ()
     """The assignments that the leader of a classic group sends, by member."""
     listed: tuple[LoggedMember, ...] | None = None
     times: int = 0

@@ -78,15 +78,15 @@ def moves_of(call: Call) -> Iterator[tuple[str, Move]]:
 
 def _move(kind: str, call: Call, member: str | None = None) -> Move:
     request, response = call.request, call.response or {}
-    asked, answered = call.asked, call.answered
-    if asked is None:
+    time, until = call.asked, call.answered
+    if time is None:
         place = call.evidence()
-        asked = 1e-6 * (place.line or place.frame or 0)
-        answered = None if call.response is None else asked
+        time = 1e-6 * (place.line or place.frame or 0)
+        until = None if call.response is None else time
     return Move(
         kind,
-        asked,
-        answered,
+        time,
+        until,
         call.evidence(of_request=kind == "leave"),
         text(request.get("memberId")) if member is None else member,
         call.who,
@@ -133,13 +133,15 @@ def _sync(call: Call) -> Move:
     protocol_type = text(response.get("protocolType") or request.get("protocolType"))
     move = _move("sync", call)
     assignment = response.get("assignment")
-    given = tuple(
+    assignments = tuple(
         (text(row.get("memberId")), tasks_in(decoded(text(row.get("assignment")), "assignment", protocol_type)))
         for (row,) in parts(request, "assignments")
     )
     own = tasks_in(decoded(assignment, "assignment", protocol_type)) if isinstance(assignment, str) else None
     return move._replace(
-        reached=move.generation, assignment=None if move.error else own, given=() if move.error else given
+        reached=move.generation,
+        assignment=None if move.error else own,
+        leader_assignments=() if move.error else assignments,
     )
 
 

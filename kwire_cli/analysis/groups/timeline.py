@@ -293,12 +293,12 @@ def returns(moves: Iterable[Move]) -> dict[int, float]:
 
 
 def why_left(
-    move: Move, back: float | None, since: float | None, timeout: float | None, *, others: bool
+    move: Move, back: float | None, since: float | None, timeout: float | None, *, by_admin: bool
 ) -> tuple[Cause, str]:
     """Return the cause of a member's leaving, and its text.
 
     `back` are the seconds until it came back, `since` those since it got its assignment, `timeout` its
-    max.poll.interval.ms. `others` says that it is taken out by somebody else (its request names other members).
+    max.poll.interval.ms. `by_admin` says that it is taken out by somebody else (its request names other members).
     """
     reason = move.reason
     if "poll timeout" in reason or "max.poll.interval" in reason:
@@ -306,7 +306,7 @@ def why_left(
     if reason:
         return ("closed" if "clos" in reason else "resubscribed" if back is not None else "leave"), reason
     if back is None:
-        return ("leave", "taken out by an admin client") if others else ("closed", "leaves")
+        return ("leave", "taken out by an admin client") if by_admin else ("closed", "leaves")
     if timeout is not None and since is not None and since >= LATE * timeout:
         return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
     return "resubscribed", f"left and came back after {duration(back)}, without a restart"

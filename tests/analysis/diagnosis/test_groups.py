@@ -24,7 +24,7 @@ def rule_of(*exchanges):
     return rule
 
 
-def found(*exchanges):
+def findings_of(*exchanges):
     return {finding.kind.code: finding for finding in rule_of(*exchanges).findings()}
 
 
@@ -43,9 +43,8 @@ def test_the_rule_is_one_of_the_diagnosis():
 
 
 def test_a_group_that_forms_and_ends_has_no_finding():
-    assert (
-        found(*generation(1, 1, a=ORDERS_0), *(beat(second, "a", 1) for second in range(2, 30)), leave(30, "a")) == {}
-    )
+    beats = [beat(second, "a", 1) for second in range(2, 30)]
+    assert findings_of(*generation(1, 1, a=ORDERS_0), *beats, leave(30, "a")) == {}
 
 
 def test_members_that_come_and_go_once_are_no_more_than_information():
@@ -55,14 +54,14 @@ def test_members_that_come_and_go_once_are_no_more_than_information():
         leave(9, "b"),
         beat(9.5, "a", 2, 27),
     ]
-    findings = found(*calls, *generation(9.6, 3, a=ORDERS_0))
+    findings = findings_of(*calls, *generation(9.6, 3, a=ORDERS_0))
     assert {code: finding.level for code, finding in findings.items()} == {"REBALANCE": "info"}
     assert findings["REBALANCE"].command == "groups --group g"
 
 
 def test_a_single_member_that_vanishes_is_a_warning():
     calls = [*generation(1, 1, a=ORDERS_0, b=ORDERS_1), *(beat(second, "a", 1) for second in range(2, 14))]
-    findings = found(*calls, beat(14, "a", 1, 27), *generation(14.1, 2, a=ORDERS_0))
+    findings = findings_of(*calls, beat(14, "a", 1, 27), *generation(14.1, 2, a=ORDERS_0))
     assert findings["REBALANCE"].level == "warning"
     assert "removed without leaving" in findings["REBALANCE"].text
     assert "GROUP_REBALANCE_LOOP" not in findings
@@ -83,18 +82,18 @@ def test_a_client_that_is_started_anew_again_and_again_is_a_warning():
             beat(second + 6, "a", 2 * number + 2, 27),
             *generation(second + 6.1, 2 * number + 3, a=ORDERS_0),
         ]
-    loop = found(*calls)["GROUP_REBALANCE_LOOP"]
+    loop = findings_of(*calls)["GROUP_REBALANCE_LOOP"]
     assert (loop.level, loop.weight) == ("warning", 3)
     assert "3 times x left and was started anew" in loop.text
 
 
 def test_a_member_that_was_one_and_is_fenced_is_a_warning():
     paused = beat(40, "a", 1, error=25)
-    findings = found(*generation(1, 1, a=ORDERS_0), beat(2, "a", 1), paused)
+    findings = findings_of(*generation(1, 1, a=ORDERS_0), beat(2, "a", 1), paused)
     assert findings["MEMBER_FENCED"].text == (
         "a got UNKNOWN_MEMBER_ID at Heartbeat, 38.0 s after its call before; session.timeout.ms is 10.0 s"
     )
-    assert found(paused) == {}
+    assert findings_of(paused) == {}
 
 
 def test_two_members_with_one_instance_are_an_error():
@@ -105,26 +104,24 @@ def test_two_members_with_one_instance_are_an_error():
         join(2, "b", 1, **own),
         call("Heartbeat", 3, {"memberId": "a", "generationId": 1} | own, {"errorCode": 82}, client="a"),
     ]
-    finding = found(*calls)["STATIC_MEMBER_CONFLICT"]
+    finding = findings_of(*calls)["STATIC_MEMBER_CONFLICT"]
     assert finding.level == "error"
     assert finding.text == "group.instance.id i: FENCED_INSTANCE_ID; members with it: a at 10.0.0.1, b at 10.0.0.1"
     refused = modern(2, "b", 0, 0, error=111, request={"instanceId": "i"})
-    assert (
-        found(modern(1, "a", 0, 1, given=[0], request={"instanceId": "i"}), refused)["STATIC_MEMBER_CONFLICT"].level
-        == "warning"
-    )
+    first = modern(1, "a", 0, 1, given=[0], request={"instanceId": "i"})
+    assert findings_of(first, refused)["STATIC_MEMBER_CONFLICT"].level == "warning"
 
 
 def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")
-    assert found(refused)["GROUP_JOIN_REFUSED"].text == "a is refused: INCONSISTENT_GROUP_PROTOCOL at JoinGroup"
-    assert "GROUP_JOIN_REFUSED" not in found(refused, *generation(2, 1, a=ORDERS_0))
+    assert findings_of(refused)["GROUP_JOIN_REFUSED"].text == "a is refused: INCONSISTENT_GROUP_PROTOCOL at JoinGroup"
+    assert "GROUP_JOIN_REFUSED" not in findings_of(refused, *generation(2, 1, a=ORDERS_0))
 
 
 def test_a_member_without_partitions_is_idle_after_a_while():
     calls = [*generation(1, 1, a=ORDERS_0, b="")]
-    assert "IDLE_MEMBER" not in found(*calls, beat(5, "b", 1))
-    finding = found(*calls, beat(30, "b", 1))["IDLE_MEMBER"]
+    assert "IDLE_MEMBER" not in findings_of(*calls, beat(5, "b", 1))
+    finding = findings_of(*calls, beat(30, "b", 1))["IDLE_MEMBER"]
     assert (
         finding.text == "1 member without a partition for up to 29.0 s: b; beside 1 other with 1 partition (orders-0)"
     )
@@ -137,8 +134,8 @@ def test_a_streams_group_that_gets_tasks_is_ready():
         return call("StreamsGroupHeartbeat", second, {"memberId": "s", "memberEpoch": second - 1}, body | status)
 
     waiting, ready = heartbeat(1, []), heartbeat(2, [{"subtopologyId": "0", "partitions": [0]}])
-    assert found(waiting)["STREAMS_GROUP_NOT_READY"].text == "the coordinator says MISSING_SOURCE_TOPICS"
-    assert "STREAMS_GROUP_NOT_READY" not in found(waiting, ready)
+    assert findings_of(waiting)["STREAMS_GROUP_NOT_READY"].text == "the coordinator says MISSING_SOURCE_TOPICS"
+    assert "STREAMS_GROUP_NOT_READY" not in findings_of(waiting, ready)
 
 
 @pytest.mark.parametrize("name", ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member"])
