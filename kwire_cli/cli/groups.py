@@ -10,8 +10,9 @@ import click
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import OfGroups
 from kwire_cli.cli.questions import Asking, ask
-from kwire_cli.cli.typed_options import option, takes
+from kwire_cli.cli.typed_options import takes
 from kwire_cli.errors import InputError, close_to, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,16 +26,8 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Asking):
+class Options(OfGroups, Asking):
     """Options of `kwire groups`."""
-
-    group: tuple[str, ...] = option(
-        "--group",
-        multiple=True,
-        section="Choose",
-        metavar="NAME",
-        help="Show only this group, with all of its events; repeatable.",
-    )
 
 
 @click.command(name="groups", cls=Command, examples=EXAMPLES)

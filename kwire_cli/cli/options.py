@@ -311,6 +311,31 @@ class Choosing(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class OfGroups(Printing):
+    """Options for choosing groups: --group."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    group: tuple[str, ...] = option(
+        "--group", multiple=True, metavar="NAME", help="Show only what is about this group; repeatable."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class OfTransactions(Printing):
+    """Options for choosing transactions: --transactional-id."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    transactional_id: tuple[str, ...] = option(
+        "--transactional-id",
+        multiple=True,
+        metavar="NAME",
+        help="Show only what is about this transactional id; repeatable.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decompression(Printing):
     """Options for decompression: --max-decompressed."""
 

@@ -15,7 +15,7 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.inputs import FITS
-from kwire_cli.cli.options import Choosing, LadderReport
+from kwire_cli.cli.options import Choosing, LadderReport, OfGroups, OfTransactions
 from kwire_cli.cli.questions import Asking, ask
 from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.source.kafka.traffic import TcpConnection
@@ -36,25 +36,11 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Choosing, LadderReport, Asking):
+class Options(Choosing, OfGroups, OfTransactions, LadderReport, Asking):
     """Options of `kwire sequence`."""
 
     PIPED: ClassVar[str] = "text"
 
-    group: tuple[str, ...] = option(
-        "--group",
-        section="Choose",
-        multiple=True,
-        metavar="NAME",
-        help="Show only calls that are about this group; repeatable.",
-    )
-    transactional_id: tuple[str, ...] = option(
-        "--transactional-id",
-        section="Choose",
-        multiple=True,
-        metavar="NAME",
-        help="Show only calls that are about this transactional id; repeatable.",
-    )
     limit: int = option(
         "--limit",
         "-n",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import OfTransactions
 from kwire_cli.cli.questions import Asking, ask
-from kwire_cli.cli.typed_options import flag, option, takes
+from kwire_cli.cli.typed_options import Printing, flag, takes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -23,17 +24,18 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Asking):
-    """Options of `kwire transactions`."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Open(Printing):
+    """Options for choosing transactions by their state: --open."""
 
-    transactional_id: str | None = option(
-        "--transactional-id",
-        section="Choose",
-        metavar="NAME",
-        help="Show only transactions of this transactional id.",
-    )
+    SECTION: ClassVar[str] = "Choose"
+
     open: bool = flag("--open", help="Show only transactions that are open at the end.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(OfTransactions, Open, Asking):
+    """Options of `kwire transactions`."""
 
 
 @click.command(name="transactions", cls=Command, examples=EXAMPLES)

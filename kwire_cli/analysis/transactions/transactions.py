@@ -22,7 +22,7 @@ from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
@@ -149,21 +149,21 @@ class Transactions(CallFold):
         """Return the open transactions in the logs of partitions."""
         return self.logs.held_back(self.producers())
 
-    def answer(self, name: str | None = None, *, only_open: bool = False) -> Answer:
-        """Return the transactions: those of a transactional id, and those that are open at the end of the input."""
+    def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
+        """Return the transactions: those of transactional ids, and those that are open at the end of the input."""
         transactions = self.transactions()
         names = self.producers()
-        held = [row for row in self.held_back() if name is None or row.transactional_id == name]
+        held = [row for row in self.held_back() if not ids or row.transactional_id in ids]
         rows = [
             transaction
             for transaction in transactions
-            if (name is None or transaction.transactional_id == name) and (not only_open or transaction.result == OPEN)
+            if (not ids or transaction.transactional_id in ids) and (not only_open or transaction.result == OPEN)
         ]
         wanted = {transaction.name for transaction in rows} if only_open else None
         events = [
             row
             for row in _event_rows(self.events, self.logs, names)
-            if (name is None or row[1] == name) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
+            if (not ids or row[1] in ids) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
         ]
         blocks: list[Block] = [
             Facts(_facts(rows)),
@@ -172,11 +172,11 @@ class Transactions(CallFold):
         if held:
             note = "the first open transaction of a partition holds back readers of committed records"
             blocks.append(Table("heldBack", HELD_BACK, [_held_row(row) for row in held], shown=MOST_ROWS, note=note))
-        blocks.append(Table("events", EVENTS, events, shown=None if name else MOST_ROWS))
+        blocks.append(Table("events", EVENTS, events, shown=None if ids else MOST_ROWS))
         if dropped := self.dropped + self.logs.dropped:
             blocks.append(Note(f"{counted(dropped, 'event')} more were too many to keep", "warning"))
         if not rows:
-            blocks.append(Note("there is no such transaction in this" if name or only_open else "no transaction"))
+            blocks.append(Note("there is no such transaction in this" if ids or only_open else "no transaction"))
         return Answer("transactions", blocks)
 
 

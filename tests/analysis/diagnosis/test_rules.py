@@ -95,10 +95,6 @@ class Hostile:
         ]
 
     @property
-    def has_response(self):
-        return self.response is not None
-
-    @property
     def latency(self):
         return None if None in {self.asked, self.answered} else self.answered - self.asked
 

@@ -117,7 +117,7 @@ def test_a_hanging_transaction_holds_readers_back():
     [own] = rows(fold, only_open=True)
     assert own["transactionalId"] == "settlement-7"
     assert {row["transactionalId"] for row in rows(fold, "events", only_open=True)} == {"settlement-7"}
-    assert {row["transactionalId"] for row in rows(fold, name="ledger-1")} == {"ledger-1"}
+    assert {row["transactionalId"] for row in rows(fold, ids=["ledger-1"])} == {"ledger-1"}
 
 
 def test_without_the_coordinators_log_nobody_knows_whether_it_hangs():
