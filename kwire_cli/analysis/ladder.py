@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call_labels import request_label, response_label
-from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
+from kwire_cli.analysis.calls import Calls, LoggedCall, instant
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
+from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.calls import Call, CapturedCall, Evidence
+    from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Level
+    from kwire_cli.source.kafka.captured import Captured
 
 MOST_ARROWS = 200
 """Arrows of a ladder by default: what a person can follow."""
@@ -228,3 +233,79 @@ def _host(address: str) -> str:
     """Return an address without its port: a client has many connections."""
     host, colon, port = address.rpartition(":")
     return host.strip("[]") if colon and port.isdigit() else address
+
+
+class LadderCalls:
+    """The calls that are about some groups or transactions, all if none are named, put into a ladder: a fold.
+
+    `takes` chooses lines of captures; None takes all. A response of a call may be taken without its request.
+    """
+
+    def __init__(
+        self,
+        groups: Collection[str] = (),
+        transactional_ids: Collection[str] = (),
+        *,
+        limit: int | None = MOST_ARROWS,
+        takes: Callable[[Captured], bool] | None = None,
+    ) -> None:
+        self.ladder = Ladder(limit)
+        self._groups, self._ids, self._takes = frozenset(groups), frozenset(transactional_ids), takes
+        self._calls = Calls()
+        self._taken: set[int] = set()
+        """Requests that were chosen and wait for their responses, by the identity of their lines."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: everything but calls that wait for answers."""
+        self._finish()
+        return {"ladder": self.ladder, "_groups": self._groups, "_ids": self._ids, "_takes": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._calls, self._taken = Calls(), set()
+
+    def add(self, subject: Traffic | TcpConnection) -> None:
+        """Take in a line of a capture, a TCP connection, or an exchange of a request log."""
+        if isinstance(subject, TcpConnection):
+            for call in self._calls.end((subject.capture, subject.stream)):
+                self._add(call, unanswered=subject.closed_by is not None)
+        elif isinstance(subject, Exchange):
+            logged = LoggedCall(subject)
+            if self._is_about(logged):
+                self.ladder.add(logged)
+        elif not isinstance(subject, LineFault) and subject.is_frame:
+            self._line(subject)
+
+    def _line(self, line: Captured) -> None:
+        """Put a line to its call. A chosen request is remembered until its call is complete."""
+        takes_line = self._takes is None or self._takes(line)
+        if takes_line and line.kind == "request":
+            self._taken.add(id(line))
+        for call in self._calls.add(line):
+            self._add(call, response=takes_line and call.answer is line)
+
+    def _add(self, call: CapturedCall, *, response: bool = False, unanswered: bool = False) -> None:
+        request = id(call.line) in self._taken
+        self._taken.discard(id(call.line))
+        if (request or response) and self._is_about(call):
+            self.ladder.add(call, request=request, response=response, unanswered=unanswered)
+
+    def _finish(self) -> None:
+        for call in self._calls.end():
+            self._add(call)
+
+    def merge(self, other: LadderCalls) -> None:
+        """Take in the calls that another one was given."""
+        self._finish()
+        other._finish()
+        self.ladder.merge(other.ladder)
+
+    def answer(self) -> Answer:
+        """Return the ladder."""
+        self._finish()
+        return self.ladder.answer()
+
+    def _is_about(self, call: Call) -> bool:
+        if not self._groups and not self._ids:
+            return True
+        return not self._groups.isdisjoint(groups_of(call)) or not self._ids.isdisjoint(transactions_of(call))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import click
 
@@ -12,7 +12,7 @@ from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.questions import Asking, ask
-from kwire_cli.cli.typed_options import flag, option, takes
+from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -24,18 +24,25 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Asking):
-    """Options of `kwire diagnose`."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Severe(Printing):
+    """Options for choosing findings by severity: --severity."""
+
+    SECTION: ClassVar[str] = "Choose"
 
     severity: str = option(
         "--severity",
-        section="Choose",
         type=click.Choice(SEVERITIES),
         default="info",
         show_default=True,
         help="Show only findings that are at least this severe.",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Severe, Asking):
+    """Options of `kwire diagnose`."""
+
     exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a finding of severity error.")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import click
 
@@ -20,16 +20,23 @@ from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.ladder import LadderCalls
 from kwire_cli.analysis.stats import GROUPS, Stats
+from kwire_cli.analysis.summary import Summary as SummaryFold
+from kwire_cli.analysis.timeline import Timeline
+from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
 from kwire_cli.cli.advise import APART, Advising, write
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.completers import complete_release
+from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
-from kwire_cli.cli.options import Top
+from kwire_cli.cli.options import OfGroups, OfTransactions, Top
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
-from kwire_cli.cli.typed_options import Printing, flag, given, option
+from kwire_cli.cli.transactions import Open
+from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.spec.accepted import accepted_by
@@ -38,6 +45,7 @@ from kwire_cli.spec.kafka import RELEASE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.pipeline.parts import Faults
@@ -73,7 +81,18 @@ class Verifying(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
+class Intervals(Printing):
+    """The intervals of --report stats; --every is how often a followed folder is looked at."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    interval: str | None = option(
+        "--interval", metavar="DURATION", rare=True, help="Count by intervals of this length, such as 10s or 1h."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class ReportOptions(Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, Advising):
     """The options of all reports. --help says which reports each of them goes with.
 
     Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
@@ -89,7 +108,7 @@ class ReportOptions(Upgrading, Verifying, Tables, Top, Advising):
             return settings
         said, default, rest = settings["help"].partition("  [")
         text = f"{said.removesuffix('.')} ({', '.join(reports)}).{default}{rest}"
-        return settings | {"help": text, "rare": settings.get("rare", False) or group in {Tables, Advising}}
+        return settings | {"help": text, "rare": settings.get("rare", False) or group not in {Upgrading, Verifying}}
 
 
 def _reports_with(group: type[Printing]) -> list[str]:
@@ -198,11 +217,38 @@ def _asked(run: Run, make: Callable[[], Any], *, logs: bool = True, connections:
 
 def _diagnose(run: Run) -> Answer:
     folds: dict[str, Diagnosis] = _asked(run, Diagnosis, connections=True)
-    return together("diagnosis", {name: fold.answer()._replace(found=False) for name, fold in folds.items()})
+    least = cast("Severity", run.options.severity)
+    return together("diagnosis", {name: fold.answer(least)._replace(found=False) for name, fold in folds.items()})
+
+
+def _summary(run: Run) -> Answer:
+    folds: dict[str, SummaryFold] = _asked(run, SummaryFold, connections=True)
+    return together("summary", {name: fold.answer() for name, fold in folds.items()})
+
+
+def _groups(run: Run) -> Answer:
+    folds: dict[str, Groups] = _asked(run, Groups)
+    return together("groups", {name: fold.answer(run.options.group) for name, fold in folds.items()})
+
+
+def _transactions(run: Run) -> Answer:
+    folds: dict[str, Transactions] = _asked(run, Transactions)
+    ids, only_open = run.options.transactional_id, run.options.open
+    return together("transactions", {name: fold.answer(ids, only_open=only_open) for name, fold in folds.items()})
+
+
+def _sequence(run: Run) -> Answer:
+    make = partial(LadderCalls, frozenset(run.options.group), frozenset(run.options.transactional_id))
+    folds: dict[str, LadderCalls] = _asked(run, make, logs=False, connections=True)
+    return together("sequence", {name: fold.answer() for name, fold in folds.items()})
 
 
 def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
     """Return the statistics of request logs and of captures; with `errors` of groups that have errors."""
+    if run.options.interval is not None:
+        make = partial(Timeline, milliseconds_of(run.options.interval, "--interval"))
+        timelines: dict[str, Timeline] = _traffic(run, make, "they are counted apart, request logs first")
+        return together("statistics", {name: timeline.answer() for name, timeline in timelines.items()})
     folds: dict[str, Stats] = _traffic(run, Stats, "they are counted apart, request logs first")
     for stats in folds.values():
         stats.groups = {
@@ -291,12 +337,18 @@ class Report(NamedTuple):
 REPORTS = {
     "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
-    "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose),
+    "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose, (Severe,)),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
+    "groups": Report("who joins and leaves groups, and why, as kwire groups", _groups, (OfGroups,)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),
-    "stats": Report("by api, client, topic and broker, as kwire decode --stats", _stats),
+    "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
+    "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
+    "summary": Report("what there is and what matters most, as kwire summary", _summary),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
+    "transactions": Report(
+        "when transactions began and how they ended, as kwire transactions", _transactions, (OfTransactions, Open)
+    ),
     "upgrade": Report("whom a newer release would refuse, as kwire clients --to", _clients, (Upgrading,)),
     "verify": Report("what is wrong in log directories, as kwire dump --verify", _verify, (Verifying,)),
 }

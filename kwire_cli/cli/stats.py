@@ -19,7 +19,7 @@ from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import FITS, Fit, Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
-from kwire_cli.cli.typed_options import argument, milliseconds_of, option, refuse, takes
+from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -132,16 +132,24 @@ def count_traffic(
     return counted
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Intervals(Printing):
+    """Options for counting over time: --every."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    every: str | None = option(
+        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s or 1h."
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Choosing, Definitions):
+class Options(Report, Captures, Choosing, Intervals, Definitions):
     """Options of `kwire stats`."""
 
     SECTION: ClassVar[str] = "Choose"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    every: str | None = option(
-        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s or 1h."
-    )
     by: tuple[str, ...] = option(
         "--by",
         type=click.Choice(DIMENSIONS),

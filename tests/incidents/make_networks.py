@@ -179,18 +179,20 @@ def untrusted() -> None:
 def certificate() -> None:
     """A listener that wants a certificate of its clients, and a client that has none."""
     keys = keystore(Path(tempfile.mkdtemp()))
-    with cluster(protocol="SSL", settings=keys | {"ssl.client.auth": "required"}) as brokers:
-        with recording("certificate.pcap"):
-            client = producer(
-                brokers,
-                **{
-                    "security.protocol": "SSL",
-                    "enable.ssl.certificate.verification": False,
-                    "reconnect.backoff.ms": 500,
-                },
-            )
-            client.produce("orders", b"one order")
-            client.flush(2)
+    with (
+        cluster(protocol="SSL", settings=keys | {"ssl.client.auth": "required"}) as brokers,
+        recording("certificate.pcap"),
+    ):
+        client = producer(
+            brokers,
+            **{
+                "security.protocol": "SSL",
+                "enable.ssl.certificate.verification": False,
+                "reconnect.backoff.ms": 500,
+            },
+        )
+        client.produce("orders", b"one order")
+        client.flush(2)
 
 
 if __name__ == "__main__":

@@ -213,6 +213,12 @@ def without_frames(document):
         ("diagnose", [str(INCIDENTS / "sasl.pcap")]),
         ("diagnose", [LOG]),
         ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")]),
+        ("groups", [str(INCIDENTS / "rebalancing.pcap")]),
+        ("groups", [SEGMENTS]),
+        ("transactions", [str(INCIDENTS / "hanging-transaction")]),
+        ("transactions", [str(INCIDENTS / "fenced-producer.pcap")]),
+        ("sequence", [str(INCIDENTS / "sasl.pcap")]),
+        ("summary", [str(INCIDENTS / "out-of-order.pcap")]),
     ],
     ids=lambda value: "-".join(each.rpartition("/")[2] for each in value) if isinstance(value, list) else None,
 )
