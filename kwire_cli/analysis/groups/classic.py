@@ -41,7 +41,7 @@ class ClassicReplay:
         self._current: Generation | None = None
         self._previous: Generation | None = None
         self._next = Generation(-1)
-        """What is known of the generation to come."""
+        """The generation to come, as far as it is known."""
         self._first_asked: dict[str, float] = {}
         self._gone = Gone()
         self._fenced: dict[Hashable, str] = {}

@@ -40,7 +40,7 @@ class Generation:
 
     @property
     def assignments(self) -> dict[str, Assignment]:
-        """What each member has: what the leader gave it, or what the answer to its own SyncGroup says."""
+        """The partitions of each member: those of the leader's request, or of the answer to its own SyncGroup."""
         return self.assigned | {member: sync.assignment or NOTHING for member, sync in self.syncs.items()}
 
 

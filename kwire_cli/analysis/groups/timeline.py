@@ -108,7 +108,7 @@ class Gone:
 
 
 class Assigned(NamedTuple):
-    """What a member was given, and how that differs from what it had."""
+    """An assignment of a member, and its difference from the one before."""
 
     time: float
     generation: int | None
