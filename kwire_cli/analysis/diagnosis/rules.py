@@ -10,6 +10,7 @@ from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.closing import ClosedAtRequest
 from kwire_cli.analysis.diagnosis.consumers import Consumers
 from kwire_cli.analysis.diagnosis.coordinators import Coordinators
+from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.elections import Elections
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.leadership import Leadership
@@ -43,6 +44,7 @@ RULES: tuple[type[Rule], ...] = (
     Versions,
     OldClients,
     Packets,
+    DamagedLogs,
     TransactionTrouble,
     Consumers,
     GroupTrouble,

@@ -11,7 +11,7 @@ from kwire_cli.analysis.diagnosis.rules import kinds
 
 PAGE = ROOT / "docs" / "findings.md"
 BEGIN, END = "<!-- made from the rules: begin -->", "<!-- made from the rules: end -->"
-OWN = ROOT.parent / "shared" / "real" / "own" / "captures"
+OWN = ROOT.parent / "shared" / "real" / "own"
 
 
 def wrapped(text, width=100, first="", rest=""):
@@ -52,15 +52,18 @@ ROW = re.compile(r"^\| `([\w.-]+)` \| (?:`(\w+)`)?\s*\|", re.MULTILINE)
 
 
 @pytest.mark.shared
+@pytest.mark.slow  # all captures and log directories
 @pytest.mark.skipif(not OWN.is_dir(), reason="there is no reference data beside this checkout")
-def test_the_table_of_captures_is_what_diagnose_finds():
-    """Each finding in real captures was judged by hand: a new one has to be judged too."""
-    text = PAGE.read_text("utf-8").partition("## Real captures, judged by hand")[2]
-    judged = {(name, code) for name, code in ROW.findall(text) if code}
-    found = set()
-    for path in sorted(OWN.glob("*/*.pcap*")):
+def test_the_tables_of_real_inputs_are_what_diagnose_finds():
+    """Each finding in them was judged by hand: a new one has to be judged too."""
+    rows = ROW.findall(PAGE.read_text("utf-8").partition("## Real captures, judged by hand")[2])
+    inputs = {path.parent.name: path for path in OWN.glob("captures/*/*.pcap*")}
+    inputs |= {path.name: path for path in OWN.glob("segments/*") if path.is_dir()}
+    assert {name for name, _ in rows} == {*inputs}
+    judged = {(name, code) for name, code in rows if code}
+    diagnosed = set()
+    for name, path in inputs.items():
         done = kwire("diagnose", path, "--severity", "warning", "--format", "json")
         assert done.code == 0, done.err
-        codes = {row["code"] for row in json.loads(done.out)["tables"]["findings"]}
-        found |= {(path.parent.name, code) for code in codes}
-    assert found == judged
+        diagnosed |= {(name, row["code"]) for row in json.loads(done.out)["tables"]["findings"]}
+    assert diagnosed == judged
