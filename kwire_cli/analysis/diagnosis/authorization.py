@@ -58,6 +58,8 @@ class Authorization(Rule):
 
     KINDS = (REFUSED,)
 
+    unusual_only = True
+
     def __init__(self) -> None:
         self._refusals: Book[tuple[str, int], _Refusals] = Book(_Refusals)
 

@@ -13,7 +13,7 @@ from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call, Evidence
     from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
@@ -35,6 +35,8 @@ COLUMNS = (
 )
 _LEVELS = {"error": "error", "warning": "warning", "info": "info"}
 _SHOWN_PLACES = 4
+MOST_SEEN = 1 << 16
+"""Versions on connections of which the first call is known; beyond that all calls count as first ones."""
 
 
 class Diagnosis:
@@ -48,7 +50,8 @@ class Diagnosis:
     def _dispatch(self) -> None:
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
-        self._all_calls = [rule.call for rule in self.rules if takes(rule, "call") and not rule.apis]
+        self._unusual: dict[str, list[Callable[[Call], None]]] = {}
+        self._seen: set[tuple[Hashable, str, int]] = set()
         self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
         self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
         self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
@@ -82,10 +85,25 @@ class Diagnosis:
         api = call.api
         takers = self._by_api.get(api)
         if takers is None:
-            own = [rule.call for rule in self.rules if api in rule.apis and takes(rule, "call")]
-            takers = self._by_api[api] = [*self._all_calls, *own]
+            takers = self._takers(api)
         for take in takers:
             take(call)
+        key = call.connection, api, call.version
+        if key in self._seen:
+            if call.has_response and not call.errors:
+                return
+        elif len(self._seen) < MOST_SEEN:
+            self._seen.add(key)
+        for take in self._unusual[api]:
+            take(call)
+
+    def _takers(self, api: str) -> list[Callable[[Call], None]]:
+        """Return what takes all calls of an api, and note what takes unusual ones besides."""
+        rules = [rule for rule in self.rules if takes(rule, "call")]
+        always = [rule for rule in rules if (api in rule.apis if rule.apis or rule.unusual_only else True)]
+        self._unusual[api] = [rule.call for rule in rules if rule.unusual_only and rule not in always]
+        self._by_api[api] = [rule.call for rule in always]
+        return self._by_api[api]
 
     def _finish(self) -> None:
         for call in self._calls.end():

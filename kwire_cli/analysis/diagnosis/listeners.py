@@ -78,7 +78,8 @@ class Listeners(Rule):
     """Clients that stay with the broker that they found first, and connections that are not accepted."""
 
     KINDS = (UNREACHABLE, REFUSED)
-    apis: ClassVar[frozenset[str]] = frozenset()
+    apis: ClassVar[frozenset[str]] = frozenset({"Metadata"})
+    unusual_only = True
 
     def __init__(self) -> None:
         self._clients: Book[tuple[str, str], _Client] = Book(_Client)

@@ -71,6 +71,11 @@ class Rule:
 
     KINDS: ClassVar[tuple[FindingKind, ...]] = ()
     apis: ClassVar[frozenset[str]] = frozenset()
+    unusual_only: ClassVar[bool] = False
+    """Take of all apis only the first call of a version on a connection, and calls with errors or without an answer.
+
+    Calls of `apis` are taken all the same.
+    """
 
     def call(self, call: Call, /) -> None:
         """Take a request with its response. Never raises, whatever the bodies hold."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.client_verdicts import REFUSED
@@ -38,6 +38,8 @@ class OldClients(Rule):
     """Versions that clients speak, judged as `kwire clients --to RELEASE` does."""
 
     KINDS = (OLD,)
+    apis: ClassVar[frozenset[str]] = frozenset({"ApiVersions"})
+    unusual_only = True
 
     def __init__(self) -> None:
         self._clients = Clients(upgrade_to=known_releases()[-1])

@@ -14,7 +14,7 @@ from kwire_cli.engine.codes import MEANING
 from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.diagnosis.model import Severity
@@ -96,9 +96,17 @@ class Versions(Rule):
         self._uses: Book[tuple[str, str, int, str, int], _Use] = Book(_Use)
         self._looked_at: Counter[tuple[str, str, int]] = Counter()
         self._odd: Book[tuple[str, str], _Odd] = Book(_Odd)
+        self._known: dict[tuple[Hashable, int, int], _Use] = {}
+        """The uses of connections, so that most calls are only counted."""
 
     def call(self, call: Call) -> None:
         """Take a call."""
+        key = call.connection, call.api_key, call.version
+        known = self._known.get(key)
+        well_formed = not isinstance(call, CapturedCall) or call.line.seen.plain is not None
+        if known is not None and well_formed and not call.errors:
+            known.count += 1
+            return
         if "UNSUPPORTED_VERSION" in call.errors:
             # Every client negotiates in this way: of ApiVersions the brokers count.
             who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
@@ -118,6 +126,8 @@ class Versions(Rule):
             used.who = max(used.who, client_of(call))
             if not used.evidence.full:
                 used.evidence.add(call.evidence(of_request=True))
+            elif call.api_key != API_VERSIONS and len(self._known) < MOST_OFFERED:
+                self._known[key] = used
         if isinstance(call, CapturedCall):
             self._look(call, software or client_of(call))
 
@@ -146,6 +156,7 @@ class Versions(Rule):
             odd.evidence.add(call.evidence(of_request=True))
 
     def merge(self, other: Versions) -> None:
+        self._known.clear()
         for key, its in other._refused.items():
             own = self._refused[key]
             own.count += its.count

@@ -75,7 +75,7 @@ class Spoken:
     """A call with what the rule on versions looks at."""
 
     errors: tuple[str, ...] = ()
-    client, client_id = "10.0.0.1:5", "billing"
+    client, client_id, connection = "10.0.0.1:5", "billing", 0
     api_key, api, asked, answered, latency = 1, "Fetch", 1.0, 2.0, 1.0
     request = MappingProxyType({})
     software = "franz-go 1.22"
