@@ -64,5 +64,5 @@ def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
         yield "sequence", "--filter error" if has_errors else ""
         if any(group.latency.count for group in groups):
             yield "decode", "--sort latency --top 10"
-    yield "decode", "--stats"
+    yield "stats", ""
     yield "clients", ""

@@ -11,7 +11,7 @@ from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.model import SEVERITIES, Severity
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.questions import Asking, ask, typed
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
 if TYPE_CHECKING:
@@ -57,5 +57,5 @@ def command(environment: Environment, options: Options) -> Exit:
     diagnosis = Diagnosis()
     with environment.answering():
         ask(environment, options, diagnosis, connections=True)
-        answer = diagnosis.answer(cast("Severity", options.severity))
+        answer = diagnosis.answer(cast("Severity", options.severity), typed(options.source))
         return emit(environment, answer._replace(found=answer.found and options.exit_code), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
@@ -27,6 +28,10 @@ _NAMES = {
     Kind.REQUEST_LOG: "brokers' request logs",
     Kind.FOLDER: "log directories and segments",
 }
+
+
+MOST_TYPED = 3
+"""Inputs that proposed commands name; more are INPUT..., as the command line has them already."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -81,3 +86,8 @@ def ask(
     if not count:
         raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
     return count
+
+
+def typed(source: Sequence[str]) -> str:
+    """Return inputs as they are typed in a shell, for the commands that an answer proposes."""
+    return " ".join(map(shlex.quote, source)) if 0 < len(source) <= MOST_TYPED else "INPUT..." if source else "-"

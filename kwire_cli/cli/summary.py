@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,13 +12,13 @@ from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import REPORT_FORMATS
-from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.questions import Asking, ask, typed
 from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from kwire_cli.cli.environment import Environment, Exit
     from kwire_cli.source.reading import Opened
@@ -29,8 +28,6 @@ EXAMPLES = (
     ("kwire summary kafka-logs", "a log directory: topics, records, bytes, codecs"),
     ("kwire summary incident.pcap -o summary.html", "the same as a page for a ticket"),
 )
-MOST_TYPED = 3
-"""Inputs that the proposed commands name; more are INPUT..., as the command line has them already."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +57,7 @@ def command(environment: Environment, options: Options) -> Exit:
     summary = Summary()
     with environment.answering():
         ask(environment, options, summary, connections=True, ended=lambda opened: summary.add_input(_facts(opened)))
-        answer = summary.answer(_typed(options.source), _commands())
+        answer = summary.answer(typed(options.source), _commands())
         return emit(environment, answer, options)
 
 
@@ -72,11 +69,6 @@ def _facts(opened: Opened) -> InputFacts:
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None
     return InputFacts(opened.label, opened.kind, 1, size)
-
-
-def _typed(source: Sequence[str]) -> str:
-    """Return the inputs as they are typed in a shell."""
-    return " ".join(map(shlex.quote, source)) if 0 < len(source) <= MOST_TYPED else "INPUT..." if source else "-"
 
 
 def _commands() -> Collection[str]:

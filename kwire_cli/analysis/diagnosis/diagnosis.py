@@ -124,13 +124,16 @@ class Diagnosis:
         found = [finding for rule in self.rules for finding in rule.findings() if finding.level in shown]
         return sorted(found, key=_order)
 
-    def answer(self, least: Severity = "info") -> Answer:
-        """Return the findings down to a severity; `found` says that one of them is an error."""
+    def answer(self, least: Severity = "info", arguments: str = "INPUT") -> Answer:
+        """Return the findings down to a severity; `found` says that one of them is an error.
+
+        `arguments` are the inputs as they are typed, for the commands that findings name.
+        """
         findings = self.findings(least)
         counts = {level: sum(finding.level == level for finding in findings) for level in SEVERITIES}
         facts = Facts([Fact("findings", {level: count for level, count in counts.items() if count}, "map")])
         table = Table("findings", COLUMNS, [_row(finding) for finding in findings], wide=True)
-        outline = Outline("", [*_items(findings)])
+        outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
         if not findings:
             blocks.append(Note("nothing found", "good"))
@@ -158,7 +161,13 @@ def _row(finding: Finding) -> tuple[Any, ...]:
     )
 
 
-def _items(findings: Sequence[Finding]) -> Iterator[Item]:
+def command_text(command: str, arguments: str) -> str:
+    """Return the command of a finding as it is typed: of `groups --group a`, `kwire groups INPUT --group a`."""
+    name, _, options = command.partition(" ")
+    return f"kwire {name} {arguments} {options}".rstrip()
+
+
+def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
     """Yield the lines for people: a finding, what was seen, where, what it means and what to do."""
     for finding in findings:
         kind = finding.kind
@@ -168,7 +177,7 @@ def _items(findings: Sequence[Finding]) -> Iterator[Item]:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
         yield Item(1, f"Meaning: {kind.meaning}")
         yield Item(1, f"Do: {kind.advice}")
-        see = [*([f"kwire {finding.command}"] if finding.command else []), *kind.see]
+        see = [*([command_text(finding.command, arguments)] if finding.command else []), *kind.see]
         if see:
             yield Item(1, f"See: {' · '.join(see)}")
 
