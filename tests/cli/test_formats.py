@@ -39,6 +39,8 @@ REPORTS = [
     ("decode", *METADATA),
     ("decode", SEGMENT),
     ("decode", "--message", "MetadataRequest", "--message-version", "0", "00000000"),
+    ("diagnose", CAPTURE),
+    ("diagnose", LOGS),
     ("diff", "MetadataResponse", "9", "12"),
     ("diff", CAPTURE, REQUEST_LOG),
     ("doctor",),
@@ -50,6 +52,7 @@ REPORTS = [
     ("errors",),
     ("explain", "message", *METADATA),
     ("explain", "error", "27"),
+    ("groups", "samples/incidents/rebalancing.pcap"),
     ("lint", "samples/definitions/leases.json"),
     ("overhead", CAPTURE),
     ("overhead", "--by", "api,kind", CAPTURE),
@@ -63,6 +66,7 @@ REPORTS = [
     ("stats", REQUEST_LOG),
     ("summary", CAPTURE),
     ("summary", LOGS),
+    ("transactions", "samples/incidents/hanging-transaction"),
 ]
 
 

@@ -12,9 +12,10 @@ SEGMENT = "samples/segments/orders-zstd-0"
     ("command", "said"),
     [
         (("deocde",), "kwire: No such command 'deocde'; did you mean decode?\n"),
-        (("di",), None),
+        (("di",), "kwire: No such command 'di'; did you mean diagnose or diff?\n"),
+        (("dia", "--help"), None),
         (("do", "--help"), None),
-        (("d",), "kwire: No such command 'd'; did you mean decode or diff or doctor or dump?\n"),
+        (("d",), "kwire: No such command 'd'; did you mean decode or diagnose or diff or doctor or dump?\n"),
         (("qqq",), "kwire: No such command 'qqq'.\n"),
         (("spec", "show", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
         (
@@ -71,7 +72,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("diff", "0000", "Metadata"), "compares two of its versions, which are 0-13\n"),
         (
             ("explain", "ListLeasesRequest"),
-            "own\nTopics are message, varint, type, tag, crc, header, api, error, anomaly\n",
+            "own\nTopics are message, varint, type, tag, crc, header, api, error, anomaly, finding\n",
         ),
         (
             ("dump", "--offsets", "7-5", SEGMENT),

@@ -198,7 +198,8 @@ def test_streams_groups_have_tasks_and_say_what_is_missing():
     )
     assert timeline.protocol == "streams"
     assert timeline.assigned[-1].partitions == {("0", 0), ("0", 1)}
-    assert [event.reason for event in timeline.events if event.kind == "status"] == ["MISSING_INTERNAL_TOPICS"]
+    states = [event.reason for event in timeline.events if event.kind == "status"]
+    assert states == ["MISSING_SOURCE_TOPICS", "MISSING_INTERNAL_TOPICS"]
 
 
 def test_records_given_back_are_told():
