@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     Entries = Iterable[dict[str, Any]]
 
 
+def _logs() -> Any:
+    """Return the module that shows files of log directories: most runs show batches."""
+    from kwire_cli.view import logs
+
+    return logs
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BatchSettings:
     """Settings of a run: which record batches are shown, and how.
@@ -152,9 +159,7 @@ class View:
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show these entries of a file. By default they are a tree."""
-        from kwire_cli.view import logs  # start-up counts
-
-        self.environment.write_lines(logs.file_tree_lines(contents, entries))
+        self.environment.write_lines(_logs().file_tree_lines(contents, entries))
 
     def end(self) -> None:
         """Say what there is to say after the last file."""
@@ -196,9 +201,7 @@ class Hex(View):
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show the whole file."""
-        from kwire_cli.view import logs  # start-up counts
-
-        self.environment.write_lines(logs.hex_lines(contents, data, form=self._form))
+        self.environment.write_lines(_logs().hex_lines(contents, data, form=self._form))
         return 0
 
 
@@ -248,10 +251,8 @@ class TableView(View):
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show entries of a file as a table of their own."""
-        from kwire_cli.view import logs  # start-up counts
-
         self.end()
-        self.environment.write_lines(logs.table_lines(contents, entries, self._room), folded=False)
+        self.environment.write_lines(_logs().table_lines(contents, entries, self._room), folded=False)
         self.environment.write_lines(anomaly_lines(contents.anomalies))
 
     def end(self) -> None:
@@ -303,8 +304,7 @@ class CsvView(ForPrograms):
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
-        from kwire_cli.view import logs  # start-up counts
-
+        logs = _logs()
         self._head((*self.label, *logs.csv_columns(contents)))
         for entry in entries:
             self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])

@@ -257,14 +257,14 @@ def _several(paths: tuple[str, ...]) -> bool:
 
 
 def _verify(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.verify import Verification, parts_to_verify  # most runs show batches
+    from kwire_cli.analysis import verify  # most runs show batches
 
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
-    verification, caller = Verification(paths, deep=options.deep), Terminal(environment)
+    verification, caller = verify.Verification(paths, deep=options.deep), Terminal(environment)
     caller.begin(paths)
     with environment.answering():
-        for part in parts_to_verify(paths):
+        for part in verify.parts_to_verify(paths):
             verification.add(part)
             size = size_of_inputs((str(part.place),))
             caller.progress(str(part.place), size, size)
@@ -287,7 +287,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _diff(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.state.changes import changed_topics, changes_answer, range_of  # most runs show batches
+    from kwire_cli.analysis.state import changes  # most runs show batches
 
     if not options.state:
         raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
@@ -296,11 +296,11 @@ def _diff(environment: Environment, options: Options) -> int:
         (*_CHOICES, "deep", "every", "verify", "at"),
         "does not go with --state --diff, which uses all records up to the ends of a range",
     )
-    between = range_of(options.diff or "")
+    between = changes.range_of(options.diff or "")
     catalog, files = options.catalog, files_of(environment, options, _reading(options))
     topics, error = [], None
     try:
-        for topic, parts in changed_topics(
+        for topic, parts in changes.changed_topics(
             catalog, files, between, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
         ):
             topics.append((topic, parts))
@@ -309,7 +309,7 @@ def _diff(environment: Environment, options: Options) -> int:
             raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
         error = unreachable  # what the other topics say is shown first
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
-    emit(environment, changes_answer(topics, options.diff or "", hide=hide), options)
+    emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
     if error:
         raise error
     anomalous = any(part.now.passed.notes or part.now.state.unknown for _, parts in topics for part in parts)

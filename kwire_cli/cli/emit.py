@@ -129,17 +129,11 @@ def _ladder(answer: Answer) -> Chart:
     return ladder
 
 
-def _svg(environment: Environment, answer: Answer, _: Report) -> None:
-    from kwire_cli.view.ladder import ladder_svg  # only ladders need it
+def _picture(environment: Environment, answer: Answer, options: Report) -> None:
+    from kwire_cli.view import ladder  # only ladders need it
 
-    for line in ladder_svg(_ladder(answer)):
-        environment.write(line)
-
-
-def _mermaid(environment: Environment, answer: Answer, _: Report) -> None:
-    from kwire_cli.view.ladder import ladder_mermaid  # only ladders need it
-
-    for line in ladder_mermaid(_ladder(answer)):
+    draw = ladder.DRAWN[options.format_for(environment)]
+    for line in draw(_ladder(answer)):
         environment.write(line)
 
 
@@ -151,6 +145,6 @@ WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "csv": _csv,
     "html": _html,
     "parquet": _parquet,
-    "svg": _svg,
-    "mermaid": _mermaid,
+    "svg": _picture,
+    "mermaid": _picture,
 }

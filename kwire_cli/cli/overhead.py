@@ -186,16 +186,17 @@ def _accumulators(options: Batching) -> Accumulators | None:
     """
     if not (options.batching or options.linger or options.batch_sizes):
         return None
-    from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting  # start-up counts
+    from kwire_cli.analysis.costs import batching  # start-up counts
 
-    lingers = {_linger(text) for text in options.linger.split(",")} if options.linger else {*LINGERS}
-    sizes = {_batch_size(text) for text in options.batch_sizes.split(",")} if options.batch_sizes else {*BATCH_SIZES}
-    settings = [Setting(linger, size) for linger in sorted(lingers) for size in sorted(sizes)]
+    lingers = {_linger(text) for text in options.linger.split(",")} if options.linger else {*batching.LINGERS}
+    texts = options.batch_sizes.split(",") if options.batch_sizes else []
+    sizes = set(map(_batch_size, texts)) or {*batching.BATCH_SIZES}
+    settings = [batching.Setting(linger, size) for linger in sorted(lingers) for size in sorted(sizes)]
     if len(settings) > MOST_SETTINGS:
         raise click.UsageError(
             f"--linger and --batch-size make {len(settings)} pairs; {MOST_SETTINGS} are the most allowed"
         )
-    return Accumulators(settings)
+    return batching.Accumulators(settings)
 
 
 def _linger(text: str) -> int:

@@ -180,15 +180,20 @@ class Run:
             self.environment.note(f"kwire: and {number_of(more, 'more fault')}")
 
 
+def on_spark() -> Any:
+    """Return the module that runs folds in tasks: it needs Spark."""
+    from kwire_cli.pipeline import reports
+
+    return reports
+
+
 def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     """Return the folds of request logs and of captures, each if anything of them could be read.
 
     If there are both, a note says so, and `beside` how their answers stand beside each other. Raises InputError if
     nothing could be read.
     """
-    from kwire_cli.pipeline.reports import traffic
-
-    counted = traffic(run.inputs, make)
+    counted = on_spark().traffic(run.inputs, make)
     run.sum_up(*counted.values())
     if len(counted) > 1:
         tell_of_logs(run.environment, counted["request logs"].files, beside)
@@ -203,9 +208,7 @@ def _asked(run: Run, make: Callable[[], Any], *, logs: bool = True, connections:
 
     Raises InputError if nothing could be read.
     """
-    from kwire_cli.pipeline.reports import asked
-
-    counted = asked(run.inputs, make, logs=logs, connections=connections)
+    counted = on_spark().asked(run.inputs, make, logs=logs, connections=connections)
     run.sum_up(*counted.values())
     if len(counted) > 1:
         tell_of_logs(run.environment, counted["request logs"].files, "they are asked apart, request logs first")
@@ -272,13 +275,11 @@ def _clients(run: Run) -> Answer:
 
 def _overhead(run: Run) -> Answer:
     """Return where the bytes of captures and segments go, by default by api, or by topic and partition of segments."""
-    from kwire_cli.pipeline.reports import overhead
-
     options = run.options
     segments, captures = numbered(run.inputs.paths, SEGMENTS, CAPTURES)
     tables = tables_of(options.by) or [*DEFAULTS["segments" if 0 in segments.values() else "capture"]]
     make = partial(_spending, run.catalog, tables, run.limits)
-    counted = overhead(run.inputs, make, [*captures], [*segments])
+    counted = on_spark().overhead(run.inputs, make, [*captures], [*segments])
     run.sum_up(counted)
     if not counted.subjects:
         raise InputError("no capture or segment in this could be read")
@@ -300,10 +301,8 @@ def _packet(line: Any) -> dict[str, Any]:
 
 def _advise(run: Run) -> Answer:
     """Return which encodings and tags would have paid for messages of captures, request logs and Kafka's own topics."""
-    from kwire_cli.pipeline.reports import Messages
-
     options, environment = run.options, run.environment
-    messages = Messages(run.inputs, named(run.catalog, options.messages, options.apis))
+    messages = on_spark().Messages(run.inputs, named(run.catalog, options.messages, options.apis))
     if messages.left_out:
         tell_of_logs(environment, messages.left_out, APART)
     counted = messages.seen()
@@ -321,9 +320,9 @@ def _advise(run: Run) -> Answer:
 
 
 def _verify(run: Run) -> Answer:
-    from kwire_cli.pipeline.reports import verified
-
-    return verified(run.inputs, verifiable((*run.inputs.paths,)), deep=run.options.deep).answer()
+    verification = on_spark().verified(run.inputs, verifiable((*run.inputs.paths,)), deep=run.options.deep)
+    answer: Answer = verification.answer()
+    return answer
 
 
 class Report(NamedTuple):

@@ -18,8 +18,6 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from kwire_cli.cli.environment import Environment, Exit
     from kwire_cli.source.reading import Opened
 
@@ -57,7 +55,10 @@ def command(environment: Environment, options: Options) -> Exit:
     summary = Summary()
     with environment.answering():
         ask(environment, options, summary, connections=True, ended=lambda opened: summary.add_input(_facts(opened)))
-        answer = summary.answer(typed(options.source), _commands())
+        answer = summary.answer(
+            typed(options.source),
+            click.get_current_context().find_root().command.list_commands(click.get_current_context()),
+        )
         return emit(environment, answer, options)
 
 
@@ -69,9 +70,3 @@ def _facts(opened: Opened) -> InputFacts:
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None
     return InputFacts(opened.label, opened.kind, 1, size)
-
-
-def _commands() -> Collection[str]:
-    from kwire_cli.cli.main import COMMANDS  # it imports commands when they run
-
-    return COMMANDS
