@@ -20,41 +20,42 @@ if TYPE_CHECKING:
 FAILED = FindingKind(
     "AUTHENTICATION_FAILED",
     "error",
-    "A broker refuses the credentials of a client.",
-    "The user does not exist, or its password, token or certificate is not the one that the broker has. To a raw token "
-    "(SaslHandshake 0, or none) the broker has no way to say so: it closes the connection.",
-    "Compare the client's sasl.jaas.config with the users of the broker; the broker's log names the user.",
+    "A broker refuses a client's credentials.",
+    "The user does not exist, or the client's password, token or certificate is not the one that the broker expects. "
+    "The protocol has no error for a raw token (SaslHandshake 0, or no handshake): the broker closes the connection.",
+    "Compare the client's sasl.jaas.config with the broker's users. The broker's log names the user.",
     ("KIP-152",),
     rank=10,
 )
 MECHANISM = FindingKind(
     "SASL_MECHANISM_REFUSED",
     "error",
-    "A client asks for a SASL mechanism that the listener has not enabled.",
-    "The client's sasl.mechanism is not among the mechanisms of the listener, which the broker's answer lists.",
-    "Set sasl.mechanism of the client to one of the listener's mechanisms, or enable it in sasl.enabled.mechanisms.",
+    "A client asks for a SASL mechanism that the listener does not offer.",
+    "The broker's answer lists the mechanisms of the listener, and the client's sasl.mechanism is not in the list.",
+    "Set sasl.mechanism of the client to one of the listener's mechanisms, or add the client's mechanism to "
+    "sasl.enabled.mechanisms of the broker.",
     ("KIP-43",),
     rank=10,
 )
 NOT_EXPECTED = FindingKind(
     "SASL_NOT_EXPECTED",
     "error",
-    "A client logs in on a listener without SASL.",
-    "The listener's security protocol is PLAINTEXT or SSL, so that it takes a login for a mistake "
-    "(ILLEGAL_SASL_STATE). The password is not the cause.",
-    "Set security.protocol of the client to that of the listener, or give it the port of a listener with SASL.",
+    "A client tries to log in on a listener without SASL.",
+    "The listener's security protocol is PLAINTEXT or SSL, so the broker refuses any login with ILLEGAL_SASL_STATE. "
+    "The password is not the cause.",
+    "Set security.protocol of the client to that of the listener, or use the port of a listener with SASL.",
     ("KIP-43",),
     rank=10,
 )
 AGAIN = FindingKind(
     "REAUTHENTICATION_FAILED",
     "error",
-    "A client that is logged in logs in again, and the broker refuses that.",
-    "The first login of the connection went well. The broker does not want another one: re-authentication is not "
-    "enabled for the listener, or it names another user or mechanism than before, or the credentials have changed "
-    "since. The password of the first login is not the cause.",
-    "Set connections.max.reauth.ms of the listener if clients are to log in again; see that the client keeps its user "
-    "and mechanism, and that the new token or password is valid.",
+    "A broker refuses the second login of a client that is logged in.",
+    "The first login of the connection succeeded, so its password is not the cause. The listener does not permit "
+    "re-authentication, or the second login has another user or mechanism than the first, or the credentials have "
+    "changed since.",
+    "If clients are to log in again, set connections.max.reauth.ms of the listener. Make sure that the client keeps "
+    "its user and mechanism, and that the new token or password is valid.",
     ("KIP-368", "connections.max.reauth.ms"),
     rank=11,
 )

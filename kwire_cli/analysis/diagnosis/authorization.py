@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 REFUSED = FindingKind(
     "AUTHORIZATION_FAILED",
     "error",
-    "A broker does not let a client do what it asks for.",
-    "The login went well (or the listener has none), and no ACL allows the client's principal this operation on this "
-    "resource. A broker without a matching ACL refuses, unless allow.everyone.if.no.acl.found is set.",
-    "Add an ACL for the principal: kafka-acls --add --allow-principal User:NAME with --topic, --group, "
-    "--transactional-id or --cluster, and the operation that the api needs (Read, Write, Describe, ...). The log "
-    "kafka.authorizer.logger of the broker names principal and operation.",
+    "A client has no permission for what it asks.",
+    "The client is logged in (or the listener needs no login), but no ACL allows its principal this operation on this "
+    "resource. Brokers also refuse access to resources without any ACL, unless allow.everyone.if.no.acl.found is true.",
+    "Add an ACL with kafka-acls.sh --add --allow-principal User:NAME, the --operation that the api needs (Read, "
+    "Write, Describe, ...), and --topic, --group, --transactional-id or --cluster. The broker's log "
+    "kafka.authorizer.logger names principal and operation.",
     ("KIP-11",),
     rank=15,
 )

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 SMALL = FindingKind(
     "SMALL_BATCHES",
     "warning",
-    "A producer sends its records in batches of their own.",
-    "Each batch costs a header of 61 bytes, and a share of a request, of a response and of the broker's work. "
+    "A producer sends its records one by one, each in its own batch.",
+    "Each batch costs a header of 61 bytes and a share of a request, of a response and of the broker's work. "
     "Compression sees one record at a time.",
-    "Set linger.ms of the producer (5 by default since Kafka 4.0, 0 before), and do not flush or wait for each record. "
+    "Set linger.ms of the producer (5 by default since Kafka 4.0, 0 before). Do not flush or wait after each record. "
     "kwire overhead --batching tries other values on these records.",
     ("KIP-1030",),
     rank=50,
@@ -35,20 +35,20 @@ SMALL = FindingKind(
 TOO_LARGE = FindingKind(
     "MESSAGE_TOO_LARGE",
     "error",
-    "A broker refuses a batch since it is larger than its topic takes.",
-    "A batch, with its header and after compression, may have max.message.bytes of the topic (message.max.bytes of the "
-    "broker by default). The records are not written. The Java client splits batches of several records and tries "
-    "again; a record alone fails.",
-    "Raise max.message.bytes of the topic, or lower max.request.size or batch.size of the producer, or compress. "
-    "Consumers and replicas take large batches as they are.",
+    "A broker refuses a batch that is larger than its topic allows.",
+    "The limit is max.message.bytes of the topic (by default message.max.bytes of the broker). It applies to the "
+    "whole batch after compression. The records are not written. The Java client splits a batch of several records "
+    "and tries again; a single record fails.",
+    "Raise max.message.bytes of the topic, or compress, or lower batch.size or max.request.size of the producer. "
+    "Consumers and replicas fetch large batches with the settings they have.",
     ("KIP-126",),
     rank=18,
 )
 NEAR_LIMIT = FindingKind(
     "RECORDS_NEAR_LIMIT",
     "info",
-    "Batches come near to the largest size that their topic takes.",
-    "Batches beyond max.message.bytes of the topic are refused.",
+    "Batches come near the size limit of their topic.",
+    "Brokers refuse batches larger than max.message.bytes of the topic.",
     "Raise max.message.bytes before records grow, or keep large values elsewhere.",
     rank=64,
 )
@@ -56,7 +56,8 @@ COMPRESSION = FindingKind(
     "COMPRESSION_NOT_PAYING",
     "info",
     "Compressed batches are not smaller than the records in them.",
-    "Small batches, and records that are compressed or encrypted already, do not get smaller. Both sides pay for it.",
+    "Compression does not make small batches smaller, nor records that are already compressed or encrypted. Both "
+    "sides pay for it with processor time.",
     "Make batches larger (linger.ms), or set compression.type=none for this topic.",
     rank=66,
 )

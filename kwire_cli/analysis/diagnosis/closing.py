@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 NO_LOGIN = FindingKind(
     "NO_LOGIN",
     "error",
-    "A client speaks without a login on a listener that seems to want one.",
-    "The broker answers ApiVersions, which it does for anybody, and closes the connection at the first other request. "
-    "The listener's security protocol is SASL_PLAINTEXT or SASL_SSL, the client's is not.",
-    "Set security.protocol and sasl.mechanism of the client, or give it the port of a listener without SASL.",
+    "A client sends requests without a login to a listener that seems to require one.",
+    "The broker answers ApiVersions, as it does for anybody, and closes the connection at the next request. The "
+    "listener's security protocol is SASL_PLAINTEXT or SASL_SSL; the client's is not.",
+    "Set security.protocol and sasl.mechanism of the client, or use the port of a listener without SASL.",
     ("KIP-152",),
     rank=12,
 )
 CLOSED = FindingKind(
     "CLOSED_IN_PLACE_OF_ANSWER",
     "error",
-    "A broker closes the connection at a request, in place of an answer.",
-    "The broker could not read the request, or did not want it: it is larger than socket.request.max.bytes, of a "
-    "version that the broker does not know, or the broker was shutting down. At the first request of a connection it "
-    "may also have too many connections (max.connections.per.ip, max.connections).",
-    "Look in the broker's log at this time for the address of the client; compare the size with "
-    "socket.request.max.bytes, and the version with kwire clients --to RELEASE.",
+    "A broker closes the connection instead of answering a request.",
+    "The broker could not read the request or did not accept it: the request is larger than socket.request.max.bytes, "
+    "its version is unknown to the broker, or the broker was shutting down. If it was the first request of its "
+    "connection, a limit on connections may be the cause too (max.connections.per.ip, max.connections).",
+    "Search the broker's log at this time for the client's address. Compare the size of the request with "
+    "socket.request.max.bytes, and its version with kwire clients --to RELEASE.",
     ("max.connections.per.ip", "socket.request.max.bytes"),
     rank=20,
 )
 STALE = FindingKind(
     "STALE_CONNECTION",
     "warning",
-    "A connection that was idle turns out to be gone when the client uses it again.",
-    "The request is answered with a RST: a firewall, a load balancer or NAT between the two has forgotten the idle "
-    "connection, or the broker was started anew. The client loses a request and connects again.",
-    "Set connections.max.idle.ms of the clients below the idle time of what lies between them and the brokers "
-    "(350 s at an AWS network load balancer, 4 minutes at Azure's).",
+    "A client uses an idle connection that no longer exists.",
+    "A RST answers the request: a firewall, load balancer or NAT in between has forgotten the idle connection, or the "
+    "broker was restarted. The client loses the request and connects again.",
+    "Set connections.max.idle.ms of the clients below the idle timeout of what is in between (350 s for an AWS "
+    "network load balancer, 4 minutes for Azure's).",
     ("connections.max.idle.ms",),
     rank=24,
 )

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 TOO_OFTEN = FindingKind(
     "COMMITS_TOO_OFTEN",
     "warning",
-    "A consumer commits its offsets far more often than it needs to.",
-    "Each commit is a record in __consumer_offsets that all replicas write. A commit behind each record makes the "
-    "consumer wait for a round trip at each, and gives at-least-once all the same.",
-    "Commit behind each poll, or every few seconds (auto.commit.interval.ms is 5 s by default): after a crash the "
-    "records since the last commit come again, which the application has to bear in any case.",
+    "A consumer commits its offsets far more often than necessary.",
+    "Each commit is a record in __consumer_offsets that all replicas write. A consumer that commits after each record "
+    "waits for a round trip each time, and delivery is still at-least-once.",
+    "Commit after each poll, or every few seconds (auto.commit.interval.ms is 5 s by default). After a crash the "
+    "records since the last commit come again; the application has to tolerate that in any case.",
     rank=44,
 )
 LEAST_COMMITS = 30

@@ -18,21 +18,22 @@ if TYPE_CHECKING:
 NOT_FOUND = FindingKind(
     "COORDINATOR_NOT_FOUND",
     "warning",
-    "A client finds no coordinator that works.",
-    "The coordinator of a group leads its partition of __consumer_offsets, that of a transactional id one of "
-    "__transaction_state. It is not there while the topic is made or a broker loads the partition; for long only "
-    "where that partition has no leader, or the topic cannot be made.",
-    "See kafka-topics.sh --describe --topic __consumer_offsets: each partition needs a leader. In a new cluster "
+    "A client finds no working coordinator.",
+    "The coordinator of a group is the leader of a partition of __consumer_offsets, the coordinator of a "
+    "transactional id that of a partition of __transaction_state. Clients wait for a moment while the topic is "
+    "created or a broker loads the partition. They wait for long only if the partition has no leader, or the topic "
+    "cannot be created.",
+    "Run kafka-topics.sh --describe --topic __consumer_offsets: each partition needs a leader. In a new cluster, "
     "compare offsets.topic.replication.factor with the number of brokers.",
     rank=25,
 )
 LATE = FindingKind(
     "COORDINATOR_LATE",
     "info",
-    "A client waits for a moment until there is a coordinator.",
-    "The first request for a group or a transaction in a new cluster makes the coordinator's topic, and a broker that "
-    "becomes the coordinator loads its partition first. Clients ask again.",
-    "Nothing, if it is over in a second or two.",
+    "A client waits for a coordinator for a moment.",
+    "In a new cluster, the first request for a group or a transaction creates the coordinator's topic. A broker that "
+    "becomes the coordinator first loads its partition. Clients ask again.",
+    "Nothing, if it is over in two seconds.",
     rank=80,
 )
 ERRORS = frozenset({"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"})

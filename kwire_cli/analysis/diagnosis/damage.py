@@ -20,19 +20,20 @@ CORRUPT = FindingKind(
     "CORRUPT_LOG",
     "error",
     "A log has bytes that Kafka's readers refuse.",
-    "The checksum of a batch does not fit its bytes, or bytes between batches are none. Kafka stops at such a place: "
-    "consumers get CORRUPT_MESSAGE, and followers stop fetching.",
-    "Compare with another replica (kwire diff A B), and let the broker fetch the partition anew from it. "
-    "kwire dump --verify checks indexes and snapshots too.",
+    "The checksum of a batch does not match its bytes, or bytes between batches are no batch. Kafka stops at such a "
+    "place: consumers get CORRUPT_MESSAGE, and followers stop fetching.",
+    "Compare the partition with another replica (kwire diff A B), and let the broker fetch it again from there. kwire "
+    "dump --verify checks indexes and snapshots too.",
     rank=5,
 )
 CUT = FindingKind(
     "LOG_CUT_SHORT",
     "info",
     "A log ends in the middle of a batch.",
-    "The broker was writing when the file was copied, or it was killed. It cuts such an end off when it starts.",
-    "Nothing, if the broker still runs or the file was copied from a running one. Otherwise the last records are lost "
-    "unless another replica has them.",
+    "The file was copied while the broker was writing, or the broker was killed. When a broker starts, it cuts off an "
+    "incomplete batch.",
+    "Nothing, if the file was copied from a running broker. Otherwise the last records are lost, unless another "
+    "replica has them.",
     rank=60,
 )
 

@@ -17,10 +17,11 @@ ELECTIONS = FindingKind(
     "ELECTIONS",
     "info",
     "The controllers elect a leader of their quorum.",
-    "A voter that hears nothing from the leader for controller.quorum.fetch.timeout.ms asks the others for their vote, "
-    "in a new epoch. While there is no leader, no topic is made, no leader moves and no broker is fenced.",
-    "One election is a controller that stopped or started. Many: look at disk, network and garbage collection of the "
-    "controllers; raise controller.quorum.fetch.timeout.ms where they are far apart.",
+    "A voter that hears nothing from the leader for controller.quorum.fetch.timeout.ms asks the others for their "
+    "votes, in a new epoch. While there is no leader, no topic is created, no leader of a partition moves and no "
+    "broker is fenced.",
+    "One election means that a controller stopped or started. If there are many, look at disk, network and garbage "
+    "collection of the controllers. If controllers are far apart, raise controller.quorum.fetch.timeout.ms.",
     ("KIP-595", "KIP-996"),
     rank=16,
 )
@@ -28,8 +29,9 @@ SNAPSHOTS = FindingKind(
     "METADATA_SNAPSHOTS",
     "info",
     "Brokers or controllers fetch snapshots of the metadata log.",
-    "A node that was away longer than the log goes back, or that is new, takes a snapshot first.",
-    "If the same node does so again and again, see why it falls behind; compare metadata.max.retention.bytes.",
+    "A node that is new, or was away for longer than the log reaches back, fetches a snapshot first.",
+    "If the same node fetches snapshots again and again, see why it falls behind, and compare "
+    "metadata.max.retention.bytes.",
     ("KIP-630",),
     rank=60,
 )

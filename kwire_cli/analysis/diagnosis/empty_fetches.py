@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 EMPTY = FindingKind(
     "EMPTY_FETCHES",
     "warning",
-    "A consumer gets no records although there are records behind its offset.",
-    "The high watermark is beyond the offset asked for, and the answers are empty. With read_committed an open "
-    "transaction holds records back (the last stable offset); a quota empties answers; in one request with many "
-    "partitions the first ones can use up its size.",
-    "Open transaction: see who has not ended it (kwire transactions) and its transaction.timeout.ms. Quota: see "
-    "THROTTLED. Size: raise fetch.max.bytes, or max.partition.fetch.bytes for records larger than that.",
+    "A consumer gets no records although its partition has more.",
+    "The high watermark is beyond the offset in the request, but the answers are empty. There are three causes. With "
+    "read_committed, an open transaction holds records back (the last stable offset). A quota empties answers. In a "
+    "request with many partitions, the first ones can use up its size.",
+    "Open transaction: see whose it is (kwire transactions --open), and its transaction.timeout.ms. Quota: see the "
+    "finding THROTTLED. Size: raise fetch.max.bytes, or max.partition.fetch.bytes for records larger than that.",
     ("KIP-98", "KIP-74"),
     rank=42,
 )
 SLOW = FindingKind(
     "SLOW_FETCH",
     "warning",
-    "A consumer waits for fetch.min.bytes, so its records come late.",
-    "A broker holds a Fetch back until fetch.min.bytes are there or fetch.max.wait.ms are over. There were records, "
-    "less than that, so they came when the time was over. The broker is not slow.",
-    "Set fetch.min.bytes to 1, or fetch.max.wait.ms to the delay that is allowed; leave both where throughput "
-    "matters more than delay.",
+    "A consumer gets its records late because it waits for fetch.min.bytes.",
+    "A broker holds a Fetch back until fetch.min.bytes are there, or fetch.max.wait.ms have passed. There were "
+    "records, but fewer bytes than that, so they came when the time had passed. The broker is not slow.",
+    "Set fetch.min.bytes to 1, or fetch.max.wait.ms to the delay that you accept. Leave both where throughput matters "
+    "more than delay.",
     rank=35,
 )
 LEAST_EMPTY = 3

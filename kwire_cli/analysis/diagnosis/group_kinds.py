@@ -13,8 +13,8 @@ LOOP = FindingKind(
     "GROUP_REBALANCE_LOOP",
     "error",
     "A group rebalances again and again for the same reason.",
-    "The same client leaves or is removed, and comes back, each time. Its partitions go to others and come back.",
-    "Look at the reason of the client: kwire groups shows each rebalance with its trigger.",
+    "The same client leaves, or is removed, and comes back each time. Its partitions move to other members and back.",
+    "See the reason of each rebalance with kwire groups.",
     ("KIP-62", "KIP-800"),
     rank=15,
 )
@@ -22,8 +22,8 @@ REBALANCE = FindingKind(
     "REBALANCE",
     "info",
     "A group rebalances.",
-    "Members join or leave, or a topic changes. Eager members have no partitions in the meantime; with a cooperative "
-    "assignor or the consumer protocol only those that move stop.",
+    "Members join or leave, or a topic changes. Until the rebalance ends, members with an eager assignor have no "
+    "partitions. With a cooperative assignor or the consumer protocol, only the partitions that move are not read.",
     "Nothing, if members are started and stopped on purpose. Static members (group.instance.id) restart without a "
     "rebalance.",
     ("KIP-345", "KIP-429", "KIP-848"),
@@ -32,10 +32,10 @@ REBALANCE = FindingKind(
 UNCHANGED = FindingKind(
     "ASSIGNMENT_UNCHANGED",
     "info",
-    "A rebalance ends with the assignment that was there before.",
-    "All members stop, or wait, for nothing: a member that came back got what it had, or nothing had changed.",
-    "Set group.instance.id where members restart. Where topics' metadata are the trigger, subscribe to names in place "
-    "of a pattern, or use a cooperative assignor.",
+    "A rebalance ends with the same assignment as before.",
+    "All members stopped or waited for nothing: a member that came back got what it had, or nothing had changed.",
+    "Set group.instance.id where members restart. If new topics are the trigger, subscribe to names instead of a "
+    "pattern, or use a cooperative assignor.",
     ("KIP-345", "KIP-429"),
     rank=61,
 )
@@ -43,7 +43,8 @@ IDLE = FindingKind(
     "IDLE_MEMBER",
     "info",
     "Members of a group never get a partition.",
-    "A partition has one member of a group at a time: members beyond the number of partitions wait as a reserve.",
+    "A partition belongs to one member of a group at a time: members beyond the number of partitions wait as a "
+    "reserve.",
     "Give the topic more partitions, run fewer members, or use a share group, whose members share partitions.",
     ("KIP-932",),
     rank=62,
@@ -51,11 +52,11 @@ IDLE = FindingKind(
 FENCED = FindingKind(
     "MEMBER_FENCED",
     "warning",
-    "A coordinator tells a member that it is none, or that it is behind.",
-    "The member was removed while it was away: its session timed out, it did not rejoin in time, or an admin removed "
-    "it. What it read since, others read again; its commits are refused.",
-    "Compare the time since its last call with the session timeout and max.poll.interval.ms, and look for pauses of "
-    "its process: garbage collection, CPU limits, a network that drops.",
+    "A coordinator no longer accepts a member of a group.",
+    "The group went on without the member: its session timed out, it did not rejoin in time, or an admin removed it. "
+    "Other members read again what it read since its last commit, and its own commits are refused.",
+    "Compare the time since the member's previous call with the session timeout and max.poll.interval.ms. Look for "
+    "pauses of its process: garbage collection, CPU limits, lost packets.",
     ("KIP-62", "KIP-848"),
     rank=30,
 )
@@ -63,10 +64,11 @@ CONFLICT = FindingKind(
     "STATIC_MEMBER_CONFLICT",
     "error",
     "Two members have the same group.instance.id.",
-    "The coordinator lets the newer one in and fences the older one (FENCED_INSTANCE_ID), or refuses the newer one "
-    "until the older one has left (UNRELEASED_INSTANCE_ID). Each restarts the other, if both are restarted.",
-    "Give each process a group.instance.id of its own, such as the name of its pod. In a deployment that starts the "
-    "new process before the old one ends, stop the old one first.",
+    "The coordinator lets the newer member in and fences the older one (FENCED_INSTANCE_ID), or refuses the newer one "
+    "until the older one has left (UNRELEASED_INSTANCE_ID). If both are restarted when they fail, they fence each "
+    "other again and again.",
+    "Give each process its own group.instance.id, such as the name of its pod. If a deployment starts the new process "
+    "before the old one ends, stop the old one first.",
     ("KIP-345",),
     rank=14,
 )
@@ -75,9 +77,10 @@ AGAIN = FindingKind(
     "warning",
     "Records of a share group are delivered more than once.",
     "A member got the records and did not accept them: it released them, ended, or took longer than the lock on them "
-    "(group.share.record.lock.duration.ms). They count up to group.share.delivery.count.limit, then they are given up.",
-    "Look at what the records hold, and why members end while they work on them; raise the duration of the lock if the "
-    "work is slow; reject a record that cannot be handled.",
+    "lasts (group.share.record.lock.duration.ms). After group.share.delivery.count.limit deliveries a record is given "
+    "up.",
+    "Look at what the records contain, and at why members end while they work on them. If the work is slow, raise the "
+    "duration of the lock. Reject records that cannot be processed.",
     ("KIP-932",),
     rank=31,
 )
@@ -85,16 +88,17 @@ REFUSED = FindingKind(
     "GROUP_JOIN_REFUSED",
     "error",
     "A coordinator does not let a client into a group.",
-    "The client's request does not fit the group, or the limits of the broker.",
-    "INCONSISTENT_GROUP_PROTOCOL: all members need one assignor in common. GROUP_MAX_SIZE_REACHED: group.max.size. "
-    "INVALID_SESSION_TIMEOUT: group.min.session.timeout.ms and group.max.session.timeout.ms.",
+    "The client's request does not fit the group or the broker's limits.",
+    "INCONSISTENT_GROUP_PROTOCOL: give all members an assignor in common. GROUP_MAX_SIZE_REACHED: raise "
+    "group.max.size. INVALID_SESSION_TIMEOUT: set session.timeout.ms between group.min.session.timeout.ms and "
+    "group.max.session.timeout.ms.",
     rank=16,
 )
 NOT_READY = FindingKind(
     "STREAMS_GROUP_NOT_READY",
     "warning",
-    "A streams group gets no tasks, as topics are missing or do not fit.",
-    "The coordinator found that source or internal topics of the topology are missing, or that topics which are joined "
+    "A streams group gets no tasks because topics are missing or do not match.",
+    "The coordinator says that source or internal topics of the topology are missing, or that topics to be joined "
     "have different numbers of partitions.",
     "Create the source topics, and give topics that are joined the same number of partitions.",
     ("KIP-1071",),
@@ -114,38 +118,38 @@ WHY: dict[Cause, Why] = {
     "poll": Why(
         "exceeded max.poll.interval.ms",
         "Processing one batch of records takes longer than max.poll.interval.ms. The client gives up its partitions, "
-        "and joins again when it polls the next time. Records that were not committed are read again by others.",
+        "and joins again at its next poll. Other members read records again that it had not committed.",
         "Lower max.poll.records, raise max.poll.interval.ms, or move the work off the polling thread.",
     ),
     "session": Why(
         "vanished without leaving",
         "The broker heard nothing of the member for its session timeout: its process was killed, paused or cut off. "
-        "Until then nobody reads its partitions.",
-        "Look at why the process ends: the container's last state (OOMKilled), its exit code, pauses of the garbage "
-        "collector. What it worked on at that time may be the cause.",
+        "Until the timeout, nobody reads its partitions.",
+        "Find out why the process ends: the container's last state (OOMKilled), its exit code, pauses of the garbage "
+        "collector. The records that it worked on at that time may be the cause.",
     ),
     "fenced": Why(
         "was fenced and joined again",
         "The coordinator removed the member while it went on working, and the member came back.",
-        "Compare the time between its calls with the session timeout; look for pauses of its process.",
+        "Compare the time between the member's calls with the session timeout. Look for pauses of its process.",
     ),
     "restart": Why(
         "left and was started anew",
-        "The process ends in good order, and another one takes its place: it restarts again and again, or a consumer "
-        "is made for each piece of work.",
-        "Look at why the process ends. Static members (group.instance.id) do not leave when they restart.",
+        "The process ends properly and another one takes its place: it restarts again and again, or the application "
+        "creates a consumer for each piece of work.",
+        "Find out why the process ends. Static members (group.instance.id) do not leave when they restart.",
     ),
     "resubscribed": Why(
         "left and came back without a restart",
-        "The application unsubscribes and subscribes again, or closes its consumer and makes a new one for each piece "
-        "of work.",
+        "The application unsubscribes and subscribes again, or closes its consumer and creates a new one for each "
+        "piece of work.",
         "Keep one consumer and its subscription for as long as the process runs.",
     ),
     "metadata": Why(
         "joined again by itself",
-        "The leader saw other partitions or topics than those of the last assignment, or an assignor asked for another "
+        "The leader saw other topics or partitions than at the last assignment, or an assignor asked for another "
         "round.",
-        "Look for topics that are created all the time and match a subscribed pattern; raise metadata.max.age.ms.",
+        "Look for topics that match a subscribed pattern and are created all the time. Raise metadata.max.age.ms.",
     ),
     "subscription": Why(
         "changed its subscription",

@@ -21,10 +21,10 @@ LAG = FindingKind(
     "LAG",
     "info",
     "A consumer is behind the end of its partitions.",
-    "The lag is the high watermark of a partition less the offset that the group committed, or that the client asks "
-    "for. A lag that grows says that the consumer does less than producers add.",
-    "Where lag grows: add members, up to the number of partitions, or make the work for a record faster; raise "
-    "max.partition.fetch.bytes where a fetch brings few records. Where one partition alone lags, look at its keys.",
+    "Lag is the high watermark of a partition minus the offset that the group committed, or that the client asks for. "
+    "If lag grows, the consumer does less than producers add.",
+    "If lag grows, add members, up to the number of partitions, or make the work for a record faster. If a fetch "
+    "brings few records, raise max.partition.fetch.bytes. If one partition alone lags, look at its keys.",
     ("KIP-227",),
     rank=40,
 )

@@ -32,9 +32,9 @@ ONE_ADDRESS = FindingKind(
     "ALL_BROKERS_ONE_ADDRESS",
     "error",
     "Several brokers advertise one address.",
-    "Clients send what is for one of these brokers to the address that all share, and reach whichever broker is "
-    "behind it: a load balancer, a forwarded port, or a copied configuration.",
-    "Give each broker an address of its own in advertised.listeners; a load balancer in front of all brokers is good "
+    "Clients send requests for any of these brokers to the one address, and reach whichever broker is behind it. The "
+    "address is that of a load balancer or a forwarded port, or was copied with a configuration.",
+    "Give each broker an address of its own in advertised.listeners. A load balancer in front of all brokers is good "
     "for bootstrap.servers only.",
     ("KIP-103",),
     rank=2,
@@ -42,11 +42,11 @@ ONE_ADDRESS = FindingKind(
 LOOP = FindingKind(
     "LEADERSHIP_LOOP",
     "warning",
-    "A client asks a broker again and again for partitions that it does not lead.",
-    "One such answer is normal when leadership moves: the client asks for Metadata and goes to the new leader. A loop "
-    "says that Metadata is old or wrong, or that its addresses lead to another broker.",
-    "See whether each broker has an advertised address of its own that leads to it. Compare leaderEpoch in Metadata "
-    "of several brokers: one that is cut off from the controller tells what it knew.",
+    "A client keeps asking a broker for partitions that the broker does not lead.",
+    "One such error is normal when leadership moves: the client asks for Metadata and goes to the new leader. A loop "
+    "means that Metadata is outdated or wrong, or that the addresses in it lead to another broker.",
+    "See whether each broker has its own advertised address that leads to it. Compare leaderEpoch in the Metadata of "
+    "several brokers: a broker that is cut off from the controller repeats what it knew last.",
     ("KIP-320", "KIP-951"),
     rank=20,
 )

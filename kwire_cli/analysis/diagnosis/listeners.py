@@ -21,10 +21,10 @@ UNREACHABLE = FindingKind(
     "UNREACHABLE_LISTENER",
     "error",
     "A broker advertises an address that a client cannot reach.",
-    "Clients take the addresses of brokers from Metadata, whatever address they began with. This address does not "
-    "resolve for the client, or nothing answers there.",
-    "Set advertised.listeners of the broker to an address that resolves and answers where the client runs; with "
-    "several networks, give each a listener of its own.",
+    "Clients take the addresses of brokers from Metadata, whatever address is in bootstrap.servers. The advertised "
+    "address does not resolve on the client's machine, or nothing answers there.",
+    "Set advertised.listeners of the broker to an address that resolves and answers where the client runs. If clients "
+    "come from several networks, give each network its own listener.",
     ("KIP-103",),
     rank=1,
 )
@@ -32,8 +32,8 @@ REFUSED = FindingKind(
     "CONNECTION_REFUSED",
     "warning",
     "Connections to an address are refused, or get no answer.",
-    "No process listens at the address (a RST answers), or a firewall or a route swallows the packets (silence).",
-    "See whether the broker runs and listens there; see the addresses in bootstrap.servers and advertised.listeners.",
+    "If a RST answers, no process listens at the address. If nothing answers, a firewall or a route drops the packets.",
+    "See whether the broker runs and listens there. Check the addresses in bootstrap.servers and advertised.listeners.",
     rank=8,
 )
 LEAST_METADATA = 3

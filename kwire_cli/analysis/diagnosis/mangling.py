@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 MANGLED = FindingKind(
     "MANGLED_FRAMES",
     "error",
-    "Something between client and broker changes bytes: it writes a carriage return before each line feed.",
-    "Frames have the bytes 0d 0a where 0a alone makes them well-formed. A proxy, tunnel or load balancer takes Kafka's "
-    "bytes for text and corrects the ends of lines. Only frames with the byte 0a in them suffer: a name of ten "
+    "Something between client and broker writes a carriage return before each line feed.",
+    "Frames have the bytes 0d 0a where 0a alone makes them well-formed. A proxy, tunnel or load balancer treats "
+    "Kafka's bytes as text and converts the ends of lines. Only frames that contain the byte 0a suffer: a name of ten "
     "letters, a size, an offset.",
-    "Turn text mode (HTTP inspection, protocol normalisation) off for this port, or go around the proxy; capture on "
-    "both of its sides to see who changes the bytes.",
+    "Turn off text mode (HTTP inspection, protocol normalisation) for this port, or bypass the proxy. Capture on both "
+    "sides of the proxy to see who changes the bytes.",
     rank=3,
 )
 CHANGED, ORIGINAL = b"\r\n", b"\n"

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 UNKNOWN = FindingKind(
     "UNKNOWN_TOPIC_LOOP",
     "warning",
-    "A client asks again and again for a topic that does not exist.",
-    "Clients try again at UNKNOWN_TOPIC_OR_PARTITION, since a topic may be new. The name is misspelt, the topic was "
-    "deleted, it is in another cluster, or the client may not describe it and is told that it does not exist.",
-    "Compare the name with kafka-topics.sh --list, case and dots too. Create the topic, or correct the client; if the "
-    "topic was deleted and made anew, restart clients that still use its old id.",
+    "A client keeps asking for a topic that does not exist.",
+    "Clients retry after UNKNOWN_TOPIC_OR_PARTITION, since a topic may be new. The name is misspelt, or the topic was "
+    "deleted or is in another cluster. Brokers also deny that a topic id exists if the client has no permission to "
+    "describe the topic.",
+    "Compare the name with kafka-topics.sh --list, including case and dots. Create the topic, or correct the client. "
+    "If the topic was deleted and created again, restart clients that still use its old id.",
     ("KIP-516",),
     rank=6,
 )
@@ -30,10 +31,11 @@ STORM = FindingKind(
     "METADATA_STORM",
     "warning",
     "A client asks for Metadata far too often.",
-    "A client needs Metadata when it starts, when leaders move, and every metadata.max.age.ms (5 minutes). Many more "
-    "come of errors that it repeats, of clients that are made anew all the time, and of tools that poll.",
-    "See the errors of this client first. Keep one client for the life of the application; raise metadata.max.age.ms "
-    "and retry.backoff.ms; let tools ask for the topics that they need only.",
+    "A client needs Metadata when it starts, when leaders move, and every metadata.max.age.ms (5 minutes by default). "
+    "Many more requests come from errors that are retried, from clients that are created again and again, and from "
+    "tools that poll.",
+    "Look at the errors of this client first. Keep one client for the life of the application. Raise "
+    "metadata.max.age.ms and retry.backoff.ms. Let tools ask only for the topics that they need.",
     rank=55,
 )
 NAMES = {3: "UNKNOWN_TOPIC_OR_PARTITION", 100: "UNKNOWN_TOPIC_ID"}

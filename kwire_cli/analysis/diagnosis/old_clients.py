@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 OLD = FindingKind(
     "OLD_CLIENT",
     "warning",
-    "The newest release of Kafka refuses versions that a client speaks.",
-    "Kafka 4.0 removed versions of apis that older clients need (KIP-896), and the client showed that it knows no "
-    "higher ones. Its brokers may still answer; after an upgrade they close its connections.",
-    "Upgrade the client before the brokers; kwire clients --to RELEASE lists all clients and versions.",
+    "A client uses versions that the newest release of Kafka refuses.",
+    "Kafka 4.0 removed old versions of apis (KIP-896), and the client showed that it knows no higher ones. The "
+    "present brokers may still answer; after an upgrade, brokers close the client's connections.",
+    "Upgrade the client before the brokers. kwire clients --to RELEASE lists all clients and their versions.",
     ("KIP-896",),
     rank=70,
 )

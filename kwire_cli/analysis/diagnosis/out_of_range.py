@@ -20,10 +20,12 @@ OUT_OF_RANGE = FindingKind(
     "OFFSET_OUT_OF_RANGE",
     "warning",
     "A consumer asks for an offset that its partition does not have.",
-    "Below the start of the log: retention, or kafka-delete-records.sh, deleted what the consumer had not read. Beyond "
-    "its end: the topic was made anew, or a leader lost records. auto.offset.reset says where the consumer goes on.",
-    "If records were lost: compare the time that a consumer may be down with retention.ms and retention.bytes. See "
-    "auto.offset.reset: latest skips what is left, earliest reads again, none tells the application.",
+    "If the offset is below the start of the log, retention or kafka-delete-records.sh deleted records that the "
+    "consumer had not read. If it is beyond the end, the topic was created again, or a leader lost records. "
+    "auto.offset.reset decides where the consumer continues.",
+    "If records were lost, compare the time that a consumer may be down with retention.ms and retention.bytes. Choose "
+    "auto.offset.reset: latest skips the rest, earliest reads from the start of the log, none leaves it to the "
+    "application.",
     rank=15,
 )
 CODE = 1

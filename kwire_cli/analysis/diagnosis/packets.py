@@ -23,56 +23,58 @@ LOST = FindingKind(
     "LOST_PACKETS",
     "warning",
     "The capture lacks packets that went over the network.",
-    "The receiver acknowledged these bytes, so that they arrived, but the capture does not have them: the machine that "
-    "captured was too slow, or a mirror port dropped them. Requests and responses in the gaps are missing from all "
-    "answers, and others may seem to be without an answer.",
-    "Capture with a larger buffer (tcpdump -B 65536), write to a fast disk, and filter on the broker's port; tcpdump "
-    "says at its end how many packets the kernel dropped.",
+    "The receiver acknowledged these bytes, so they arrived, but they are not in the capture: the machine that "
+    "captured was too slow, or a mirror port dropped packets. Requests and responses in the gaps are missing from "
+    "every result, and other requests may seem to be without an answer.",
+    "Capture with a larger buffer (tcpdump -B 65536), write to a fast disk, and filter on the broker's port. When "
+    "tcpdump ends, it says how many packets the kernel dropped.",
     rank=60,
 )
 CUT = FindingKind(
     "CUT_SHORT",
     "warning",
-    "The capture keeps only the beginnings of packets.",
-    "Packets are longer than the snap length of the capture. Requests and responses that do not fit in what was kept "
-    "cannot be read, or only in part.",
-    "Capture whole packets: tcpdump -s 0. If contents must not be kept, capture all and use kwire sanitize.",
+    "The capture has only the beginnings of packets.",
+    "Packets are longer than the snap length of the capture. A request or response whose bytes were cut off cannot be "
+    "read, or only in part.",
+    "Capture whole packets: tcpdump -s 0. To share the capture without its contents, use kwire sanitize.",
     rank=61,
 )
 ONE_SIDE = FindingKind(
     "ONE_SIDE_ONLY",
     "warning",
-    "Only one direction of the traffic with a broker is in the capture.",
-    "Without the other direction requests have no responses, so that latencies, errors and most findings are missing. "
-    "Often the filter names a source or destination port alone, or the way back takes another network interface.",
-    "Filter on the port in both directions (tcpdump 'tcp port 9092'), and on all interfaces of the way (-i any).",
+    "The capture has only one direction of the traffic with a broker.",
+    "Requests cannot be matched with responses, so latencies, errors and most findings are missing. Often the filter "
+    "names only the source port or only the destination port, or the way back takes another network interface.",
+    "Filter on the port in both directions (tcpdump 'tcp port 9092'), and capture on all interfaces of the path (-i "
+    "any).",
     rank=62,
 )
 DUPLICATED = FindingKind(
     "DUPLICATED_PACKETS",
     "info",
     "The capture has most packets twice.",
-    "The packets were captured at two points of their way, such as two interfaces of a machine or both sides of a "
-    "mirrored port. This is no retransmission: what is counted in packets counts double, requests do not.",
-    "Capture at one point: name an interface in place of any, or mirror one direction of each port.",
+    "The packets were captured at two points of their path, such as two interfaces of a machine or both sides of a "
+    "mirrored port. They are not retransmissions. Counts of packets are double; counts of requests are not.",
+    "Capture at one point: name an interface instead of any, or mirror one direction of each port.",
     rank=93,
 )
 MID_STREAM = FindingKind(
     "MID_STREAM",
     "info",
     "The capture begins in the middle of connections.",
-    "The beginnings of these connections are missing: what clients said there once (their software, versions, logins) "
-    "is not known, and who is the client is taken from the first frames.",
-    "Start the capture before the clients, if their beginnings matter.",
+    "What clients say when they connect is missing for these connections: their software, versions and logins. Which "
+    "side is the client is inferred from the first frames.",
+    "If the beginnings matter, start the capture before the clients.",
     rank=91,
 )
 CLOCKS = FindingKind(
     "CLOCKS_DISAGREE",
     "warning",
     "The times of the packets contradict each other.",
-    "Responses have times before those of their requests, or two capture points give the same connection times that "
-    "no network explains. Latencies and the order of events are wrong by as much.",
-    "Synchronise the clocks of the machines that capture (NTP, PTP), or shift one capture: editcap -t SECONDS.",
+    "Responses are earlier than their requests, or two capture points saw the same connections at times that no "
+    "network delay explains. Latencies and the order of events are wrong by as much.",
+    "Synchronise the clocks of the machines that capture (NTP, PTP), or shift the times of one capture: editcap -t "
+    "SECONDS IN OUT.",
     rank=63,
 )
 LEAST_BACKWARDS = 0.001

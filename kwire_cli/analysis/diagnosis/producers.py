@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 FENCED = FindingKind(
     "FENCED_PRODUCER",
     "error",
-    "A producer is fenced: a newer one has its transactional id, or the coordinator gave up on it.",
-    "InitProducerId raises the epoch of a transactional id, and so does a timeout of its transaction. Brokers refuse "
-    "what comes with the older epoch. A fenced producer cannot go on.",
-    "Give each instance of an application a transactional.id of its own. If there is one instance alone, keep its "
+    "A producer is fenced: another one took its transactional id, or its transaction timed out.",
+    "InitProducerId raises the epoch of a transactional id, and so does the timeout of a transaction. Brokers refuse "
+    "requests with an older epoch. A fenced producer cannot continue.",
+    "Give each instance of an application its own transactional.id. If there is only one instance, keep its "
     "transactions shorter than transaction.timeout.ms.",
     ("KIP-98", "KIP-588"),
     rank=16,
@@ -37,10 +37,10 @@ SEQUENCE = FindingKind(
     "SEQUENCE_GAP",
     "error",
     "Records of an idempotent producer are missing in a partition.",
-    "Each batch of an idempotent producer says the number of its first record. The broker refuses a batch that does "
-    "not follow the last one that it has. If it acknowledged the batch before, it has lost it since: after an unclean "
-    "leader election, or a crash of a broker whose copy was the only one.",
-    "Look for a broker that stopped, and for unclean leader elections. Use acks=all with min.insync.replicas=2 and "
+    "Each batch of an idempotent producer has the sequence number of its first record. The broker refuses a batch "
+    "that does not follow the last batch in its log. If the broker acknowledged the missing batch before, it has lost "
+    "it: by an unclean leader election, or by a crash when no other broker had a copy.",
+    "Look for a broker that stopped, and for unclean leader elections. Use acks=all, min.insync.replicas=2 and "
     "unclean.leader.election.enable=false. Compare the records with their source.",
     ("KIP-98", "KIP-360"),
     rank=13,
@@ -49,9 +49,9 @@ DUPLICATE = FindingKind(
     "DUPLICATE_BATCH",
     "info",
     "A producer sends batches again.",
-    "A batch came again with the same producer id, epoch and sequence: its first answer was late, or lost, or an error "
-    "that passes. Brokers write such a batch once.",
-    "Look at latency and errors of these brokers; request.timeout.ms may be too short.",
+    "A batch came again with the same producer id, epoch and sequence: its first answer was late, was lost, or had an "
+    "error that passes. Brokers write such a batch once.",
+    "Look at the latency and the errors of these brokers. request.timeout.ms may be too short.",
     ("KIP-98",),
     rank=60,
 )
@@ -59,8 +59,8 @@ ACKS_0 = FindingKind(
     "ACKS_0",
     "info",
     "A producer does not wait for answers.",
-    "With acks=0 the broker answers nothing. The producer does not learn that a record was refused or lost, and cannot "
-    "be idempotent.",
+    "With acks=0 the broker sends no answer. The producer does not learn that a record was refused or lost, and "
+    "cannot be idempotent.",
     "Set acks=all unless lost records do not matter.",
     ("KIP-679",),
     rank=62,

@@ -18,10 +18,10 @@ THROTTLED = FindingKind(
     "THROTTLED",
     "warning",
     "A broker makes a client wait because of a quota.",
-    "The answer comes at once and says for how long the broker reads nothing more from this client; the next request "
-    "is the one that waits, and looks like a slow broker. Quotas belong to a user, a client id or both.",
+    "The answer comes at once, and says for how long the broker will read nothing from this client. The next request "
+    "waits for that time, which looks like a slow broker. Quotas belong to a user, a client id or both.",
     "See kafka-configs.sh --describe --entity-type clients and users: producer_byte_rate and consumer_byte_rate count "
-    "compressed bytes, request_percentage time of threads. Raise the quota, compress, or send less.",
+    "compressed bytes, request_percentage counts the time of threads. Raise the quota, compress, or send less.",
     ("KIP-13", "KIP-124", "KIP-219"),
     rank=18,
 )

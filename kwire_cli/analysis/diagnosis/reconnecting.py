@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 STORM = FindingKind(
     "RECONNECT_STORM",
     "warning",
-    "A client opens connection after connection to a broker, each for a moment.",
-    "Each connection costs the broker a handshake, with TLS and SASL several milliseconds of its processor. A client "
-    "that makes a producer, consumer or admin client for every piece of work does this, and one that gives up at a "
-    "timeout before the broker answers. Connections that the broker refused or closed are findings of their own and "
-    "not counted here.",
-    "Keep one producer or consumer for the life of the process; raise request.timeout.ms and "
-    "socket.connection.setup.timeout.ms if the client gives up too early; raise reconnect.backoff.max.ms.",
+    "A client opens one short connection after another to a broker.",
+    "Each connection costs the broker a handshake; with TLS and SASL, several milliseconds of processor time. A "
+    "client that creates a producer, consumer or admin client for each piece of work does this, and so does one that "
+    "times out before the broker answers. Connections that the broker refused or closed are not counted here: they "
+    "have findings of their own.",
+    "Keep one producer or consumer for the life of the process. If the client gives up too early, raise "
+    "request.timeout.ms and socket.connection.setup.timeout.ms. Raise reconnect.backoff.max.ms.",
     ("reconnect.backoff.max.ms", "KIP-144"),
     rank=26,
 )

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 ISR = FindingKind(
     "ISR_CHANGES",
     "warning",
-    "A replica is not in sync with the leaders of its partitions.",
+    "A replica is out of sync with its leaders.",
     "A broker that stops, or does not keep up for replica.lag.time.max.ms, leaves the in-sync replicas of its "
-    "partitions. Below min.insync.replicas producers with acks=all get NOT_ENOUGH_REPLICAS.",
-    "See whether that broker runs, and its disk, network and garbage collection at this time. If all partitions that "
-    "it follows from one leader are behind, look at that leader.",
+    "partitions. If fewer than min.insync.replicas are left, producers with acks=all get NOT_ENOUGH_REPLICAS.",
+    "See whether the broker runs. Look at its disk, network and garbage collection at this time. If it is behind one "
+    "leader only, look at that leader.",
     ("KIP-497",),
     rank=22,
 )
@@ -33,7 +33,8 @@ LEADERS = FindingKind(
     "Partitions have a new leader.",
     "Leaders move when a broker stops or is fenced, by a preferred election, or by a reassignment. Clients pause "
     "until they know the new leader.",
-    "If nobody moved them, see why the old leader stopped or was fenced: its log, and BrokerHeartbeat.",
+    "If nobody moved the leaders, see why the old leader stopped or was fenced: its log, and its BrokerHeartbeat "
+    "requests.",
     ("KIP-966",),
     rank=23,
 )

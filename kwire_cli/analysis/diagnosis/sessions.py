@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 CHURN = FindingKind(
     "FETCH_SESSION_CHURN",
     "warning",
-    "Fetch sessions of a client are made anew again and again.",
-    "A session lets a Fetch name only partitions that changed. The broker had no room for one (session id 0 in its "
-    "answer), or forgot it for another client's (FETCH_SESSION_ID_NOT_FOUND), so each Fetch names all partitions.",
-    "Raise max.incremental.fetch.session.cache.slots of the brokers, or see who opens so many sessions: each consumer "
-    "has one with each broker that it fetches from.",
+    "A client has to begin its fetch sessions again and again.",
+    "In a fetch session, a Fetch names only the partitions that changed. The broker has no room for a session (its "
+    "answer has session id 0), or drops it in favour of another client's (FETCH_SESSION_ID_NOT_FOUND), so each Fetch "
+    "names all partitions.",
+    "Raise max.incremental.fetch.session.cache.slots of the brokers, or find out who opens so many sessions. A "
+    "consumer has one session with each broker that it fetches from.",
     ("KIP-227",),
     rank=45,
 )

@@ -23,19 +23,19 @@ SLOW = FindingKind(
     "warning",
     "A broker answers more slowly than its peers.",
     "The same api takes much longer at this broker than at the others, at the same time. Requests that wait on "
-    "purpose, such as Fetch, do not count, nor do requests of clients that a quota holds back.",
-    "See the broker's disk, network threads, request queue and garbage collection, and whether it leads more busy "
-    "partitions than the others. Produce with acks=all waits for followers: one of them may be the slow one.",
+    "purpose, such as Fetch, do not count, nor do requests that a quota delays.",
+    "Look at the broker's disk, network threads, request queue and garbage collection, and at whether it leads more "
+    "busy partitions than the others. Produce with acks=all waits for followers: a follower may be the slow one.",
     rank=30,
 )
 OVERLOAD = FindingKind(
     "CONTROLLER_OVERLOAD",
     "warning",
-    "The controller answers slowly, or not in time.",
-    "Requests to the controller wait in one queue: heartbeats of brokers behind topics that are made, partitions that "
-    "are altered and reassignments. Late heartbeats get brokers fenced, whose leaders then move.",
-    "See the controller's event queue time and its disk. Make topics and reassign partitions in smaller steps; give "
-    "controllers nodes of their own.",
+    "The controller answers slowly or too late.",
+    "Requests to the controller wait in one queue: heartbeats of brokers wait behind new topics, changes of "
+    "partitions and reassignments. A broker whose heartbeats are late is fenced, and its leaders move.",
+    "Look at the controller's event queue time and its disk. Create topics and reassign partitions in smaller steps. "
+    "Give controllers nodes of their own.",
     ("KIP-500",),
     rank=17,
 )

@@ -22,38 +22,38 @@ TO_PLAIN = FindingKind(
     "error",
     "A client speaks TLS to a listener without TLS.",
     "The broker takes the first bytes of the ClientHello for the size of a request, about 370 MB, and closes the "
-    "connection. Its log says InvalidReceiveException.",
-    "Give the client the port of the listener with TLS, or set security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
+    "connection. The broker logs InvalidReceiveException.",
+    "Use the port of the listener with TLS, or set security.protocol of the client to PLAINTEXT or SASL_PLAINTEXT.",
     rank=5,
 )
 TO_TLS = FindingKind(
     "PLAIN_TO_TLS_PORT",
     "error",
     "A client without TLS speaks to a listener with TLS.",
-    "The broker answers with a TLS alert, whose first bytes the client takes for a size of 352 MB: Java clients say "
-    "OutOfMemoryError or that the broker disconnected.",
-    "Set security.protocol of the client to SSL or SASL_SSL, or give it the port of a listener without TLS.",
+    "The broker answers with a TLS alert. The client takes the first bytes of the alert for a size of 352 MB: Java "
+    "clients report OutOfMemoryError, or that the broker disconnected.",
+    "Set security.protocol of the client to SSL or SASL_SSL, or use the port of a listener without TLS.",
     rank=5,
 )
 REFUSED = FindingKind(
     "TLS_HANDSHAKE_FAILED",
     "error",
-    "A client and a broker do not agree on TLS.",
-    "One side ends the handshake with an alert, which says why: a certificate that the other side does not trust "
-    "(unknown_ca), that has run out (certificate_expired) or is missing (certificate_required, bad_certificate), or no "
-    "version or cipher that both know (protocol_version, handshake_failure). The alert can be read with the key log "
-    "of one side; without it the sizes show that nothing but an alert came.",
-    "Look at the alert and at who sends it: the truststore of that side has to hold the issuer of the other side's "
-    "certificate; the name in the certificate has to be the one that the client connects to.",
+    "A TLS handshake between a client and a broker fails.",
+    "One side ends the handshake with an alert that says why: the certificate of the other side is not trusted "
+    "(unknown_ca), has expired (certificate_expired) or is missing (certificate_required, bad_certificate), or the "
+    "two have no TLS version or cipher in common (protocol_version, handshake_failure). Without a key log, an "
+    "encrypted alert is recognised by its size, and its reason is not known.",
+    "Look at the alert, and at who sends it. The truststore of that side must contain the issuer of the other side's "
+    "certificate. The name in the broker's certificate must be the name that the client connects to.",
     ("ssl.truststore.location", "ssl.endpoint.identification.algorithm"),
     rank=6,
 )
 UNDECRYPTED = FindingKind(
     "UNDECRYPTED_TLS",
     "info",
-    "Connections are in TLS, and no key for them is there.",
-    "What clients and brokers say on these connections is not part of the diagnosis.",
-    "Give the key log of the clients or brokers with --keylog, or capture on a listener without TLS.",
+    "Connections are encrypted with TLS, and their keys are missing.",
+    "The diagnosis does not cover what clients and brokers say on these connections.",
+    "Give the key log of the clients or brokers with --tls-keylog, or capture on a listener without TLS.",
     rank=92,
 )
 MOST_OPEN = 1 << 16

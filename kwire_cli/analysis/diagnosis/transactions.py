@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 HANGING = FindingKind(
     "HANGING_TRANSACTION",
     "error",
-    "A transaction in a partition is never ended, and holds back readers of committed records.",
-    "The partition has records of a transaction that its coordinator does not know, or does not end. The last stable "
-    "offset stays where they begin: consumers with isolation.level=read_committed get nothing from there on, and a "
-    "compacted topic is not cleaned.",
-    "Find it with kafka-transactions.sh find-hanging, and end it with kafka-transactions.sh abort --topic TOPIC "
-    "--partition PARTITION --start-offset OFFSET. Brokers since 3.6 refuse such records "
-    "(transaction.partition.verification.enable), and clients of Kafka 4.0 cannot write them.",
+    "A transaction never ends, and holds back read_committed consumers of a partition.",
+    "The partition has records of a transaction that its coordinator does not know or does not end. The last stable "
+    "offset stays at the first of these records: consumers with isolation.level=read_committed get nothing from there "
+    "on, and a compacted topic is not cleaned.",
+    "Find the transaction with kafka-transactions.sh find-hanging. End it with kafka-transactions.sh abort --topic "
+    "TOPIC --partition PARTITION --start-offset OFFSET. Brokers since Kafka 3.6 refuse such records "
+    "(transaction.partition.verification.enable), and clients since 4.0 cannot write them.",
     ("KIP-664", "KIP-890"),
     rank=14,
 )
@@ -37,20 +37,20 @@ OPEN_ = FindingKind(
     "OPEN_TRANSACTION",
     "warning",
     "A transaction is open at the end of the input.",
-    "Readers of committed records wait at its first record. If its producer is gone, the coordinator aborts it after "
-    "transaction.timeout.ms.",
-    "See whether the producer still works; look at a later log or capture whether the transaction ended.",
+    "Consumers with read_committed wait at the first record of the transaction. If its producer is gone, the "
+    "coordinator aborts the transaction after transaction.timeout.ms.",
+    "See whether the producer still works. A later capture or log shows whether the transaction ended.",
     ("KIP-98",),
     rank=32,
 )
 LONG = FindingKind(
     "LONG_TRANSACTION",
     "warning",
-    "A transaction takes long.",
-    "Readers of committed records get its records, and all behind these, only when it has ended. After "
-    "transaction.timeout.ms the coordinator aborts it and fences its producer.",
-    "Commit more often (commit.interval.ms of Kafka Streams, the checkpoint interval of Flink), or raise "
-    "transaction.timeout.ms if so long transactions are meant.",
+    "A transaction is open for a long time.",
+    "Consumers with read_committed get the records of the transaction, and all records behind them, only when it has "
+    "ended. After transaction.timeout.ms the coordinator aborts the transaction and fences its producer.",
+    "Commit more often (commit.interval.ms of Kafka Streams, the checkpoint interval of Flink). If transactions are "
+    "meant to be so long, raise transaction.timeout.ms.",
     ("KIP-98",),
     rank=34,
 )
@@ -58,20 +58,21 @@ ABORTED_ = FindingKind(
     "ABORTED_TRANSACTIONS",
     "warning",
     "Transactions of a producer are aborted.",
-    "A client aborts after an error of its own; InitProducerId aborts what an instance before left open; the "
-    "coordinator aborts what takes longer than transaction.timeout.ms.",
-    "Look into the log of the application for the error; after restarts and scaling single aborts are normal.",
+    "A client aborts after an error of its own. InitProducerId aborts a transaction that an earlier instance left "
+    "open. The coordinator aborts a transaction that takes longer than transaction.timeout.ms.",
+    "Look for the error in the application's log. Single aborts after restarts and scaling are normal.",
     ("KIP-98",),
     rank=36,
 )
 WAITING = FindingKind(
     "CONCURRENT_TRANSACTIONS_LOOP",
     "warning",
-    "A producer is told again and again that its transaction before has not ended.",
-    "The coordinator has decided the transaction before, and writes its markers to the leaders of all its partitions. "
-    "Until they all have them it answers CONCURRENT_TRANSACTIONS, and the client asks again.",
-    "Look for a partition of the transaction before whose leader is down, slow or out of reach for the coordinator. "
-    "With many transactions that are small, commit less often.",
+    "A producer has to wait again and again for the end of its previous transaction.",
+    "The coordinator has decided the previous transaction, and writes its markers to the leaders of all its "
+    "partitions. Until all leaders have the markers, the coordinator answers CONCURRENT_TRANSACTIONS, and the client "
+    "asks again.",
+    "Look for a partition of the previous transaction whose leader is down, slow, or out of reach for the "
+    "coordinator. If transactions are many and small, commit less often.",
     ("KIP-98", "KIP-890"),
     rank=30,
 )

@@ -20,22 +20,22 @@ AGAIN = FindingKind(
     "RETRANSMISSIONS",
     "warning",
     "TCP sends many segments again: packets get lost between client and broker.",
-    "A segment is sent again after at least 200 ms without an acknowledgment, then after twice that, and again twice "
-    "that: requests and responses wait for it, and what comes behind it waits too. The broker's own times, in its "
-    "metrics and request log, do not show this.",
-    "Look at the network between the two: errors and drops of interfaces (ip -s link), MTU, a full link or queue, a "
-    "limit of the cloud on bandwidth or connections.",
+    "A segment without an acknowledgment is sent again after at least 200 ms, and the wait doubles each time. The "
+    "request or response waits with it, and so does everything behind it. The broker's metrics and request log do not "
+    "contain this time.",
+    "Look at the network in between: errors and drops of interfaces (ip -s link), MTU, a full link or queue, a cloud "
+    "provider's limit on bandwidth or connections.",
     rank=32,
 )
 SHUT = FindingKind(
     "ZERO_WINDOW",
     "warning",
-    "One side does not read, and the other may not send.",
-    "The buffers of the receiver are full, so that it announces a TCP window of 0. A client that does not read is busy "
-    "with something else, or stopped (a long garbage collection, a process without processor time). A broker that does "
-    "not read has muted the connection, for a quota or full queues (queued.max.requests), or is overloaded itself.",
-    "If the client does not read: see what it does meanwhile, and lower fetch.max.bytes or raise max.poll.interval.ms "
-    "as needed. If the broker does not: look at quotas, at its processors and at RequestQueueSize.",
+    "One side does not read, so the other may not send.",
+    "The receiver's buffers are full, so it announces a TCP window of 0. A client that does not read is busy, or "
+    "stopped (a long garbage collection, no processor time). A broker that does not read has muted the connection, "
+    "for a quota or full queues (queued.max.requests), or is overloaded itself.",
+    "If the client does not read, see what it does at that time, and lower fetch.max.bytes or raise "
+    "max.poll.interval.ms as needed. If the broker does not read, look at quotas, its processors and RequestQueueSize.",
     ("KIP-219",),
     rank=30,
 )

@@ -21,11 +21,12 @@ SILENT = FindingKind(
     "NO_ANSWER",
     "error",
     "A broker accepts a request and does not answer it.",
-    "The connection stands, so that the machine of the broker or what is between the two is there, but the broker's "
-    "process does not answer: it hangs, is in a long garbage collection, waits for its disks, or its network threads "
-    "are all busy. If nothing at all comes back, the other end may be gone without a word (half-open).",
-    "See whether the broker lives: its log, its processor and disk at this time, a thread dump (jstack). With "
-    "half-open connections, look at firewalls and load balancers between the two.",
+    "The connection is open, so the machine of the broker, or a device in between, is there. The broker's process "
+    "does not answer: it hangs, is in a long garbage collection, waits for its disks, or has no free network thread. "
+    "If not even TCP acknowledgments come back, the other end may be gone without having closed the connection "
+    "(half-open).",
+    "See whether the broker's process lives: its log, its processor and disk at this time, a thread dump (jstack). If "
+    "the connection is half-open, look at firewalls and load balancers in between.",
     ("request.timeout.ms", "KIP-19"),
     rank=22,
 )

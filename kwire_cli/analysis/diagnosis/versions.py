@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 UNSUPPORTED = FindingKind(
     "UNSUPPORTED_VERSION",
     "error",
-    "A client asks for a version of an api that the broker does not speak.",
-    "The broker answers UNSUPPORTED_VERSION: the client did not ask which versions the broker speaks, or asks for a "
-    "feature that the broker does not have. To ApiVersions itself the answer is how clients and brokers agree: the "
-    "client asks again with a lower version.",
-    "Upgrade the older of the two; kwire clients shows which versions each client speaks.",
+    "A client uses a version of an api that the broker does not support.",
+    "The broker answers UNSUPPORTED_VERSION: the client did not ask which versions the broker supports, or asks for a "
+    "feature that the broker does not have. In answer to ApiVersions the error is harmless: the client asks again "
+    "with a lower version.",
+    "Upgrade the older of the two. kwire clients shows which versions each client uses.",
     ("KIP-511", "KIP-35"),
     rank=18,
 )
 BELOW = FindingKind(
     "VERSION_BELOW_COMMON",
     "info",
-    "A client speaks a lower version of an api than both sides know.",
-    "The broker offers higher versions, and the same software speaks a higher one elsewhere in this capture. A setting "
-    "of the client may hold it back (broker.version.fallback, inter.broker.protocol.version, api_version), or a "
-    "feature that the request does not use.",
-    "Look for such a setting, if newer features or smaller messages are wanted.",
+    "A client uses a lower version of an api than both sides know.",
+    "The broker offers higher versions, and the same software uses a higher one elsewhere in this capture. A setting "
+    "may hold the client back (broker.version.fallback, inter.broker.protocol.version, api_version), or the request "
+    "does not need the newer features.",
+    "If newer features or smaller messages are wanted, look for such a setting.",
     ("KIP-35",),
     rank=94,
 )
 ODD = FindingKind(
     "ODD_CLIENT_BYTES",
     "info",
-    "A client writes requests that Kafka's own clients would not write.",
-    "Brokers may read these requests all the same, but bytes in them are unusual, or ignored. Known and harmless: "
-    "librdkafka writes four zero bytes before the body of ApiVersions 0 (EXTRA_HEADER_BYTES).",
-    "If a broker refuses such requests, upgrade the client; kwire decode shows the bytes.",
+    "A client's requests have bytes that Kafka's own clients would not write.",
+    "Brokers may still read these requests, but ignore bytes in them, or read them with tolerance. Known and "
+    "harmless: librdkafka writes four zero bytes before the body of ApiVersions 0 (EXTRA_HEADER_BYTES).",
+    "If a broker refuses such requests, upgrade the client. kwire decode shows the bytes.",
     rank=95,
 )
 WELL_BELOW = 3
