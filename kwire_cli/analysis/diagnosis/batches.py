@@ -261,7 +261,7 @@ class Batches(Rule):
             if topic in self._limits:
                 text += f"; {LIMIT} of the topic is {self._limits[topic]}"
             elif (use := self._uses.get((who, topic))) is not None and use.largest:
-                text += f"; the largest one that was taken has {use.largest}"
+                text += f"; the largest accepted batch has {use.largest} bytes"
             yield Finding(TOO_LARGE, f"topic {topic}, client {who}", text, refused.evidence, refused.count)
         for (client, topic), use in self._uses.items():
             subject = f"topic {topic}" + (f", client {client}" if client else "")
@@ -273,7 +273,7 @@ class Batches(Rule):
         limit = self._limits.get(topic, DEFAULT_LIMIT)
         if NEAR * limit <= use.largest <= limit:
             what = LIMIT if topic in self._limits else f"the default of {LIMIT}"
-            text = f"the largest batch has {use.largest} bytes, {what} is {limit}"
+            text = f"the largest batch has {use.largest} bytes; {what} is {limit}"
             yield Finding(NEAR_LIMIT, subject, text, [use.large] if use.large else [], use.largest)
 
 
@@ -317,7 +317,7 @@ def _small(subject: str, use: _Use) -> Iterator[Finding]:
 def _in_vain(subject: str, use: _Use) -> Iterator[Finding]:
     if use.sampled >= LEAST_SAMPLES and use.packed >= use.unpacked:
         text = (
-            f"{use.sampled} batches that were looked at have {use.packed} bytes of records by "
-            f"{', '.join(sorted(use.codecs))}, and {use.unpacked} without compression"
+            f"the records of {use.sampled} batches have {use.packed} bytes with {', '.join(sorted(use.codecs))}, "
+            f"and {use.unpacked} bytes without compression"
         )
         yield Finding(COMPRESSION, subject, text, use.evidence[:3], use.packed - use.unpacked)

@@ -109,9 +109,9 @@ def _finding(events: list[_Event]) -> Finding:
     if votes:
         texts.append(f"{plural(len(votes), 'vote request')} of {_nodes(votes)} for {_epochs(epochs)}")
     for epoch, node in sorted({(event.epoch, event.node) for event in events if event.kind == "BeginQuorumEpoch"})[-4:]:
-        texts.append(f"{node} leads from epoch {epoch} on")
+        texts.append(f"controller {node} leads from epoch {epoch} on")
     for epoch, node in sorted({(event.epoch, event.node) for event in events if event.kind == "EndQuorumEpoch"})[-4:]:
-        texts.append(f"{node} gave up epoch {epoch}")
+        texts.append(f"controller {node} gave up epoch {epoch}")
     text = f"{'; '.join(texts)}; {duration(events[-1].time - events[0].time)} from first to last"
     places = earliest(event.place for event in events)
     return Finding(

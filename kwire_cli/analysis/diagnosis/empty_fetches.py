@@ -154,7 +154,7 @@ class EmptyFetches:
                 continue
             text = (
                 f"{slow.count} of {plural(slow.fetches, 'fetch', 'fetches')} waited {slow.wait_ms / 1000:g} s for "
-                f"{slow.least} bytes and brought {slow.most_bytes} at most"
+                f"{slow.least} bytes and brought {slow.most_bytes} bytes at most"
             )
             yield Finding(SLOW, f"client {who}", text, slow.places, slow.count, "info" if slow.wait_ms < LATE else None)
 

@@ -113,7 +113,7 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
             continue
         what, meaning, advice = WHY[cause]
         span = f" in {duration(last - first)}" if timeline.timed else ""
-        text = f"{counted(len(again), 'rebalance')}{span}: {len(triggers)} times {client} {what}"
+        text = f"{counted(len(again), 'rebalance')}{span}: {client} {what} {len(triggers)} times"
         timeout = timeline.member(triggers[0].member).rebalance_timeout
         detail = _detail(triggers[0].text) if cause != "poll" else duration(timeout) if timeout else ""
         text += f" ({detail})" if detail else ""
@@ -125,7 +125,7 @@ def _loops(timeline: Timeline) -> Iterator[Finding]:
 
 
 def _times(count: int) -> str:
-    return "" if count == 1 else f"{count} times "
+    return "" if count == 1 else f" {count} times"
 
 
 def _detail(text: str) -> str:
@@ -176,7 +176,7 @@ def _told(timeline: Timeline, again: Sequence[Rebalance], slow: Rebalance) -> st
 
 def _cause(rebalance: Rebalance) -> str:
     if not rebalance.triggers:
-        return "for a reason that is not seen here"
+        return "the cause is not in the input"
     first = next((row for row in rebalance.triggers if row.cause in BAD), rebalance.triggers[0])
     more = len(rebalance.triggers) - 1
     rest = f", and {more} more" if more else ""
@@ -205,7 +205,7 @@ def _conflicts(timeline: Timeline) -> Iterator[Finding]:
         holders = {
             f"{member.client} at {member.host}" for member in timeline.members.values() if member.instance == instance
         }
-        what = " and ".join(f"{_times(count)}{error}" for error, count in sorted(errors.items()))
+        what = " and ".join(f"{error}{_times(count)}" for error, count in sorted(errors.items()))
         text = f"group.instance.id {instance}: {what}; members with it: {', '.join(sorted(holders)[:3])}"
         severity: Severity = "error" if "FENCED_INSTANCE_ID" in errors or len(rows) >= MANY else "warning"
         yield Finding(CONFLICT, "", text, [event.place for event in rows], len(rows), severity)
@@ -222,7 +222,7 @@ def _fenced(timeline: Timeline) -> Iterator[Finding]:
             rows.setdefault((event.client, event.reason), []).append(event)
     for (client, error), events in rows.items():
         first = events[0]
-        text = f"{client} got {_times(len(events))}{error} {first.detail}"
+        text = f"{client} got {error}{_times(len(events))} {first.detail}"
         timeout = timeline.members[first.member].session_timeout
         silence = first.seconds
         if timeout is not None and silence is not None and silence >= LATE * timeout:
@@ -235,8 +235,7 @@ def _again(timeline: Timeline) -> Iterator[Finding]:
     if events:
         most = max(events, key=lambda event: event.partitions or 0)
         released = sum(event.partitions or 0 for event in timeline.events if event.kind == "release")
-        again = "1 delivery" if len(events) == 1 else f"{len(events)} deliveries"
-        text = f"{again} of records that were delivered before; {_most_delivered(timeline)}"
+        text = f"records were delivered again{_times(len(events))}; {_most_delivered(timeline)}"
         text += f"; members released {counted(released, 'record')}" if released else ""
         yield Finding(AGAIN, "", text, [event.place for event in events], most.partitions or 0)
 
@@ -272,7 +271,7 @@ def _refused(timeline: Timeline) -> Iterator[Finding]:
         if event.kind == "error" and event.reason in NOT_LET_IN and event.client not in accepted:
             rows.setdefault((event.client, event.reason), []).append(event)
     for (client, error), events in rows.items():
-        text = f"{client} is refused: {_times(len(events))}{error} {events[0].detail}"
+        text = f"{client} is refused with {error}{_times(len(events))} {events[0].detail}"
         yield Finding(REFUSED, "", text, [event.place for event in events], len(events))
     states = [event for event in timeline.events if event.kind == "status"]
     ready = max((row.time for row in timeline.assigned if row.partitions), default=0.0)

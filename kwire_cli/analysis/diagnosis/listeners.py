@@ -164,13 +164,12 @@ class Listeners(Rule):
             silent = 0 if address in self._one_sided else attempts.silent
             if failed := self._failed(host, address):
                 advertised = address in told and not attempts.accepted
-                how = " and ".join(
-                    f"{number} {what}"
-                    for number, what in ((attempts.refused, "refused"), (silent, "without an answer"))
-                    if number
-                )
-                text = f"{counted(failed, 'connection')} to {address}: {how}"
-                text += f"; {attempts.accepted} accepted" if attempts.accepted else ""
+                text = f"{counted(failed, 'connection')} to {address} "
+                if attempts.refused and silent:
+                    text += f"failed: {attempts.refused} refused, {silent} without an answer"
+                else:
+                    text += "refused" if attempts.refused else "without an answer"
+                text += f"; {attempts.accepted} others accepted" if attempts.accepted else ""
                 if advertised:
                     text += "; Metadata names this address"
                 kind = UNREACHABLE if advertised else REFUSED

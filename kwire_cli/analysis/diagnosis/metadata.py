@@ -136,7 +136,7 @@ class UnknownTopics(Rule):
             )
             text += "; later answers know it" if came else "" if known is None else "; earlier answers knew it"
             if known is None and (similar := self._similar(topic)):
-                text += f"; is it {similar}?"
+                text += f"; is {similar} meant?"
             level: Severity | None = "error" if unknown.span >= LONG_UNKNOWN and not came else None
             yield Finding(UNKNOWN, f"client {who}", text, unknown.places, unknown.count, level)
         for (who, _), asked in self._asked.items():

@@ -123,7 +123,7 @@ class OutOfRange:
             text = f"it asked for offset {first.offset} of {name}"
             count = self._counts.get(pair, len(events))
             if count > 1:
-                text += f" ({plural(count, 'answer')} OFFSET_OUT_OF_RANGE)"
+                text += f" ({count} answers with OFFSET_OUT_OF_RANGE)"
             lost = 0
             if log is not None:
                 start, end = log

@@ -218,20 +218,20 @@ class Packets(Rule):
 
         if point.lost:
             count = point.places[LOST.code].count
-            text = f"{size_text(point.lost)} are missing, in {counted(count, 'connection')}"
+            text = f"{size_text(point.lost)} missing in {counted(count, 'connection')}"
             yield Finding(LOST, subject, text, places("gap") or places(LOST.code), point.lost)
         if point.cut:
             count = point.places[CUT.code].count
-            text = f"{size_text(point.cut)} were cut off packets, in {counted(count, 'connection')}"
+            text = f"{size_text(point.cut)} cut off packets of {counted(count, 'connection')}"
             yield Finding(CUT, subject, text, places(CUT.code), point.cut)
         if point.twice >= LEAST_TWICE and point.again >= TWICE * point.size:
-            text = f"{counted(point.twice, 'segment')} with payload are there again"
+            text = f"{counted(point.twice, 'segment')} with payload captured twice"
             yield Finding(DUPLICATED, subject, text, (), point.twice)
         if point.begun:
-            text = f"{point.begun} of {counted(point.connections, 'connection')} had begun before"
+            text = f"{point.begun} of {counted(point.connections, 'connection')} had begun before the capture"
             yield Finding(MID_STREAM, subject, text, places(MID_STREAM.code), point.begun)
         if point.late:
-            text = f"{counted(point.late, 'response')} before their requests, by up to {-self._backwards:.3g} s"
+            text = f"{counted(point.late, 'response')} earlier than the request, by up to {-self._backwards:.3g} s"
             yield Finding(CLOCKS, subject, text, places(CLOCKS.code), point.late)
 
     def _apart(self) -> Iterator[Finding]:

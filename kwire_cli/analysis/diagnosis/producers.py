@@ -240,7 +240,7 @@ class Producers(Rule):
         if len(instances) > 1:
             text += f"; {len(instances)} clients initialised it: {_few(sorted(instances))}"
         elif name in self._instances:
-            text += "; one client alone initialised it"
+            text += "; only one client initialised it"
         is_transactional = not name.startswith(("producer ", "client "))
         subject = f"transactional id {name}" if is_transactional else name
         command = f"transactions --transactional-id {name}" if is_transactional else ""

@@ -66,7 +66,7 @@ class Quotas:
         for (who, _, broker), throttled in self._throttled.items():
             apis = some(f"{api} {count}" for api, count in throttled.apis.items())
             text = (
-                f"{broker} throttled {plural(throttled.count, 'answer')} ({apis}) for {duration(throttled.seconds)} "
+                f"{broker} throttled {plural(throttled.count, 'request')} ({apis}) for {duration(throttled.seconds)} "
                 f"in all, {duration(throttled.longest)} at most"
             )
             long = throttled.seconds >= max(LEAST_SECONDS, LEAST_SHARE * throttled.span)

@@ -115,12 +115,15 @@ class Replicas(Rule):
 
 def _isr_finding(node: int, its: list[tuple[str, _State, _State | None, _State]]) -> Finding:
     name, missing, back, first = min(its, key=lambda item: (item[1].time, item[0]))
-    text = f"not in the in-sync replicas of {plural(len(its), 'partition')} ({some(item[0] for item in its)})"
-    before = "" if missing is first else f"{_text(first.isr)} became "
-    text += f": {name} {before}{_text(missing.isr)}"
+    verb = "not in" if missing is first else "left"
+    if len(its) == 1:
+        text = f"{verb} the in-sync replicas of {name}: "
+    else:
+        text = f"{verb} the in-sync replicas of {len(its)} partitions ({some(item[0] for item in its)}): {name} "
+    text += ("" if missing is first else f"{_text(first.isr)} became ") + _text(missing.isr)
     returned = [item for item in its if item[2] is not None]
     if back is not None:
-        text += f", and {_text(back.isr)} {duration(between(missing.time, back.time))} later"
+        text += f", and {_text(back.isr)} again {duration(between(missing.time, back.time))} later"
     if len(returned) < len(its):
         text += " until the end" if len(its) == 1 else f"; {len(its) - len(returned)} of them until the end"
     places = [place for _, gone, again, _ in its for place in (gone.place, *([again.place] if again else ()))]

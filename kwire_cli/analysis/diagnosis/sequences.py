@@ -192,8 +192,8 @@ def _between(partition: str, before: _Run, run: _Run) -> Iterator[Fault]:
         if not run.transactional and not before.transactional and run.first == 0 and run.epoch > before.epoch:
             text = (
                 f"producer {run.producer} began anew with epoch {run.epoch} at offset {run.begin}; its epoch "
-                f"{before.epoch} ends with sequence {before.last}. It does so if a batch is refused or expires: "
-                "records between may be missing"
+                f"{before.epoch} ends with sequence {before.last}. A producer does so if a batch is refused "
+                "or expires: records in between may be missing"
             )
             if run.leader > before.leader:
                 text += f"; the leader epoch went from {before.leader} to {run.leader}"
@@ -202,7 +202,7 @@ def _between(partition: str, before: _Run, run: _Run) -> Iterator[Fault]:
         missing = run.first - before.last - 1
         text = (
             f"{who}: sequence {before.last} at offset {before.end - 1} is followed by {run.first} at offset "
-            f"{run.begin}: {missing} records of it are missing"
+            f"{run.begin}: {missing} {'record is' if missing == 1 else 'records are'} missing"
         )
         yield Fault(partition, text, places, missing)
     elif run.first != 0 or before.first == 0:

@@ -86,9 +86,9 @@ class FetchSessions:
             if sessions.count < LEAST_ANEW or sessions.count < LEAST_SHARE * sessions.fetches:
                 continue
             text = f"{anew} of {plural(sessions.fetches, 'fetch', 'fetches')} to {broker} in {duration(sessions.span)}"
-            text += f" began a session anew, each with {plural(sessions.partitions, 'partition')} or less"
+            text += f" began a new session, with up to {plural(sessions.partitions, 'partition')} each"
             if sessions.refused:
-                text += f"; {sessions.refused} got none: the broker's cache is full"
+                text += f"; {sessions.refused} got no session: the broker's cache is full"
             if errors:
                 text += "; " + ", ".join(f"{count} {name}" for name, count in sorted(sessions.errors.items()))
             yield Finding(CHURN, f"client {who}", text, sessions.places, sessions.count)

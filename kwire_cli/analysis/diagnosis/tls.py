@@ -167,7 +167,7 @@ class TlsMismatch(Rule):
             self._add(REFUSED, host, broker, sides.first)
             alerts = self._refused[REFUSED.code, host, broker].alerts
             by = "client" if turns.later[0] <= MOST_ALERT else "broker"
-            alert = sides.alert or f"one of the {by} that no key opens"
+            alert = sides.alert or f"an encrypted alert from the {by}"
             alerts[alert] = alerts.get(alert, 0) + 1
         elif sides.reason:
             dark = self._dark[broker]
@@ -204,8 +204,8 @@ class TlsMismatch(Rule):
                 answer = "its answer" if count == 1 else "their answer"
                 text = f"{tried} to {broker} got a TLS alert as {answer}"
             else:
-                alerts = ", ".join(f"{alert} ({number})" for alert, number in sorted(refused.alerts.items()))
-                text = f"{tried} to {broker} ended with an alert: {alerts}"
+                alerts = ", ".join(f"{number} with {alert}" for alert, number in sorted(refused.alerts.items()))
+                text = f"{tried} to {broker} ended in the handshake: {alerts}"
             yield Finding(kind, f"client {host}", text, places, count)
         for broker, dark in self._dark.items():
             count = dark.places.count

@@ -279,11 +279,11 @@ class TransactionTrouble(Rule):
                 if own.decided is not None and longest.first is not None and own.decided <= longest.first
             ]  # fmt: skip
             waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
-            text = (
-                f"{count} requests were answered with {WAITS}, {longest.requests} of them in a row in {seconds:.1f} s"
-            )
+            text = f"{count} requests were answered with {WAITS}"
+            text += f", {longest.requests} of them" if longest.requests < count else ", all"
+            text += f" in a row in {seconds:.1f} s"
             if waits:
-                text += f"; the transaction before wrote to {_few(waits)}"
+                text += f"; the previous transaction wrote to {_few(waits)}"
             command = f"transactions --transactional-id {name}"
             yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
 
@@ -301,10 +301,10 @@ def _of_log(rows: Sequence[HeldBack]) -> Finding:
     )
     text = (
         f"{who} has records without a marker from offset {row.first_offset} on, since {instant(row.since)}; "
-        f"committed readers stop there, {counted(row.behind, 'offset')} before the end {row.end_offset}"
+        f"read_committed consumers stop there, {counted(row.behind, 'offset')} before the end {row.end_offset}"
     )
     if len(rows) > 1:
-        text += f"; {counted(len(rows) - 1, 'partition')} more are held back by it"
+        text += f"; it also holds back {counted(len(rows) - 1, 'other partition')}"
     if row.coordinator:
         text += f"; __transaction_state has the transactional id as {row.coordinator}"
         text += ", without this partition" if row.hanging else ""
@@ -353,7 +353,8 @@ def _open(name: str, transactions: Sequence[Transaction], until: float | None) -
         if own.result == OPEN:
             seconds = between(own.begin, until)
             began = f"at {instant(own.begin)}" if own.begin is not None else "at a time that is not known"
-            text = f"it began {began}, wrote to {_few(sorted(own.partitions))}, and has not ended"
+            wrote = f", wrote to {_few(sorted(own.partitions))}," if own.partitions else ""
+            text = f"it began {began}{wrote} and has not ended"
             severity: Severity | None = None if seconds >= _limit(own) else "info"
             yield _finding(OPEN_, name, text, [own], seconds, severity)
 

@@ -134,7 +134,7 @@ class Transport(Rule):
             way = f"from {host} to {broker}" if side == 0 else f"from {broker} to {host}"
             text = (
                 f"{counted(direction.segments, 'segment')} {way} sent again, {size_text(direction.again)} or "
-                f"{share:.1%} of all"
+                f"{100 * share:.1f} % of all bytes"
             )
             if direction.slowest:
                 text += f"; the slowest answer on these connections took {direction.slowest:.3g} s"
@@ -143,7 +143,7 @@ class Transport(Rule):
             reader = f"client {host}" if side == 0 else f"broker {broker}"
             sender = broker if side == 0 else host
             text = (
-                f"it took no bytes of {sender} for up to {shut.longest / 1e9:.1f} s, "
+                f"it took no bytes from {sender} for up to {shut.longest / 1e9:.1f} s, "
                 f"on {counted(shut.connections, 'connection')}"
             )
             yield Finding(SHUT, reader, text, shut.places.earliest, shut.longest / 1e9)

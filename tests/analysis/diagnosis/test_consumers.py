@@ -92,7 +92,7 @@ def test_lag_of_a_fetch_session_whose_request_names_no_partition():
 def test_a_consumer_that_waits_for_bytes_is_slow_by_itself():
     code, severity, subject, text, frames = first("incidents/slow-fetch.pcap")
     assert (code, severity, subject) == ("SLOW_FETCH", "warning", "client warehouse")
-    assert text == "2 of 2 fetches waited 2.5 s for 1000000 bytes and brought 589 at most"
+    assert text == "2 of 2 fetches waited 2.5 s for 1000000 bytes and brought 589 bytes at most"
     assert frames == [88, 125]
 
 
@@ -182,7 +182,7 @@ def test_a_reset_to_latest_skips_what_is_left():
 def test_an_offset_beyond_the_end_loses_nothing():
     calls = [fetch(0, 500, -1, error=1), fetch(1, 500, -1, error=1), listed(2, -2, 0)]
     text = (
-        "it asked for offset 500 of orders-0 (2 answers OFFSET_OUT_OF_RANGE); the log begins at 0; "
+        "it asked for offset 500 of orders-0 (2 answers with OFFSET_OUT_OF_RANGE); the log begins at 0; "
         "auto.offset.reset took it to earliest, the start, offset 0"
     )
     assert findings(Consumers, calls) == [("OFFSET_OUT_OF_RANGE", "warning", "client billing", text)]
@@ -210,8 +210,8 @@ def test_no_room_for_fetch_sessions():
     rows = [row for row in diagnosed("incidents/fetch-sessions.pcap") if row["code"] == "FETCH_SESSION_CHURN"]
     assert [row["subject"] for row in rows] == ["client audit", "client billing"]
     assert rows[0]["text"] == (
-        "16 of 17 fetches to 127.0.0.1:29092 in 3.9 s began a session anew, each with 6 partitions or less; 16 got "
-        "none: the broker's cache is full"
+        "16 of 17 fetches to 127.0.0.1:29092 in 3.9 s began a new session, with up to 6 partitions each; 16 got "
+        "no session: the broker's cache is full"
     )
 
 

@@ -15,7 +15,7 @@ def test_an_election_after_a_controller_was_killed():
     assert (row["severity"], row["subject"]) == ("info", "quorum of controllers")
     assert row["text"] == (
         "3 pre-vote requests of controllers 1, 3; 3 vote requests of controllers 1, 3 for epochs 3, 4; "
-        "3 leads from epoch 4 on; 0.75 s from first to last"
+        "controller 3 leads from epoch 4 on; 0.75 s from first to last"
     )
 
 
@@ -30,7 +30,7 @@ def test_a_leader_that_gives_up():
     calls = [MadeCall("EndQuorumEpoch", body, {}, at=0), vote(1, 8, 3, preVote=False), vote(0.5, 7, 3, preVote=True)]
     (row,) = findings(Elections, calls)
     assert row[3] == (
-        "1 pre-vote request of controller 3; 1 vote request of controller 3 for epoch 8; 2 gave up epoch 7; "
+        "1 pre-vote request of controller 3; 1 vote request of controller 3 for epoch 8; controller 2 gave up epoch 7; "
         "1.0 s from first to last"
     )
 

@@ -125,7 +125,7 @@ def test_one_client_alone_may_be_fenced_by_a_timeout():
         ("EndTxn", 3, {**ids, "committed": True}, {"errorCode": 90}, 1),
     )
     [row] = [row for row in rows(given) if row["code"] == "FENCED_PRODUCER"]
-    assert (row["subject"], "one client alone initialised it" in row["text"]) == ("transactional id t", True)
+    assert (row["subject"], "only one client initialised it" in row["text"]) == ("transactional id t", True)
 
 
 @pytest.mark.parametrize("body", [produce(45), produce(47), produce(0, acks=0)])

@@ -14,9 +14,7 @@ def metadata(at, isr, leader=1, epoch=0, replicas=(1, 2, 3), index=0):
 def test_a_follower_that_stands_still():
     code, severity, subject, text, frames = first("incidents/isr.pcap")
     assert (code, severity, subject) == ("ISR_CHANGES", "warning", "broker 3")
-    assert text == (
-        "not in the in-sync replicas of 1 partition (orders-0): orders-0 [1,2,3] became [1,2], and [1,2,3] 5.6 s later"
-    )
+    assert text == ("left the in-sync replicas of orders-0: [1,2,3] became [1,2], and [1,2,3] again 5.6 s later")
     assert frames == [14, 48]
 
 
@@ -48,7 +46,7 @@ def test_the_leader_tells_the_controller():
         part = {"partitionIndex": 0, "leaderId": 1, "leaderEpoch": 0, "isr": isr, "errorCode": 0}
         calls.append(MadeCall("AlterPartition", {}, {"topics": [{"topicName": "orders", "partitions": [part]}]}, at=at))
     (row,) = findings(Replicas, calls)
-    assert row[3].endswith("orders-0 [1,2,3] became [1,2], and [1,2,3] 2.0 s later")
+    assert row[3].endswith("orders-0: [1,2,3] became [1,2], and [1,2,3] again 2.0 s later")
 
 
 def test_a_broker_whose_partitions_get_new_leaders():

@@ -8,7 +8,7 @@ from kwire_cli.analysis.diagnosis.speed import Speed
 def test_a_quota_is_the_cause():
     code, severity, subject, text, frames = first("incidents/throttled.pcap")
     assert (code, severity, subject) == ("THROTTLED", "warning", "client importer")
-    assert text == "127.0.0.1:29092 throttled 4 answers (Produce 4) for 11.1 s in all, 5.6 s at most"
+    assert text == "127.0.0.1:29092 throttled 4 requests (Produce 4) for 11.1 s in all, 5.6 s at most"
     assert frames == [40, 44, 48, 52]
 
 
