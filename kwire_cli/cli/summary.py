@@ -55,10 +55,7 @@ def command(environment: Environment, options: Options) -> Exit:
     summary = Summary()
     with environment.answering():
         ask(environment, options, summary, connections=True, ended=lambda opened: summary.add_input(_facts(opened)))
-        answer = summary.answer(
-            typed(options.source),
-            click.get_current_context().find_root().command.list_commands(click.get_current_context()),
-        )
+        answer = summary.answer(typed(options.source))
         return emit(environment, answer, options)
 
 
