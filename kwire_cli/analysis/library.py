@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of, with_captures
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
@@ -71,7 +71,7 @@ def ask(
     fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)()
     how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
     count = 0
-    for opened in open_inputs([str(path) for path in inputs], how, takes=asked.about):
+    for opened in open_inputs([file for path in inputs for file in with_captures(str(path))], how, takes=asked.about):
         for subject in subjects_of(opened):
             count += 1
             fold.add(subject)

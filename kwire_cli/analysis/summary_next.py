@@ -32,10 +32,13 @@ def proposals(
 
 def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """Yield the commands of the findings that matter most: `groups --group billing` takes its inputs in between."""
+    proposed = set()
     for finding in findings:
         if finding.command:
             name, _, options = finding.command.partition(" ")
-            yield name, options
+            if name not in proposed:  # the same for other subjects is easy to type
+                yield name, options
+            proposed.add(name)
 
 
 def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:

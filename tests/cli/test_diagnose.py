@@ -1,0 +1,39 @@
+"""`kwire diagnose` as a person calls it."""
+
+import json
+import shutil
+
+from command_line import ROOT, kwire
+
+INCIDENTS = ROOT / "samples" / "incidents"
+
+
+def findings(*words):
+    done = kwire("diagnose", *words, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]["findings"]
+
+
+def test_a_folder_of_captures_is_its_captures(tmp_path):
+    for name in ("sasl.pcap", "tls-to-plain.pcap"):
+        shutil.copy(INCIDENTS / name, tmp_path)
+    (tmp_path / "README.md").write_text("no capture")
+    assert {row["code"] for row in findings(tmp_path)} >= {"AUTHENTICATION_FAILED", "TLS_TO_PLAIN_PORT"}
+
+
+def test_a_folder_of_logs_beside_captures_is_its_logs(tmp_path):
+    shutil.copytree(INCIDENTS / "hanging-transaction", tmp_path / "logs")
+    shutil.copy(INCIDENTS / "sasl.pcap", tmp_path)
+    assert findings(tmp_path)[0]["code"] == "HANGING_TRANSACTION"
+
+
+def test_a_folder_with_neither_is_an_error(tmp_path):
+    (tmp_path / "README.md").write_text("nothing")
+    done = kwire("diagnose", tmp_path)
+    assert done.code == 2
+    assert "there is no segment and no snapshot in this folder" in done.err
+
+
+def test_commands_of_findings_have_the_inputs_that_were_typed():
+    done = kwire("diagnose", INCIDENTS / "rebalancing.pcap", "--format", "table")
+    assert f"kwire groups {INCIDENTS / 'rebalancing.pcap'} --group payment-workers" in " ".join(done.out.split())
