@@ -238,7 +238,8 @@ def _host(address: str) -> str:
 class LadderCalls:
     """The calls that are about some groups or transactions, all if none are named, put into a ladder: a fold.
 
-    `takes` chooses lines of captures; None takes all. A response of a call may be taken without its request.
+    `takes` chooses lines of captures; None takes all. A response of a call may be taken without its request. If no
+    groups or transactions are named, `about` says what a call is about: a call about nothing is left out.
     """
 
     def __init__(
@@ -248,9 +249,11 @@ class LadderCalls:
         *,
         limit: int | None = MOST_ARROWS,
         takes: Callable[[Captured], bool] | None = None,
+        about: Callable[[Call], Iterable[str]] | None = None,
     ) -> None:
         self.ladder = Ladder(limit)
         self._groups, self._ids, self._takes = frozenset(groups), frozenset(transactional_ids), takes
+        self._about = about
         self._calls = Calls()
         self._taken: set[int] = set()
         """Requests that were chosen and wait for their responses, by the identity of their lines."""
@@ -258,7 +261,8 @@ class LadderCalls:
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs: everything but calls that wait for answers."""
         self._finish()
-        return {"ladder": self.ladder, "_groups": self._groups, "_ids": self._ids, "_takes": None}
+        names = ("ladder", "_groups", "_ids", "_about")
+        return {name: getattr(self, name) for name in names} | {"_takes": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -307,5 +311,5 @@ class LadderCalls:
 
     def _is_about(self, call: Call) -> bool:
         if not self._groups and not self._ids:
-            return True
+            return self._about is None or any(self._about(call))
         return not self._groups.isdisjoint(groups_of(call)) or not self._ids.isdisjoint(transactions_of(call))

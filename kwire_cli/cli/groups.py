@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.analysis.call_labels import groups_of
 from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import OfGroups
+from kwire_cli.cli.options import LadderReport, OfGroups
 from kwire_cli.cli.questions import Asking, ask
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -26,7 +29,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfGroups, Asking):
+class Options(OfGroups, LadderReport, Asking):
     """Options of `kwire groups`."""
 
 
@@ -38,6 +41,11 @@ def command(environment: Environment, options: Options) -> Exit:
     INPUT is packet captures or brokers' request logs, and logs of __consumer_offsets and __share_group_state, or -
     for standard input. Groups are classic ones, consumer groups (KIP-848), share groups and streams groups.
     """
+    if options.draws(environment):
+        ladder = LadderCalls(options.group, about=groups_of)
+        with environment.answering():
+            ask(environment, options, ladder, takes=TRAFFIC, connections=True)
+            return emit(environment, ladder.answer(), options)
     groups = Groups()
     with environment.answering():
         ask(environment, options, groups)

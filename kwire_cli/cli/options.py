@@ -480,9 +480,13 @@ class LadderReport(Report):
 
     DRAWS: ClassVar[bool] = True
 
+    def draws(self, environment: Environment) -> bool:
+        """Return whether the format is one that shows the ladder alone."""
+        return self.format_for(environment) in {"text", *LADDER_FORMATS}
+
     fmt: str | None = option(
         "--format",
         "-f",
         type=click.Choice(("text", *REPORT_FORMATS, *LADDER_FORMATS)),
-        help="Set the output format.  [default: text; by the suffix of -o]",
+        help="Set the output format.  [default: by the suffix of -o, and the place]",
     )

@@ -7,7 +7,7 @@ Whatever needs Spark is imported where a report runs: `kwire scan --help` works 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import click
 
 from kwire_cli.analysis.clients import Clients
+from kwire_cli.analysis.comparison.profiles import Profiles
+from kwire_cli.analysis.comparison.traffic import traffic_answer
 from kwire_cli.analysis.costs.advice import drawn
 from kwire_cli.analysis.costs.advice_values import named
 from kwire_cli.analysis.costs.overhead_answer import Overhead
@@ -22,6 +24,8 @@ from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.state.lag import logs_beside
 from kwire_cli.analysis.stats import GROUPS, Stats
 from kwire_cli.analysis.summary import Summary as SummaryFold
 from kwire_cli.analysis.timeline import Timeline
@@ -38,6 +42,7 @@ from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
 from kwire_cli.cli.transactions import Open
 from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
@@ -129,6 +134,9 @@ def check(options: ReportOptions) -> None:
 
 
 # Reports at work.
+
+_SIDES = 2
+"""Paths that --report diff compares."""
 
 
 @dataclass
@@ -229,9 +237,30 @@ def _summary(run: Run) -> Answer:
     return together("summary", {name: fold.answer() for name, fold in folds.items()})
 
 
+def _diff(run: Run) -> Answer:
+    """Return the differences between the traffic of two inputs: files or folders of captures or request logs."""
+    paths = [*run.inputs.paths]
+    if len(paths) != _SIDES:
+        raise click.UsageError(f"--report diff compares two paths, and there are {len(paths)}")
+    sides = [_asked(replace(run, inputs=replace(run.inputs, paths=[path])), Profiles, logs=False) for path in paths]
+    merged = [next(iter(folds.values())) for folds in sides]
+    return traffic_answer(merged[0], merged[1], (paths[0], paths[1]))._replace(found=False)
+
+
 def _groups(run: Run) -> Answer:
     folds: dict[str, Groups] = _asked(run, Groups)
     return together("groups", {name: fold.answer(run.options.group) for name, fold in folds.items()})
+
+
+def _state(run: Run) -> Answer:
+    catalog = run.catalog
+    counted, files = on_spark().states(run.inputs)
+    run.sum_up(counted)
+    topics = counted.by.topics()
+    if not topics:
+        raise InputError("no log of Kafka's own topics in this could be read")
+    beside = logs_beside(catalog, files, topics, limits=run.limits)
+    return state_answer(topics, hide=Redaction(catalog).record, beside=beside)
 
 
 def _transactions(run: Run) -> Answer:
@@ -337,11 +366,13 @@ REPORTS = {
     "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose, (Severe,)),
+    "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),
     "errors": Report("the apis that answered with errors", partial(_stats, errors=True)),
     "groups": Report("who joins and leaves groups, and why, as kwire groups", _groups, (OfGroups,)),
     "latency": Report("how long brokers took, by api and broker", partial(_stats, kinds=("api", "broker"))),
     "overhead": Report("where the bytes go, as kwire overhead", _overhead, (Tables,)),
     "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
+    "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
     "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
     "summary": Report("what there is and what matters most, as kwire summary", _summary),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),

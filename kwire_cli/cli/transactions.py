@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
+from kwire_cli.analysis.call_labels import transactions_of
+from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import OfTransactions
+from kwire_cli.cli.options import LadderReport, OfTransactions
 from kwire_cli.cli.questions import Asking, ask
-from kwire_cli.cli.typed_options import Printing, flag, takes
+from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -34,7 +37,7 @@ class Open(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfTransactions, Open, Asking):
+class Options(OfTransactions, Open, LadderReport, Asking):
     """Options of `kwire transactions`."""
 
 
@@ -46,6 +49,12 @@ def command(environment: Environment, options: Options) -> Exit:
     INPUT is captures, brokers' request logs and log directories, counted together, or - for standard input.
     Partitions' logs and __transaction_state are joined with traffic by producer id.
     """
+    if options.draws(environment):
+        refuse(options, ("open",), "chooses rows, and a ladder has calls; --transactional-id chooses calls")
+        ladder = LadderCalls((), options.transactional_id, about=transactions_of)
+        with environment.answering():
+            ask(environment, options, ladder, takes=TRAFFIC, connections=True)
+            return emit(environment, ladder.answer(), options)
     transactions = Transactions()
     with environment.answering():
         ask(environment, options, transactions)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice_folds import NotWritten, Pricing, Seeing
 from kwire_cli.analysis.costs.advice_values import Message, in_batches, in_exchanges, in_lines, place_of
+from kwire_cli.analysis.state.parts import States, parts_of as parts_of_state, units_of
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
@@ -17,8 +18,11 @@ from kwire_cli.pipeline.parts import Faults, FileFault, folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
+from kwire_cli.source.files import named as named_paths
 from kwire_cli.source.kafka.traffic import TcpConnection
-from kwire_cli.source.logs.files import Segment, partition_of, segments_of
+from kwire_cli.source.log_inputs import LogFile, log_file
+from kwire_cli.source.logs.files import Segment, files_in, partition_of, segments_of
+from kwire_cli.source.logs.model import BATCH_KINDS
 from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log.reading import LogPart, parts_of
 from kwire_cli.stores import absolute, location, mapped, path_of, sizes
@@ -228,6 +232,36 @@ def _log_items(reading: Reading, names: Sequence[tuple[str, str]], segment: Segm
     path = next((short + segment.path[len(long) :] for long, short in names if segment.path.startswith(long)), None)
     for item in items(source):
         yield LogItem(segment.topic, partition, path or segment.path, item)
+
+
+# The state of Kafka's own topics: each partition is folded in a task.
+
+
+def states(inputs: Inputs) -> tuple[Counted, list[LogFile]]:
+    """Fold the partitions of Kafka's own topics, each in a task; return the states, and all files of the logs.
+
+    Raises:
+        InputError: There is nothing of a name, or no file is of a topic that has a state.
+
+    """
+    paths = [path_of(absolute(name)) for path in inputs.paths for name in named_paths(path)]
+    files = [
+        log_file(file)
+        for path in paths
+        for file in ([one.path for one in files_in(path, BATCH_KINDS)] if path.is_dir() else [path])
+    ]
+    units = units_of(files)
+    counted = over_units(
+        inputs, States, units, partial(_states, inputs.reading), [one for unit in units for one in unit]
+    )
+    return counted, files
+
+
+def _states(reading: Reading, paths: tuple[str, ...], faults: Faults) -> Iterator[Any]:
+    try:
+        yield from parts_of_state(reading.catalog, [log_file(path_of(path)) for path in paths], reading.limits)
+    except InputError as error:
+        faults.add(FileFault(paths[0], error.reason))
 
 
 # Bytes of captures and segments.

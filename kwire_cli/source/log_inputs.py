@@ -100,7 +100,7 @@ class LogInput(Opened):
         if found.kind is Kind.FOLDER and found.path is not None:
             yield from self._in_folder(found.path)
         elif found.path is not None:
-            yield _file(found.path, file_name(found.path.name))
+            yield log_file(found.path)
         else:
             for view in found.views:
                 yield LogFile(None, FileName(LogKind.OTHER), None, view, self.label)
@@ -113,7 +113,7 @@ class LogInput(Opened):
         if not files:
             raise nothing_in(path, "segment and no snapshot", "--all takes the other files too")
         for file in files:
-            yield _file(file.path, file.name)
+            yield log_file(file.path)
 
     def subjects(self) -> Iterator[Batch | Gap | LogFile]:
         """Yield the batches of each file and the gaps between them, or a file itself if it has no batches."""
@@ -127,5 +127,6 @@ class LogInput(Opened):
             self.caller.done()
 
 
-def _file(path: Place, name: FileName) -> LogFile:
-    return LogFile(path, name, topic_at(path))
+def log_file(path: Place) -> LogFile:
+    """Return a file of a log directory, by its name and its folder's."""
+    return LogFile(path, file_name(path.name), topic_at(path))

@@ -162,3 +162,28 @@ def test_hostile_input_breaks_nothing(tmp_path, fmt):
     done = kwire("sequence", log, "-f", fmt)
     assert done.code == 0, done.err
     assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "label"),
+    [
+        ("groups", "rebalancing.pcap", "JoinGroup v7 -> generation 1, leader of 1"),
+        ("transactions", "hanging-transaction.pcap", "EndTxn"),
+    ],
+)
+def test_groups_and_transactions_are_ladders_too(command, name, label, tmp_path):
+    path = ROOT / "samples" / "incidents" / name
+    done = kwire(command, path, "--format", "text")
+    assert done.code == 0
+    assert label in done.out
+    assert "Metadata" not in done.out  # which is about neither
+    picture = tmp_path / "ladder.svg"
+    assert kwire(command, path, "-o", picture).code == 0
+    assert picture.read_text("utf-8").startswith("<svg ")
+    assert kwire(command, path, "--format", "mermaid").out.startswith("sequenceDiagram")
+    assert '"table":"events"' in kwire(command, path).out  # elsewhere the tables stay
+
+
+def test_a_ladder_has_no_open_transactions():
+    path = ROOT / "samples" / "incidents" / "hanging-transaction.pcap"
+    assert "--open chooses rows" in kwire("transactions", path, "--open", "--format", "text").err

@@ -226,3 +226,27 @@ def test_questions_have_the_answers_of_their_commands(command, paths):
     one, two = map(json.loads, both(command, paths))
     assert without_frames(one) == without_frames(two)
     assert one["tables"]
+
+
+def test_two_captures_differ_as_in_diff():
+    paths = [CAPTURE, MIDSTREAM]
+    one = kwire("scan", *paths, "--report", "diff", "--format", "json")
+    two = kwire("diff", *paths, "--format", "json")
+    assert (one.code, two.code) == (0, 0), one.err + two.err
+    assert json.loads(one.out) == json.loads(two.out)
+    assert kwire("scan", CAPTURE, "--report", "diff").code == 2
+
+
+@pytest.mark.parametrize("paths", [[SEGMENTS], [LOGS, str(INCIDENTS / "hanging-transaction")]])
+def test_states_are_those_of_dump(paths):
+    one = kwire("scan", *paths, "--report", "state", "--format", "json")
+    two = kwire("dump", "--state", *paths, "--format", "json")
+    assert (one.code, two.code) == (0, 0), one.err + two.err
+    assert without_frames(json.loads(one.out)) == without_frames(json.loads(two.out))
+
+
+def test_statistics_over_time_are_those_of_stats():
+    one = kwire("scan", CAPTURE, "--report", "stats", "--interval", "1s", "--format", "json")
+    two = kwire("stats", CAPTURE, "--every", "1s", "--format", "json")
+    assert json.loads(one.out) == json.loads(two.out)
+    assert one.code == 0

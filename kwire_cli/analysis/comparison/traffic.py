@@ -102,7 +102,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
             (who, *SETTINGS),
             settings,
             shown=differing,
-            note="those are equal on both sides" if equal and differing else "",
+            note="the settings that are left out are equal on both sides" if equal and differing else "",
         ),
         Table("fields", (who, *FIELDS), fields, note=ONE_SIDE if fields else ""),
         Table("rhythm", (who, *RHYTHM), [(name, *row) for name, mine, other in both for row in _rhythm(mine, other)]),

@@ -211,7 +211,7 @@ def logs_of(
     Files without the name of a topic are of the topic `as_topic`. `wanted` are the topics to read, none for all.
     Raises InputError if no file is of a topic that has a state.
     """
-    partitions = _partitions(files, as_topic, wanted)
+    partitions = partitions_of(files, as_topic, wanted)
     for topic in TOPICS:
         logs = []
         for (_, number), partition_files in sorted(
@@ -264,8 +264,8 @@ def folded_topics(
         raise unreachable[0]
 
 
-def _partitions(
-    files: Iterable[LogFile], as_topic: str | None, wanted: tuple[str, ...]
+def partitions_of(
+    files: Iterable[LogFile], as_topic: str | None = None, wanted: tuple[str, ...] = ()
 ) -> dict[str, dict[Place, list[LogFile]]]:
     """Return the files of each partition of each topic that has a state. Raises InputError if there are none."""
     partitions: dict[str, dict[Place, list[LogFile]]] = {}
