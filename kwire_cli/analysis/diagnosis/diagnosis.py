@@ -142,7 +142,7 @@ class Diagnosis:
 
 def _order(finding: Finding) -> tuple[Any, ...]:
     kind = finding.kind
-    return SEVERITIES.index(finding.level), kind.rank, -finding.weight, kind.code, finding.subject
+    return SEVERITIES.index(finding.level), kind.rank, -finding.weight, kind.code, finding.subject, finding.text
 
 
 def _row(finding: Finding) -> tuple[Any, ...]:

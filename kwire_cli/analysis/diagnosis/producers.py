@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.analysis.calls import parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.sent import Sent, sender_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.transactions.traffic import events_of, whole
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import sequence_after
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.calls import Call
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.records.batch import Head
 
 FENCED = FindingKind(
     "FENCED_PRODUCER",
@@ -68,22 +67,9 @@ ACKS_0 = FindingKind(
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 UNORDERED = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
 TRANSACTIONAL = frozenset({"InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"})
-REMEMBERED = 5
-"""Batches of a producer and partition in which a broker looks for one that comes again."""
 MOST_PRODUCERS = 1 << 14
 MANY_RETRIES, RETRY_SHARE = 20, 0.05
 """Repeated batches, and their share, from which on they are a warning: some of them follow any lost connection."""
-
-
-@dataclass(slots=True)
-class _Sequence:
-    """The last batches of a producer in a partition; `acknowledged` is the last sequence with a response, or None."""
-
-    recent: list[int] = field(default_factory=list)
-    acknowledged: int | None = None
-    at: float = -1.0
-    batches: int = 0
-    client: str = ""
 
 
 @dataclass
@@ -93,14 +79,12 @@ class _Trouble:
     count: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     clients: set[str] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
     evidence: Bounded = field(default_factory=Bounded)
 
     def merge(self, its: _Trouble) -> None:
         self.count += its.count
         self.errors.update(its.errors)
         self.clients |= its.clients
-        self.texts |= its.texts
         self.evidence.merge(its.evidence)
 
 
@@ -111,12 +95,9 @@ class Producers(Rule):
     apis: ClassVar[frozenset[str]] = TRANSACTIONAL | {"Produce"}
 
     def __init__(self) -> None:
-        self._sequences: dict[Hashable, _Sequence] = {}
-        """By producer, partition, capture point and host: what a proxy passes on is not sent again."""
+        self._sent = Sent()
         self._unordered: dict[tuple[str, str], _Trouble] = {}
         self._repeated: dict[tuple[str, str], _Trouble] = {}
-        self._batches: Counter[str] = Counter()
-        """Batches of clients whose sequences are no longer known."""
         self._unanswered: dict[str, _Trouble] = {}
         self._fenced: dict[str, _Trouble] = {}
         self._instances: dict[str, dict[str, None]] = {}
@@ -147,34 +128,18 @@ class Producers(Rule):
 
     def _produce(self, call: Call, failed: bool) -> None:  # noqa: FBT001 - a part of the above
         codes = _codes(call) if failed else {}
-        client, answered = call.who, call.response is not None
-        at = call.point, call.client.rpartition(":")[0]
         for topic, partition, batch in call.batches():
             head = batch.head
             if head.producer_id < 0 or head.base_sequence < 0 or not batch.crc_valid:
                 continue
-            key = head.producer_id, head.producer_epoch, topic, partition, *at
-            sequence = self._sequences.get(key)
-            if sequence is None:
-                if len(self._sequences) >= MOST_PRODUCERS:
-                    gone = self._sequences.pop(next(iter(self._sequences)))
-                    self._batches[gone.client] += gone.batches
-                sequence = self._sequences[key] = _Sequence()
-            sequence.batches += 1
-            if not sequence.client:
-                sequence.client = client
-            if head.base_sequence in sequence.recent:
-                self._add(self._repeated, (client, f"{topic}-{partition}"), call, (), of_request=True)
-            else:
-                sequence.recent = [*sequence.recent[1 - REMEMBERED :], head.base_sequence]
+            sender = sender_of(call, topic, partition, head)
             error = codes.get((topic, partition), "")
-            if error in UNORDERED:
-                trouble = self._add(self._unordered, (client, f"{topic}-{partition}"), call, (client,))
-                trouble.errors[error] += 1
-                if len(trouble.texts) < REMEMBERED and trouble.count == 1:
-                    trouble.texts.add(_refused(head, sequence.acknowledged))
-            elif not error and answered:
-                sequence.acknowledged, sequence.at = batch.last_sequence, call.answered or -1.0
+            refused = error in UNORDERED
+            acknowledged = not error and call.response is not None
+            if self._sent.add(call, sender, batch, refused=refused, acknowledged=acknowledged):
+                self._add(self._repeated, (call.who, sender.place), call, (), of_request=True)
+            if refused:
+                self._add(self._unordered, (call.who, sender.place), call, (call.who,)).errors[error] += 1
         for (topic, partition), error in codes.items():
             if error in UNORDERED and not call.batches():  # a request log has no batches
                 self._add(self._unordered, (call.who, f"{topic}-{partition}"), call, (call.who,)).errors[error] += 1
@@ -203,23 +168,18 @@ class Producers(Rule):
             (self._fenced, other._fenced),
         ):
             _merge(own, its)
-        for key, sequence in other._sequences.items():
-            before = self._sequences.get(key)
-            if before is None or before.at <= sequence.at:
-                self._sequences[key] = sequence
-            if before is not None:
-                older = before if before.at <= sequence.at else sequence
-                self._batches[older.client] += older.batches
-        self._batches.update(other._batches)
+        self._sent.merge(other._sent)
         for name, clients in other._instances.items():
             self._instances.setdefault(name, {}).update(clients)
         self._logs.merge(other._logs)
 
     def findings(self) -> Iterator[Finding]:
+        refusals = self._sent.refusals()
         for (who, partition), trouble in self._unordered.items():
             errors = ", ".join(f"{count} {error}" for error, count in sorted(trouble.errors.items()))
             text = f"{partition} refused {counted(trouble.count, 'batch', 'batches')}: {errors}"
-            text += "".join(f"; {text}" for text in sorted(trouble.texts)[:1])
+            if refusal := refusals.get((who, partition)):
+                text += f"; {refusal}"
             yield Finding(SEQUENCE, f"client {who}", text, trouble.evidence, trouble.count)
         for place in self._logs.faults():
             kind = DUPLICATE if place.is_duplicate else SEQUENCE
@@ -248,10 +208,14 @@ class Producers(Rule):
 
     def _retries(self) -> Iterator[Finding]:
         by_client: dict[str, tuple[_Trouble, list[str]]] = {}
-        totals = Counter(self._batches)
-        for sequence in self._sequences.values():
-            totals[sequence.client] += sequence.batches
-        for (who, partition), trouble in sorted(self._repeated.items()):
+        totals = self._sent.batches()
+        repeated: dict[tuple[str, str], _Trouble] = {}
+        _merge(repeated, self._repeated)
+        for who, partition, place in self._sent.repeats():
+            trouble = repeated.setdefault((who, partition), _Trouble())
+            trouble.count += 1
+            trouble.evidence.append(place)
+        for (who, partition), trouble in sorted(repeated.items()):
             whole_, partitions = by_client.setdefault(who, (_Trouble(), []))
             whole_.merge(trouble)
             partitions.append(partition)
@@ -271,17 +235,6 @@ def _codes(call: Call) -> dict[tuple[str, int], str]:
         if code != 0:
             codes[call.topic(topic), whole(partition.get("index"))] = str(catalog().error_name(code) or code)
     return codes
-
-
-def _refused(head: Head, acknowledged: int | None) -> str:
-    """Return what was refused, and what was acknowledged before."""
-    sequence = head.base_sequence
-    text = f"sequence {sequence} of producer {head.producer_id}, epoch {head.producer_epoch}, was refused"
-    if acknowledged is None:
-        return text
-    if sequence_after(acknowledged, 1) == sequence:
-        return f"{text} though {acknowledged} was acknowledged: the broker has lost records that it acknowledged"
-    return f"{text}; the last one that was acknowledged is {acknowledged}"
 
 
 def _merge(own: dict[Any, _Trouble], its: dict[Any, _Trouble]) -> None:
