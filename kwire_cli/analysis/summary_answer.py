@@ -148,7 +148,7 @@ def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         names = [_client(*client[:3]) for client in clients]
         yield "clients", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
     if apis := apis_of(summary):
-        shares = [f"{_cut(name)} {100 * share:.0f}%" for name, _, share, _ in apis]
+        shares = [f"{_cut(name)} {100 * share:.0f} %" for name, _, share, _ in apis]
         yield "traffic", "; ".join([_some(shares, MOST_NAMES, "apis"), *_rates(summary)]), ""
     latency = latency_of(summary)
     if latency.count:

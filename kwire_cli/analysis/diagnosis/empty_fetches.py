@@ -48,7 +48,7 @@ warning."""
 WAITED = 0.8
 """A Fetch that took this share of its longest wait has waited for bytes."""
 _REASONS = {
-    "transaction": "an open transaction holds them back: the last stable offset is {stable}",
+    "transaction": "an open transaction holds the records back: the last stable offset is {stable}",
     "throttled": "the broker throttles the client",
     "size": "other partitions used up the size of the answers",
     "other": "no transaction, quota or size explains it",
