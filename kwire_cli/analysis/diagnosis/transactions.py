@@ -254,8 +254,8 @@ class TransactionTrouble(Rule):
             )
             if holders:
                 own = holders[0]
-                text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to it"
-                text += " and did not add the partition to its transaction" if strange else " and has not ended its transaction"
+                text += f"; {own.name} (producer {own.producer_id}, epoch {own.epoch}) wrote to the partition"
+                text += " and did not add it to a transaction" if strange else " and has not ended its transaction"
             places = [*(place for own in holders for place in own.places), *held.evidence]
             holder = holders[0].transactional_id if holders else None
             command = f"transactions --transactional-id {holder}" if holder else "transactions --open"
