@@ -43,18 +43,23 @@ class OldClients(Rule):
 
     def __init__(self) -> None:
         self._clients = Clients(upgrade_to=known_releases()[-1])
-        self._uses: dict[_Use, Evidence] = {}
+        self._uses: dict[_Use, tuple[float, Evidence]] = {}
+        """When a version was used first, and the place."""
 
     def call(self, call: Call) -> None:
         """Take a call: the first of each client, broker, api and version counts, and all of ApiVersions."""
         whole = isinstance(call, CapturedCall) and call.line.connection.from_start
         host, key = host_of(call.client), call.api_key
         use = call.client_id, call.software, host, call.broker, key, call.version, whole
-        new = use not in self._uses
-        if new and len(self._uses) < MOST_USES:
-            self._uses[use] = call.evidence(of_request=True)
-        elif key != API_VERSIONS:
-            return
+        before = self._uses.get(use)
+        asked = call.asked or 0.0
+        if before is None and len(self._uses) < MOST_USES:
+            self._uses[use] = asked, call.evidence(of_request=True)
+        else:
+            if before is not None and asked < before[0]:  # calls without an answer come late
+                self._uses[use] = asked, call.evidence(of_request=True)
+            if key != API_VERSIONS:
+                return
         if isinstance(call, CapturedCall):
             self._clients.add(call.line)
             if call.answer is not None and key == API_VERSIONS:
@@ -64,7 +69,8 @@ class OldClients(Rule):
 
     def merge(self, other: OldClients) -> None:
         self._clients.merge(other._clients)
-        self._uses |= other._uses
+        for use, its in other._uses.items():
+            self._uses[use] = min(self._uses.get(use, its), its, key=lambda first: (first[0], first[1].packet or 0))
 
     def findings(self) -> Iterator[Finding]:
         release = known_releases()[-1]
@@ -94,6 +100,6 @@ class OldClients(Rule):
         client, host = row.client.client_id, row.client.address
         return in_time(
             place
-            for (its_id, _, its_host, _, key, version, _), place in self._uses.items()
+            for (its_id, _, its_host, _, key, version, _), (_, place) in self._uses.items()
             if its_id == client and its_host.strip("[]") == host and (key, version) in refused
         )

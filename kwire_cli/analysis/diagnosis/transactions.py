@@ -225,16 +225,14 @@ class TransactionTrouble(Rule):
             by_name.setdefault(transaction.name, []).append(transaction)
         said = {row.transactional_id for row in rows}
         said |= {holder for _, holder in held}
+        events = self._transactions.events()
+        until = max((event.answered for event in events if event.answered is not None), default=None)
         for name, own in by_name.items():
             yield from _long(name, own)
             yield from _aborted(name, own)
             if own[0].transactional_id not in said:
-                yield from _open(name, own, self._until())
-        yield from self._waiting(by_name)
-
-    def _until(self) -> float | None:
-        """Return the time of the last event of traffic."""
-        return max((event.answered for event in self._transactions.events if event.answered is not None), default=None)
+                yield from _open(name, own, until)
+        yield from _waiting(by_name, events)
 
     def _of_readers(
         self, transactions: Sequence[Transaction], named: set[tuple[str, int]]
@@ -262,30 +260,31 @@ class TransactionTrouble(Rule):
             kind = HANGING if is_hanging else LONG
             yield Finding(kind, f"partition {partition}", text, places, held.seconds, None, command), holder
 
-    def _waiting(self, by_name: dict[str, list[Transaction]]) -> Iterator[Finding]:
-        """Yield a finding for each transactional id that was told to wait too often."""
-        own_events: dict[str, list[Event]] = {}
-        for event in self._transactions.events:
-            if event.transactional_id is not None:
-                own_events.setdefault(event.transactional_id, []).append(event)
-        for name, events in own_events.items():
-            runs = [run for run in _runs(events) if run.requests >= LEAST_WAITS and between(*run[1:3]) >= LEAST_WAIT]
-            if not runs:
-                continue
-            longest = max(runs, key=lambda run: between(run.first, run.last))
-            count, seconds = sum(run.requests for run in runs), between(longest.first, longest.last)
-            before = [
-                own for own in by_name.get(name, ())
-                if own.decided is not None and longest.first is not None and own.decided <= longest.first
-            ]  # fmt: skip
-            waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
-            text = f"{count} requests were answered with {WAITS}"
-            text += f", {longest.requests} of them" if longest.requests < count else ", all"
-            text += f" in a row in {seconds:.1f} s"
-            if waits:
-                text += f"; the previous transaction wrote to {_few(waits)}"
-            command = f"transactions --transactional-id {name}"
-            yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
+
+def _waiting(by_name: dict[str, list[Transaction]], all_events: Sequence[Event]) -> Iterator[Finding]:
+    """Yield a finding for each transactional id that was told to wait too often."""
+    own_events: dict[str, list[Event]] = {}
+    for event in all_events:
+        if event.transactional_id is not None:
+            own_events.setdefault(event.transactional_id, []).append(event)
+    for name, events in own_events.items():
+        runs = [run for run in _runs(events) if run.requests >= LEAST_WAITS and between(*run[1:3]) >= LEAST_WAIT]
+        if not runs:
+            continue
+        longest = max(runs, key=lambda run: between(run.first, run.last))
+        count, seconds = sum(run.requests for run in runs), between(longest.first, longest.last)
+        before = [
+            own for own in by_name.get(name, ())
+            if own.decided is not None and longest.first is not None and own.decided <= longest.first
+        ]  # fmt: skip
+        waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
+        text = f"{count} requests were answered with {WAITS}"
+        text += f", {longest.requests} of them" if longest.requests < count else ", all"
+        text += f" in a row in {seconds:.1f} s"
+        if waits:
+            text += f"; the previous transaction wrote to {_few(waits)}"
+        command = f"transactions --transactional-id {name}"
+        yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
 
 
 def _hangs(row: HeldBack) -> bool:

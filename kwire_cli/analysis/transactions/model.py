@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kwire_cli.analysis.calls import Evidence
 
 COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
@@ -82,10 +84,12 @@ class Event:
     by_broker: bool = False
 
     @property
-    def order(self) -> tuple[float, int]:
+    def order(self) -> tuple[float, int, int, int]:
         """The key that sorts events by time, and by their places where there is no time."""
-        place = self.place.frame if self.place.frame is not None else self.place.line
-        return self.time if self.time is not None else -1.0, place or 0
+        place = self.place
+        number = place.frame if place.frame is not None else place.line
+        time = self.time if self.time is not None else -1.0
+        return time, number or 0, place.packet or 0, place.stream or 0
 
     def repeats(self, other: Event) -> bool:
         """Return whether another event is of the same kind and producer, so that both can count as one."""
@@ -103,12 +107,39 @@ class Event:
     def extend(self, other: Event) -> None:
         """Take in a later event that repeats this one."""
         self.count += other.count
-        self.answered = other.answered
+        self.answered = max((time for time in (self.answered, other.answered) if time is not None), default=None)
         self.errors.update(other.errors)
         self.groups = tuple(dict.fromkeys((*self.groups, *other.groups)))
         self.implicit = self.implicit or other.implicit
         for name, written in other.partitions.items():
             self.partitions.setdefault(name, Written()).add(written)
+
+    def copy(self) -> Event:
+        """Return a copy that can be extended."""
+        partitions = {name: replace(written) for name, written in self.partitions.items()}
+        return replace(self, partitions=partitions, errors=Counter(self.errors))
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """Return events in the order of their times, those of a client that repeat each other as one.
+
+    That is not known before: the calls of one producer are on several connections, which may be read apart.
+    """
+    rows: list[Event] = []
+    last: dict[tuple[str | int, str], int] = {}
+    extended: set[int] = set()
+    for event in sorted(events, key=lambda event: event.order):
+        key = event.transactional_id or event.producer_id, event.client
+        at = last.get(key)
+        if at is None or not rows[at].repeats(event):
+            last[key] = len(rows)
+            rows.append(event)
+            continue
+        if at not in extended:
+            extended.add(at)
+            rows[at] = rows[at].copy()
+        rows[at].extend(event)
+    return rows
 
 
 class StateRecord(NamedTuple):

@@ -15,6 +15,7 @@ from kwire_cli.analysis.transactions.model import (
     OPEN,
     UNKNOWN,
     Written,
+    joined,
 )
 from kwire_cli.analysis.transactions.timeline import transactions_of
 from kwire_cli.analysis.transactions.traffic import APIS, events_of
@@ -90,12 +91,13 @@ class Transactions(CallFold):
 
     def __init__(self) -> None:
         super().__init__()
-        self.events: list[Event] = []
+        self._events: list[Event] = []
         self.logs = LogTransactions()
         self.names: dict[int, str] = {}
         """Transactional ids by producer id."""
         self.dropped = 0
-        self._last: dict[tuple[str | int, str], Event] = {}
+        self._full = False
+        """Whether the events are so many different ones that joining them gains little."""
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a log, or a gap."""
@@ -104,33 +106,38 @@ class Transactions(CallFold):
     def call(self, call: Call) -> None:
         """Take a request with its response."""
         for event in events_of(call):
-            self._learn(event)
-            key = event.transactional_id or event.producer_id, event.client
-            last = self._last.get(key)
-            if last is not None and last.repeats(event):
-                last.extend(event)
-                continue
-            if len(self.events) < MOST_EVENTS:
-                self.events.append(event)
-                self._last[key] = event
-            else:
-                self._last.pop(key, None)
-                self.dropped += 1
+            if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
+                self._name(event.producer_id, event.transactional_id)
+            self._events.append(event)
+            self._bound()
 
-    def _learn(self, event: Event) -> None:
-        if event.transactional_id is not None and event.producer_id >= 0 and len(self.names) < MOST_EVENTS:
-            self.names[event.producer_id] = event.transactional_id
+    def _name(self, producer: int, name: str) -> None:
+        self.names[producer] = min(self.names.get(producer, name), name)  # two of them only if clusters are mixed
+
+    def _bound(self) -> None:
+        """Join repeated events before the end, or drop events, if there are too many."""
+        if len(self._events) > MOST_EVENTS and not self._full:
+            self._events = joined(self._events)
+            self._full = len(self._events) > MOST_EVENTS // 2
+        if len(self._events) > MOST_EVENTS:
+            self.dropped += len(self._events) - MOST_EVENTS
+            del self._events[MOST_EVENTS:]
+
+    def events(self) -> list[Event]:
+        """Return the events of traffic in the order of their times, those that repeat each other as one."""
+        self.finish()
+        return joined(self._events)
 
     def merge(self, other: Transactions) -> None:
         """Take in what another one was given, in whatever order the parts come."""
         self.finish()
         other.finish()
-        room = MOST_EVENTS - len(self.events)
-        self.events += other.events[:room]
-        self.dropped += other.dropped + max(len(other.events) - room, 0)
-        self.names |= other.names
+        self._events += other._events
+        self.dropped += other.dropped
+        self._bound()
+        for producer, name in other.names.items():
+            self._name(producer, name)
         self.logs.merge(other.logs)
-        self._last.clear()
 
     def producers(self) -> dict[int, str]:
         """Return transactional ids by producer id."""
@@ -142,8 +149,7 @@ class Transactions(CallFold):
 
     def transactions(self) -> list[Transaction]:
         """Return all transactions by the time of their begin."""
-        self.finish()
-        return transactions_of(self.events, self.logs.records, self.logs.pieces(), self.producers())
+        return transactions_of(self.events(), self.logs.records, self.logs.pieces(), self.producers())
 
     def held_back(self) -> list[HeldBack]:
         """Return the open transactions in the logs of partitions."""
@@ -162,7 +168,7 @@ class Transactions(CallFold):
         wanted = {transaction.name for transaction in rows} if only_open else None
         events = [
             row
-            for row in _event_rows(self.events, self.logs, names)
+            for row in _event_rows(self.events(), self.logs, names)
             if (not ids or row[1] in ids) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
         ]
         blocks: list[Block] = [
