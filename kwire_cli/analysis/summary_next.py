@@ -24,9 +24,11 @@ def proposals(
     `commands` are the commands that there are; with None all are proposed.
     """
     proposed: dict[str, None] = {}
+    names = set()
     for name, options in [*_of_findings(findings), *_of_contents(summary)]:
-        if commands is None or name in commands:
+        if (commands is None or name in commands) and (options or name not in names):
             proposed[" ".join(filter(None, ("kwire", name, arguments, options)))] = None
+            names.add(name)
     return [*proposed][:MOST]
 
 
