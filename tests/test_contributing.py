@@ -103,7 +103,7 @@ def test_a_report_and_a_command(copy):
     line_before(cli / "main.py", '"lint": ', '"hello": "Say hello.",')
     main = (cli / "main.py").read_text("utf-8")
     (cli / "main.py").write_text(main.replace('("doctor", ', '("doctor", "hello", '), "utf-8")
-    assert "sequence, ages, stats" in " ".join(kwire(copy, "scan", "--help-all").decode().split())
+    assert "state, ages, stats" in " ".join(kwire(copy, "scan", "--help-all").decode().split())
     assert kwire(copy, "hello") == b"hello\n"
     assert "Say hello." in kwire(copy, "--help").decode()
 

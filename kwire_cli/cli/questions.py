@@ -71,7 +71,8 @@ def ask(
     kinds: set[Kind] = set()
     for opened in open_inputs(source, how, Terminal(environment), waits=True):
         if opened.kind not in takes:
-            what = f"is {opened.kind.what}; this question is about {' and '.join(wanted)}{missing_names(source)}"
+            about = f"this question is about {' and '.join(wanted)}, not about {opened.kind.what}"
+            what = f"{about}{missing_names(source)}"
             raise InputError(what, file=opened.name)
         if fits:
             refuse_unfit(options, opened, fits)

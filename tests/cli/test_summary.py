@@ -91,7 +91,7 @@ def test_sentences_are_for_people_alone():
     [
         ((CAPTURE, LOG), "captures and request logs may show the same requests"),
         (("0000000d00120000000000070003617070",), "this question is about"),
-        ((ROOT / "samples/captures",), "there is no segment and no snapshot in this folder"),
+        ((ROOT / "samples/json",), "there is no segment and no snapshot in this folder"),
     ],
 )
 def test_other_inputs_are_refused(words, said):

@@ -120,7 +120,7 @@ def test_an_open_transaction_holds_committed_reads_back():
     assert row["severity"] == "info"
     assert row["text"] == (
         "12 empty answers in 5.9 s at offset 2 of payments-0, whose high watermark is 9: an open transaction holds "
-        "them back: the last stable offset is 2"
+        "the records back: the last stable offset is 2"
     )
 
 
