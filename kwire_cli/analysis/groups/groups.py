@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import MOST_MEMBERS, UNTIMED, GroupMoves, span_of
+from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -48,7 +48,7 @@ class GroupState:
                 continue
             if move.kind != "commit":
                 group.types.add(protocol)
-                group.coordinators[call.broker] = call.node
+                group.meet(call.broker, call.node)
             kept = _with_member(group, move)
             if kept.member:
                 kept = self._sign(group, kept, call)
@@ -84,25 +84,20 @@ class GroupState:
 
     @staticmethod
     def _sign(group: GroupMoves, move: Move, call: Call) -> Move:
-        """Note that the member was heard of, unless somebody else speaks of it."""
-        own = group.members.get(move.member)
-        if move.kind == "leave" and own is not None and own.client and own.client != move.client:
-            return move
-        signs, silence = group.sign(move.member, move.time)
-        if move.kind != "leave":
-            signs.client, signs.host = signs.client or move.client, signs.host or move.host
-        signs.instance = signs.instance or move.instance
-        signs.rebalance_timeout = move.rebalance_timeout or signs.rebalance_timeout
-        signs.session_timeout = move.session_timeout or signs.session_timeout
-        signs.interval = span_of((call.response or {}).get("heartbeatIntervalMs")) or signs.interval
-        return move._replace(silence=max(silence, 0.0) if silence is not None and move.time >= UNTIMED else None)
+        """Note that the member was heard of."""
+        signs = group.signs(move.member)
+        interval = span_of((call.response or {}).get("heartbeatIntervalMs"))
+        signs.learn(move.instance, interval, move.rebalance_timeout, move.session_timeout)
+        return move._replace(silence=signs.hear(move))
 
     @staticmethod
     def _note(group: GroupMoves, move: Move) -> None:
         signs = group.members.get(move.member)
         reached = move.reached if move.reached is not None else move.generation
         if signs is not None and not move.error and reached is not None and move.until is not None:
-            signs.generation, signs.accepted = reached, True
+            signs.accepted = True
+            if (heard := signs.on(move.connection)) is not None:
+                heard.generation = reached
 
     def merge(self, other: GroupState) -> None:
         """Take in what another one was given."""
@@ -137,8 +132,9 @@ def _is_news(group: GroupMoves, move: Move) -> bool:
     if move.assignment is not None or move.owned is not None or move.topics is not None:
         return True
     signs = group.members.get(move.member)
+    heard = signs.on(move.connection) if signs is not None else None
     reached = move.reached if move.reached is not None else move.generation
-    return signs is None or signs.generation != reached
+    return heard is None or heard.generation != reached
 
 
 class Groups(CallFold):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""
+MOST_HEARD = 16
+"""Connections of a member that are kept: the oldest ones are joined."""
 MOST_PARTITIONS = 1 << 14
 """Partitions of an assignment that are kept."""
 UNTIMED = 1e6
@@ -75,7 +77,7 @@ class Move(NamedTuple):
     times: int = 0
     """The delivery count of a `share` move, or the number of records that it gives back."""
     silence: float | None = None
-    """Seconds since the member's last call."""
+    """Seconds since the member's last call: on its connection until moves are replayed, then on any."""
 
     @property
     def at(self) -> float:
@@ -84,33 +86,106 @@ class Move(NamedTuple):
 
 
 @dataclass(slots=True)
-class Signs:
-    """When a member was heard of, and who it is."""
+class Heard:
+    """When a member was heard of on a connection, and who called."""
 
+    connection: Hashable
     first: float
     last: float
-    count: int = 0
-    client: str = ""
-    host: str = ""
+    client: str
+    host: str
+    leaves: bool = True
+    """Whether it was in requests to leave alone, which an admin client may send."""
+    generation: int | None = None
+    """The generation that was noted last, so that heartbeats in it are no news."""
+
+
+@dataclass(slots=True)
+class Signs:
+    """When a member was heard of, and who it is. Connections may be read apart, so each is kept by itself."""
+
+    heard: list[Heard] = field(default_factory=list)
     instance: str | None = None
     interval: float | None = None
     """Seconds between heartbeats, as the broker wants them."""
-    generation: int | None = None
-    """The generation that was noted last, so that heartbeats in it are no news."""
     rebalance_timeout: float | None = None
     session_timeout: float | None = None
     accepted: bool = False
     """Whether the coordinator took it for a member at any time."""
 
+    def on(self, connection: Hashable) -> Heard | None:
+        """Return when the member was heard of on a connection."""
+        return next((heard for heard in reversed(self.heard) if heard.connection == connection), None)
+
+    def hear(self, move: Move) -> float | None:
+        """Note a move of the member; return the seconds since the move before on this connection."""
+        heard = self.on(move.connection)
+        silence = None
+        if heard is None:
+            heard = Heard(move.connection, move.time, move.time, move.client, move.host)
+            self.heard.append(heard)
+            self._bound()
+        else:
+            silence = max(move.time - heard.last, 0.0)
+            heard.first, heard.last = min(heard.first, move.time), max(heard.last, move.time)
+        if move.kind != "leave" and heard.leaves:
+            heard.client, heard.host, heard.leaves = move.client, move.host, False
+        return silence if move.time >= UNTIMED else None
+
+    def learn(
+        self,
+        instance: str | None,
+        interval: float | None,
+        rebalance_timeout: float | None,
+        session_timeout: float | None,
+    ) -> None:
+        """Note what is said of the member: of different values the largest, in whatever order they come."""
+        self.instance = max(self.instance or "", instance or "") or None
+        self.interval = max(self.interval or 0.0, interval or 0.0) or None
+        self.rebalance_timeout = max(self.rebalance_timeout or 0.0, rebalance_timeout or 0.0) or None
+        self.session_timeout = max(self.session_timeout or 0.0, session_timeout or 0.0) or None
+
+    def _bound(self) -> None:
+        """Join the oldest connections if there are too many."""
+        if len(self.heard) > MOST_HEARD:
+            self.heard.sort(key=_by_time)
+            while len(self.heard) > MOST_HEARD:
+                first, second = self.heard[:2]
+                first.last, first.leaves = max(first.last, second.last), first.leaves and second.leaves
+                del self.heard[1]
+
+    @property
+    def caller(self) -> tuple[str, str]:
+        """The client and the host of the member, empty if it is only known from requests to leave."""
+        own = min((heard for heard in self.heard if not heard.leaves), key=_by_time, default=None)
+        return (own.client, own.host) if own is not None else ("", "")
+
+    def own(self) -> list[Heard]:
+        """Return when the member was heard of by its own calls, or by anybody's if it has made none."""
+        client, _ = self.caller
+        return [heard for heard in self.heard if not client or not heard.leaves or heard.client == client]
+
+    def silence(self, move: Move) -> float | None:
+        """Return the seconds since the member was heard of before a move of it, None if that is not known."""
+        client, _ = self.caller
+        if move.time < UNTIMED or (move.kind == "leave" and client and client != move.client):
+            return None
+        before = [] if move.silence is None else [move.time - move.silence]
+        for heard in self.own():
+            if heard.connection != move.connection or not heard.first <= move.time <= heard.last:
+                before += [time for time in (heard.first, heard.last) if time <= move.time][-1:]
+        return move.time - max(before) if before else None
+
     def merge(self, other: Signs) -> None:
         """Take in when the member was heard of elsewhere."""
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
-        self.count += other.count
+        self.heard += other.heard
+        self._bound()
         self.accepted |= other.accepted
-        self.client, self.host = self.client or other.client, self.host or other.host
-        self.instance, self.interval = self.instance or other.instance, self.interval or other.interval
-        self.rebalance_timeout = self.rebalance_timeout or other.rebalance_timeout
-        self.session_timeout = self.session_timeout or other.session_timeout
+        self.learn(other.instance, other.interval, other.rebalance_timeout, other.session_timeout)
+
+
+def _by_time(heard: Heard) -> tuple[float, str]:
+    return heard.first, str(heard.connection)
 
 
 @dataclass
@@ -125,19 +200,19 @@ class GroupMoves:
     types: set[str] = field(default_factory=set)
     """Protocols that the group was seen to speak: classic, consumer, share, streams."""
 
-    def sign(self, member: str, time: float) -> tuple[Signs, float | None]:
-        """Note that a member was heard of; return its signs, and the seconds since the sign before."""
+    def signs(self, member: str) -> Signs:
+        """Return the signs of a member, which is new the first time."""
         signs = self.members.get(member)
         if signs is None:
-            signs = Signs(time, time)
+            signs = Signs()
             if len(self.members) < MOST_MEMBERS:
                 self.members[member] = signs
-            silence = None
-        else:
-            silence = time - signs.last
-            signs.first, signs.last = min(signs.first, time), max(signs.last, time)
-        signs.count += 1
-        return signs, silence
+        return signs
+
+    def meet(self, broker: str, node: int | None) -> None:
+        """Note a coordinator, and its node id if that is known."""
+        nodes = [number for number in (self.coordinators.get(broker), node) if number is not None]
+        self.coordinators[broker] = max(nodes, default=None)
 
     def merge(self, other: GroupMoves) -> None:
         """Take in the moves of another part."""
@@ -147,7 +222,8 @@ class GroupMoves:
                 own.merge(signs)
             elif len(self.members) < MOST_MEMBERS:
                 self.members[member] = signs
-        self.coordinators |= other.coordinators
+        for broker, node in other.coordinators.items():
+            self.meet(broker, node)
         self.connections |= other.connections
         self.types |= other.types
 

@@ -24,9 +24,8 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
 
     Where both calls and records are there, rebalances are those of calls.
     """
-    timeline = begin(group, moves)
-    named = [_named(move, topics) for move in moves.moves]
-    ordered = sorted(named, key=lambda move: (move.time, move.place.frame or move.place.offset or 0))
+    ordered = sorted((_named(_with_silence(move, moves), topics) for move in moves.moves), key=_order)
+    timeline = begin(group, moves, ordered)
     calls = [move for move in ordered if move.kind not in LOGGED]
     records = [move for move in ordered if move.kind in LOGGED]
     timeline.protocol = next((name for name in (*MODERN, "classic") if name in moves.types), "")
@@ -45,6 +44,17 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
     for rebalance in timeline.rebalances:
         rebalance.timed &= rebalance.start >= UNTIMED
     return timeline
+
+
+def _order(move: Move) -> tuple[float, int, int, int]:
+    place = move.place
+    return move.time, place.frame or place.offset or 0, place.packet or 0, place.stream or 0
+
+
+def _with_silence(move: Move, moves: GroupMoves) -> Move:
+    """Return a move with the seconds since its member was heard of before, on any connection."""
+    signs = moves.members.get(move.member) if move.kind not in LOGGED else None
+    return move._replace(silence=signs.silence(move)) if signs is not None else move
 
 
 def _named(move: Move, topics: Mapping[str, str]) -> Move:

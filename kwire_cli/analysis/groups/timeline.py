@@ -251,22 +251,25 @@ def _at_once(members: Iterable[Member]) -> dict[str, int]:
     return most
 
 
-def begin(group: str, moves: GroupMoves) -> Timeline:
-    """Return the timeline of a group before its moves are replayed: the members that were heard of."""
+def begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
+    """Return the timeline of a group before its moves are replayed: the members that were heard of.
+
+    `ordered` are the moves in the order of their times, with the silence before each.
+    """
     timeline = Timeline(group, coordinators=dict(moves.coordinators), dropped=moves.moves.dropped)
-    for member, signs in moves.members.items():
+    for member, signs in sorted(moves.members.items()):
+        times = [time for heard in signs.own() for time in (heard.first, heard.last)]
         timeline.members[member] = Member(
             member,
-            signs.client,
-            signs.host,
+            *signs.caller,
             signs.instance,
             rebalance_timeout=signs.rebalance_timeout,
             session_timeout=signs.session_timeout,
-            first=signs.first,
-            last=signs.last,
+            first=min(times),
+            last=max(times),
             accepted=signs.accepted,
         )
-    for move in moves.moves:
+    for move in ordered:
         if move.silence is not None and move.member in timeline.members:
             timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
     return timeline
