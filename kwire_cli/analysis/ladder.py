@@ -41,6 +41,10 @@ COLUMNS = (
 )
 
 
+_Order = tuple[float, str, tuple[int, int, int], bool]
+"""The time, the file, the place in it, and whether it is a response: what orders events."""
+
+
 class _End(NamedTuple):
     """An end of a call: whose it is, and its address. `sort` has clients before brokers."""
 
@@ -53,7 +57,7 @@ class _End(NamedTuple):
 class _Event(NamedTuple):
     """A request or a response: what orders it, and what its arrow says."""
 
-    order: tuple[float, str, int, bool]
+    order: _Order
     source: _End
     target: _End
     label: str
@@ -68,7 +72,7 @@ class _Event(NamedTuple):
     @property
     def is_reply(self) -> bool:
         """Return whether it is a response."""
-        return self.order[3]
+        return self.order[-1]
 
 
 class Ladder:
@@ -79,7 +83,7 @@ class Ladder:
         self.count = 0
         """All arrows, also those that are not kept."""
         self._events: list[_Event] = []
-        self._last: tuple[float, str, int, bool] | None = None  # arrows from here on are not among the first
+        self._last: _Order | None = None  # arrows from here on are not among the first
         self._nodes: dict[_End, int] = {}  # of brokers, once a response has named them
 
     def add(self, call: Call, *, request: bool = True, response: bool = True, unanswered: bool = False) -> None:
@@ -97,13 +101,14 @@ class Ladder:
         place = call.evidence(of_request=not is_reply)
         time = call.answered if is_reply else call.asked
         number = place.frame if place.frame is not None else place.line or 0
-        order = time or 0.0, place.capture or place.file or "", number, is_reply
+        where = number, place.packet or 0, place.stream or 0
+        order = time or 0.0, place.capture or place.file or "", where, is_reply
         if self.limit == 0 or (self._last is not None and order >= self._last):
             return
         client = _End(0, call.who, _host(call.client), place.capture or "")
         broker = _End(1, call.broker, call.broker, place.capture or "")
         if call.node is not None:
-            self._nodes[broker] = call.node
+            self._nodes[broker] = max(self._nodes.get(broker, call.node), call.node)
         errors = tuple(str(error) for error in call.errors) if is_reply else ()
         label = response_label(call) if is_reply else request_label(call)
         self._events.append(
@@ -138,7 +143,8 @@ class Ladder:
         """Take in the arrows of another ladder."""
         self.count += other.count
         self._events += other._events
-        self._nodes |= other._nodes
+        for broker, node in other._nodes.items():
+            self._nodes[broker] = max(self._nodes.get(broker, node), node)
         self._cut()
 
     def chart(self) -> Chart:

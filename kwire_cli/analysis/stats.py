@@ -119,6 +119,11 @@ class Group:
         """The busier, the lower: by bytes, and where these are not known by requests."""
         return -(self.request_bytes + self.response_bytes), -self.requests
 
+    def meet(self, node: int | None) -> None:
+        """Note the broker's node id, if it is known. Of several, the largest stays: parts come in any order."""
+        if node is not None:
+            self.node = node if self.node is None else max(self.node, node)
+
     def add_request(self, size: int, in_flight: int) -> None:
         """Count a request of so many bytes, when so many waited on its connection."""
         self.requests += 1
@@ -167,7 +172,7 @@ class Group:
         self.throttle_ms += other.throttle_ms
         self.most_in_flight = max(self.most_in_flight, other.most_in_flight)
         self.software |= other.software
-        self.node = other.node if self.node is None else self.node
+        self.meet(other.node)
         self.logged += other.logged
         self.stages.update(other.stages)
 
@@ -257,7 +262,7 @@ class Stats:
             for name in OF_LINES[of](line):
                 group = self._group(of, name)
                 if of == "broker":
-                    group.node = line.broker
+                    group.meet(line.broker)
                 groups.append(group)
         add_line(line, groups)
 

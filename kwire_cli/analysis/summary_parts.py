@@ -41,6 +41,11 @@ class Slow(NamedTuple):
     capture: str | None
 
 
+def _by_latency(slow: Slow) -> tuple[float, int, str, str, str, str]:
+    """Return the key that sorts calls, the slowest first, in the same way wherever they were read."""
+    return -slow.latency, slow.number, slow.time or "", slow.broker, slow.client, slow.api
+
+
 @dataclass
 class Span:
     """The times from the first to the last, in nanoseconds."""
@@ -123,10 +128,10 @@ class Course:
         return self.seconds.setdefault(second, [0, 0])
 
     def _is_slow(self, latency: float) -> bool:
-        return len(self.slowest) < MOST_SLOW or latency > self.slowest[-1].latency
+        return len(self.slowest) < MOST_SLOW or latency >= self.slowest[-1].latency
 
     def _add_slow(self, slow: Slow) -> None:
-        self.slowest = sorted([*self.slowest, slow], key=lambda row: (-row.latency, row.number))[:MOST_SLOW]
+        self.slowest = sorted([*self.slowest, slow], key=_by_latency)[:MOST_SLOW]
 
     def merge(self, other: Course) -> None:
         """Take in the course of other traffic."""
