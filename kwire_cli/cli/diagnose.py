@@ -43,7 +43,7 @@ class Severe(Printing):
 class Options(Severe, Asking):
     """Options of `kwire diagnose`."""
 
-    exit_code: bool = flag("--exit-code", help="Exit with 1 if there is a finding of severity error.")
+    exit_code: bool = flag("--exit-code", help="Exit with 1 if a finding has severity error.")
 
 
 @click.command(name="diagnose", cls=Command, examples=EXAMPLES)
@@ -52,7 +52,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """Find what is wrong in captures, brokers' request logs and log directories.
 
     INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
-    where, what it means, and what to do. Causes come before what follows from them.
+    where, what it means, and what to do. Causes come before their effects.
     """
     diagnosis = Diagnosis()
     with environment.answering():

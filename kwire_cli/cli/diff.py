@@ -146,7 +146,7 @@ EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
     ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
     ("kwire diff broken-0 replica-0", "where two copies of a partition part ways"),
-    ("kwire diff before.pcapng after.pcapng", "what a new version of a client does otherwise"),
+    ("kwire diff before.pcapng after.pcapng", "what a new version of a client does differently"),
 )
 
 
@@ -192,9 +192,9 @@ def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages, partitions or captures.
 
     Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
-    (files, folders, jars, git revisions as REV:PATH), two encoded messages (files, FILE@FRAME, or the bytes
-    themselves), two copies of a partition (folders, log directories, segments), for which the first difference
-    is shown, or two captures or brokers' request logs, whose clients are compared.
+    (files, folders, jars, git revisions as REV:PATH) or two encoded messages (files, FILE@FRAME, or the bytes
+    themselves). Of two copies of a partition (folders, log directories, segments), the first difference is
+    shown. Of two captures or brokers' request logs, the clients are compared.
     """
     things = options.things
     if len(things) == 2 and options.values is None and are_traffic(options, *things):

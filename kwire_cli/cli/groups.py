@@ -39,7 +39,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """Show who joins and leaves groups, why they rebalance, and who gets which partitions.
 
     INPUT is packet captures or brokers' request logs, and logs of __consumer_offsets and __share_group_state, or -
-    for standard input. Groups are classic ones, consumer groups (KIP-848), share groups and streams groups.
+    for standard input. It may have classic, consumer (KIP-848), share and streams groups.
     """
     if options.draws(environment):
         ladder = LadderCalls(options.group, about=groups_of)

@@ -50,8 +50,8 @@ class Options(Choosing, OfGroups, OfTransactions, LadderReport, Asking):
 def command(environment: Environment, options: Options) -> Exit:
     """Draw who sends what to whom: clients and brokers, with an arrow for each request and response.
 
-    INPUT is packet captures or brokers' request logs, or - for standard input. Arrows come in the order of
-    time, with what matters of each call: groups, generations, producers, offsets, errors.
+    INPUT is packet captures or brokers' request logs, or - for standard input. Arrows are in the order of
+    time, with the important parts of each call: groups, generations, producers, offsets, errors.
     """
     refuse_place(environment, options)
     most = options.limit if options.top is None else min(options.limit, options.top)

@@ -154,7 +154,7 @@ class Options(Report, Captures, Choosing, Intervals, Definitions):
         "--by",
         type=click.Choice(DIMENSIONS),
         multiple=True,
-        help="Count by this; repeatable.  [default: api, client, topic, broker; with --every all together]",
+        help="Count by this dimension; repeatable.  [default: api, client, topic, broker; with --every all together]",
     )
     busiest: int | None = option(
         "--busiest",
@@ -184,8 +184,8 @@ class Options(Report, Captures, Choosing, Intervals, Definitions):
 def command(environment: Environment, options: Options) -> Exit:
     """Count requests, bytes, latencies and errors in captures and request logs.
 
-    INPUT is packet captures and brokers' request logs, or - for standard input. Each table is of one dimension.
-    With --every, the counts are those of intervals.
+    INPUT is packet captures and brokers' request logs, or - for standard input. There is a table for each
+    dimension, such as api or client. With --every, each interval has its own counts.
     """
     options.fold()  # before anything is read
     with environment.answering():

@@ -48,9 +48,9 @@ class Options(Asking):
 def command(environment: Environment, options: Options) -> Exit:
     """Show what captures, request logs and log directories hold, on one screen.
 
-    INPUT is files and folders, counted together, or - for standard input. The summary says who speaks, how
-    much and how fast, what fails, what the capture lacks, which findings matter most, and what to type next.
-    `kwire INPUT` alone is this command for captures, request logs and folders.
+    INPUT is files and folders, counted together, or - for standard input. The summary has brokers and clients,
+    traffic, latencies and errors, what the capture lacks, the most important findings, and commands to type
+    next. `kwire INPUT` without a command does the same for captures, request logs and folders.
     """
     summary = Summary()
     with environment.answering():
