@@ -142,6 +142,11 @@ class Call:
         return self.response is not None
 
     @property
+    def is_sound(self) -> bool:
+        """Return whether nothing odd was found in the request so far."""
+        return True
+
+    @property
     def errors(self) -> list[str | int]:
         """The names of the error codes in the response, numbers where no name is known."""
         raise NotImplementedError
@@ -196,13 +201,22 @@ class CapturedCall(Call):
 
     __slots__ = (
         "_batches", "_errors", "_raw", "_request", "_response",
-        "answer", "answered", "api", "asked", "broker", "client", "client_id", "connection", "line", "who",
+        "answer", "answered", "api", "api_key", "asked", "broker", "client", "client_id", "connection", "has_response",
+        "line", "version", "who",
     )  # fmt: skip
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
         # All rules ask for these again and again.
         self.line = line
-        self.api: str = line.api or f"api {line.api_key}"
+        if plain := line.seen.plain:
+            layout = plain.layout
+            self.api: str = layout.api
+            self.api_key: int = layout.api_key
+            self.version: int = layout.version
+        else:
+            key, version = line.api_key, line.api_version
+            self.api = line.api or f"api {key}"
+            self.api_key, self.version = -1 if key is None else key, -1 if version is None else version
         self.asked: float | None = seconds(line.seen.time)
         self.client: str = line.src
         self.broker: str = line.dst
@@ -211,6 +225,7 @@ class CapturedCall(Call):
         self.connection: Hashable = (line.origin.capture, line.stream)
         self.answer: Captured | None = None
         self.answered: float | None = None
+        self.has_response: bool = False
         if answer is not None:
             self.complete(answer)
         self._batches: list[tuple[str, int, Batch]] | None = None
@@ -219,19 +234,9 @@ class CapturedCall(Call):
         self._request: dict[str, Any] | None = None
         self._response: dict[str, Any] | None = None
 
-    @property
-    def api_key(self) -> int:
-        key = self.line.api_key
-        return -1 if key is None else key
-
-    @property
-    def version(self) -> int:
-        version = self.line.api_version
-        return -1 if version is None else version
-
     def complete(self, answer: Captured) -> None:
         """Add the response."""
-        self.answer, self.answered = answer, seconds(answer.seen.time)
+        self.answer, self.answered, self.has_response = answer, seconds(answer.seen.time), True
 
     @property
     def software(self) -> str | None:
@@ -258,8 +263,8 @@ class CapturedCall(Call):
         return self._response
 
     @property
-    def has_response(self) -> bool:
-        return self.answer is not None
+    def is_sound(self) -> bool:
+        return self.line.seen.plain is not None
 
     @property
     def errors(self) -> list[str | int]:

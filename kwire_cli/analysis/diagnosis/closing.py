@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -68,7 +69,7 @@ MOST_OPEN = 1 << 16
 class _Connection:
     versions: bool = False  # ApiVersions was answered
     answered: bool = False  # a request that needs a login was
-    last: float | None = None
+    at: float | None = None  # when the request was complete that has no answer
     idle: float = 0.0
     asked: Evidence | None = None
     who: str = ""
@@ -90,6 +91,7 @@ class ClosedAtRequest(Rule):
     """Connections that the broker closed while a request of the client had no answer."""
 
     KINDS = (NO_LOGIN, CLOSED, STALE)
+    unusual_only = True
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Connection] = {}
@@ -107,13 +109,18 @@ class ClosedAtRequest(Rule):
             connection.versions |= call.api == "ApiVersions"
             connection.answered |= call.api not in BEFORE_LOGIN
             connection.asked = None
-            connection.last = call.answered
         elif connection.asked is None and call.request.get("acks") != 0:
             connection.asked = call.evidence(of_request=True)
             connection.who, connection.api = client_of(call), (call.api, call.api_key, call.version)
             connection.before_login = call.api in BEFORE_LOGIN
             connection.size = call.sizes[0] + (call.line.seen.missing if isinstance(call, CapturedCall) else 0)
-            connection.idle = between(connection.last, call.asked)
+            connection.at = call.asked
+
+    def track(self, track: Track) -> None:
+        """Take when a connection had its last answer: it was idle from then on."""
+        connection = self._open.get(track.connection)
+        if connection is not None:
+            connection.idle = between(track.answered, connection.at)
 
     def line(self, line: Captured) -> None:
         """Take another protocol's bytes: that the broker answers with these has rules of its own."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.calls import Calls
 from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, takes
 from kwire_cli.analysis.diagnosis.rules import RULES
+from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.source.kafka.captured import Captured
@@ -35,8 +36,8 @@ COLUMNS = (
 )
 _LEVELS = {"error": "error", "warning": "warning", "info": "info"}
 _SHOWN_PLACES = 4
-MOST_SEEN = 1 << 16
-"""Versions on connections of which the first call is known; beyond that all calls count as first ones."""
+MOST_TRACKS = 1 << 16
+"""Connections whose calls are counted at a time; beyond that the oldest ones count as ended."""
 
 
 class Diagnosis:
@@ -51,7 +52,8 @@ class Diagnosis:
         self._calls = Calls()
         self._by_api: dict[str, list[Callable[[Call], None]]] = {}
         self._unusual: dict[str, list[Callable[[Call], None]]] = {}
-        self._seen: set[tuple[Hashable, str, int]] = set()
+        self._tracks: dict[Hashable, Track] = {}
+        self._take_tracks = [rule.track for rule in self.rules if takes(rule, "track")]
         self._lines = [rule.line for rule in self.rules if takes(rule, "line")]
         self._connections = [rule.connection for rule in self.rules if takes(rule, "connection")]
         self._log_items = [rule.log_item for rule in self.rules if takes(rule, "log_item")]
@@ -78,6 +80,7 @@ class Diagnosis:
             for call in self._calls.of(subject):
                 self._call(call)
             if isinstance(subject, TcpConnection):
+                self._end((subject.capture, subject.stream))
                 for take_connection in self._connections:
                     take_connection(subject)
 
@@ -88,14 +91,21 @@ class Diagnosis:
             takers = self._takers(api)
         for take in takers:
             take(call)
-        key = call.connection, api, call.version
-        if key in self._seen:
-            if call.has_response and not call.errors:
-                return
-        elif len(self._seen) < MOST_SEEN:
-            self._seen.add(key)
-        for take in self._unusual[api]:
-            take(call)
+        track = self._tracks.get(call.connection)
+        if track is None:
+            if len(self._tracks) >= MOST_TRACKS:
+                self._end(next(iter(self._tracks)))
+            track = self._tracks[call.connection] = Track(call)
+        if not track.add(call):
+            for take in self._unusual[api]:
+                take(call)
+
+    def _end(self, connection: Hashable) -> None:
+        """Tell the rules what the calls of a connection had in common."""
+        track = self._tracks.pop(connection, None)
+        if track is not None:
+            for take in self._take_tracks:
+                take(track)
 
     def _takers(self, api: str) -> list[Callable[[Call], None]]:
         """Return what takes all calls of an api, and note what takes unusual ones besides."""
@@ -108,6 +118,8 @@ class Diagnosis:
     def _finish(self) -> None:
         for call in self._calls.end():
             self._call(call)
+        for connection in [*self._tracks]:
+            self._end(connection)
 
     def merge(self, other: Diagnosis) -> None:
         """Take in what another one was given."""

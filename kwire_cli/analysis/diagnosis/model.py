@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -72,13 +73,17 @@ class Rule:
     KINDS: ClassVar[tuple[FindingKind, ...]] = ()
     apis: ClassVar[frozenset[str]] = frozenset()
     unusual_only: ClassVar[bool] = False
-    """Take of all apis only the first call of a version on a connection, and calls with errors or without an answer.
+    """Take of all apis only the first calls of a version on a connection, and calls that are odd: with errors, without
+    an answer or just behind such a one, late, or not well-formed.
 
-    Calls of `apis` are taken all the same.
+    Calls of `apis` are taken all the same. What the others have in common comes in a `track`.
     """
 
     def call(self, call: Call, /) -> None:
         """Take a request with its response. Never raises, whatever the bodies hold."""
+
+    def track(self, track: Track, /) -> None:
+        """Take what the calls of a connection have in common, when it has ended (before `connection`), or all has."""
 
     def line(self, line: Captured, /) -> None:
         """Take a line of a capture that is neither a request nor a response: a token, another protocol, a gap."""

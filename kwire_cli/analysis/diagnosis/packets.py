@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -125,9 +126,14 @@ class Packets(Rule):
     def _point(self, capture: str | None) -> _Point:
         return self._points[capture]
 
+    unusual_only = True
+
+    def track(self, track: Track) -> None:
+        """Take a connection with calls."""
+        self._speaks(track.connection)
+
     def call(self, call: Call) -> None:
         """Take a call: a response does not come before its request."""
-        self._speaks(call.connection)
         latency = call.latency
         if latency is not None and latency <= -LEAST_BACKWARDS:
             place = call.evidence()

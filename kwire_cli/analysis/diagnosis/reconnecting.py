@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -76,19 +77,23 @@ class Reconnecting(Rule):
     """
 
     KINDS = (STORM,)
+    unusual_only = True
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Connection] = {}
         self._clients: Book[tuple[str, str], _Client] = Book(_Client)
 
+    def track(self, track: Track) -> None:
+        """Take how many answers a connection had, and when the last call was: one with answers works."""
+        connection = self._connection(track.connection)
+        connection.calls += track.answers
+        connection.last = max((time for time in (connection.last, track.last) if time is not None), default=None)
+
     def call(self, call: Call) -> None:
-        """Take a call: a connection with answers works."""
+        """Take a call: whose it is, and whether it failed."""
         connection = self._connection(call.connection)
         connection.who = client_of(call)
-        connection.calls += call.has_response
         connection.unanswered |= not call.has_response
-        times = [time for time in (connection.last, call.asked, call.answered) if time is not None]
-        connection.last = max(times, default=None)
         if call.has_response and call.api in {"SaslHandshake", "SaslAuthenticate"} and call.errors:
             connection.failed = True
 

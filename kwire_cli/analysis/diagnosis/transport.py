@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
 from kwire_cli.analysis.diagnosis.tallies import Book
-from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.traffic import TcpConnection
 
 AGAIN = FindingKind(
@@ -78,14 +78,12 @@ class Transport(Rule):
         self._directions: Book[tuple[str, str, int], _Direction] = Book(_Direction)
         self._shut: Book[tuple[str, str, int], _Shut] = Book(_Shut)
 
-    def call(self, call: Call) -> None:
-        """Take a call: the slowest answer of its connection is kept."""
-        latency = call.latency
-        if latency is None or call.api in WAITING:
-            return
-        slowest = self._slowest.get(call.connection)
-        if slowest is None or latency > slowest[0]:
-            self._slowest[call.connection] = latency, call.evidence()
+    def track(self, track: Track) -> None:
+        """Take the slowest answer of a connection."""
+        latency, place = track.slowest, track.slowest_place
+        before = self._slowest.get(track.connection)
+        if latency is not None and place is not None and (before is None or latency > before[0]):
+            self._slowest[track.connection] = latency, place
             if len(self._slowest) > MOST_OPEN:
                 del self._slowest[next(iter(self._slowest))]
 

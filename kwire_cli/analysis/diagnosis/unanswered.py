@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.traffic import TcpConnection
 
 SILENT = FindingKind(
@@ -58,6 +59,7 @@ class Unanswered(Rule):
     """Requests that were still waiting after a long time, by client and broker."""
 
     KINDS = (SILENT,)
+    unusual_only = True
 
     def __init__(self) -> None:
         self._open: dict[Hashable, _Open] = {}
@@ -65,15 +67,16 @@ class Unanswered(Rule):
         self._heard: set[str] = set()
         self._end: float | None = None
 
+    def track(self, track: Track) -> None:
+        """Take the time of a connection's last call, and whether its broker answers at all."""
+        self._end = max((time for time in (self._end, track.last) if time is not None), default=None)
+        if track.answers and len(self._heard) < MOST_OPEN:
+            self._heard.add(track.broker)
+
     def call(self, call: Call) -> None:
         """Take a call: what counts is whether it was answered."""
         asked, answered = call.asked, call.answered
-        latest = answered if answered is not None else asked
-        if latest is not None and (self._end is None or latest > self._end):
-            self._end = latest
         if call.has_response:
-            if len(self._heard) < MOST_OPEN:
-                self._heard.add(call.broker)
             if asked is None or answered is None or answered - asked < PATIENCE:
                 return
             place = call.evidence(of_request=True)

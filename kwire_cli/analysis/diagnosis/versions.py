@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.analysis.diagnosis.model import Severity
 
 UNSUPPORTED = FindingKind(
@@ -89,6 +90,7 @@ class Versions(Rule):
     """Versions by client, broker and api, and anomalies in requests by software."""
 
     KINDS = (UNSUPPORTED, BELOW, ODD)
+    unusual_only = True
 
     def __init__(self) -> None:
         self._refused: Book[tuple[str, str, str, int], _Refusals] = Book(_Refusals)
@@ -96,17 +98,11 @@ class Versions(Rule):
         self._uses: Book[tuple[str, str, int, str, int], _Use] = Book(_Use)
         self._looked_at: Counter[tuple[str, str, int]] = Counter()
         self._odd: Book[tuple[str, str], _Odd] = Book(_Odd)
-        self._known: dict[tuple[Hashable, int, int], _Use] = {}
-        """The uses of connections, so that most calls are only counted."""
+        self._known: dict[tuple[Hashable, str, int], _Use] = {}
+        """The uses of connections, whose usual calls are counted when they end."""
 
     def call(self, call: Call) -> None:
         """Take a call."""
-        key = call.connection, call.api_key, call.version
-        known = self._known.get(key)
-        well_formed = not isinstance(call, CapturedCall) or call.line.seen.plain is not None
-        if known is not None and well_formed and not call.errors:
-            known.count += 1
-            return
         if "UNSUPPORTED_VERSION" in call.errors:
             # Every client negotiates in this way: of ApiVersions the brokers count.
             who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
@@ -126,10 +122,17 @@ class Versions(Rule):
             used.who = max(used.who, client_of(call))
             if not used.evidence.full:
                 used.evidence.add(call.evidence(of_request=True))
-            elif call.api_key != API_VERSIONS and len(self._known) < MOST_OFFERED:
-                self._known[key] = used
+            if len(self._known) < MOST_OFFERED:
+                self._known[call.connection, call.api, call.version] = used
         if isinstance(call, CapturedCall):
             self._look(call, software or client_of(call))
+
+    def track(self, track: Track) -> None:
+        """Take how many calls of each version there were besides."""
+        for (api, version), count in track.usual.items():
+            used = self._known.pop((track.connection, api, version), None)
+            if used is not None:
+                used.count += count
 
     def _learn(self, call: Call) -> None:
         if len(self._offered) > MOST_OFFERED:
