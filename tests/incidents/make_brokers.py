@@ -1,6 +1,6 @@
-"""Make captures of brokers in trouble: a follower that stands still, and the leader of the metadata quorum that dies.
+"""Make captures of brokers in trouble: a follower or leader that stands still, a restart, controllers that die or stop.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_brokers.py [isr|election]...
+Usage: KAFKA_JARS=JARS python tests/incidents/make_brokers.py [isr|election|leaders|slow|controller]...
 
 Needs the package confluent-kafka.
 """
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
 
-from cluster import CONTROLLERS, Cluster, cluster, recording
+from cluster import CLIENTS, CONTROLLERS, Cluster, cluster, recording
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 QUORUM = f"tcp portrange {CONTROLLERS}-{CONTROLLERS + 2}"
 
@@ -52,6 +54,88 @@ def election() -> None:
             time.sleep(1.5)
 
 
+def leaders() -> None:
+    """A broker is restarted, and gets the partitions back that it led before."""
+    with cluster(brokers=3, settings={"auto.leader.rebalance.enable": "false"}) as brokers:
+        brokers.topic("orders", 3)
+        node = next(node for node in brokers.brokers if node not in {1, active(brokers)})
+        options = {"bootstrap.servers": brokers.address(), "client.id": "shop", "metadata.max.age.ms": 1000}
+        producer = Producer({**options, "topic.metadata.refresh.interval.ms": 1000, "linger.ms": 0})
+        working = True
+
+        def work() -> None:
+            step = 0
+            while working:
+                producer.produce("orders", f"order {step}", partition=step % 3)
+                producer.flush(1)
+                step += 1
+                time.sleep(0.5)
+
+        with recording("leader-changes.pcap"):
+            worker = threading.Thread(target=work)
+            worker.start()
+            time.sleep(2)
+            brokers.stop(node)
+            brokers.start(node)
+            brokers.wait()
+            time.sleep(1)
+            brokers.admin("LeaderElectionCommand", "--election-type", "preferred", "--all-topic-partitions")
+            time.sleep(2)
+            working = False
+            worker.join()
+
+
+def slow() -> None:
+    """A broker that stands still for 50 ms again and again, as one without enough processor time does."""
+    with cluster(brokers=3) as brokers:
+        brokers.topic("orders", 3)
+        node = next(node for node in brokers.brokers if node not in {1, active(brokers)})
+        options = {"bootstrap.servers": brokers.address(), "client.id": "shop", "acks": 1, "linger.ms": 0}
+        producer = Producer(options)
+        for partition in range(3):
+            producer.produce("orders", "the first", partition=partition)
+        producer.flush()
+        ended = threading.Event()
+
+        def hold() -> None:
+            while not ended.is_set():
+                brokers.running[node].send_signal(signal.SIGSTOP)
+                time.sleep(0.05)
+                brokers.running[node].send_signal(signal.SIGCONT)
+                time.sleep(0.05)
+
+        holder = threading.Thread(target=hold)
+        with recording("slow-broker.pcap"):
+            holder.start()
+            for step in range(52):
+                for partition in range(3):
+                    producer.produce("orders", f"{step}", partition=partition)
+                producer.flush()
+            ended.set()
+            holder.join()
+
+
+def controller() -> None:
+    """The active controller stands still for six seconds, two times, while topics are made."""
+    settings = {"controller.quorum.fetch.timeout.ms": "30000", "controller.quorum.request.timeout.ms": "30000"}
+    with cluster(brokers=3, settings=settings) as brokers:
+        node = active(brokers)
+        other = next(one for one in brokers.brokers if one != node)
+        admin = AdminClient({"bootstrap.servers": brokers.address(other), "client.id": "deploy"})
+        admin.list_topics(timeout=5)
+        port = CONTROLLERS + node - 1
+        with recording("slow-controller.pcap", f"tcp portrange {CLIENTS}-{CLIENTS + 2} or tcp port {port}"):
+            for turn in range(2):
+                time.sleep(0.5)
+                brokers.running[node].send_signal(signal.SIGSTOP)
+                made = admin.create_topics([NewTopic(f"orders-{turn}", 1, 3)], request_timeout=20)
+                time.sleep(6)
+                brokers.running[node].send_signal(signal.SIGCONT)
+                for future in made.values():
+                    print(future.exception(20))
+
+
 if __name__ == "__main__":
-    for incident in sys.argv[1:] or ["isr", "election"]:
-        {"isr": isr, "election": election}[incident]()
+    kinds = {"isr": isr, "election": election, "leaders": leaders, "slow": slow, "controller": controller}
+    for incident in sys.argv[1:] or kinds:
+        kinds[incident]()

@@ -1,6 +1,6 @@
 """Make captures of consumers in trouble: records that were deleted, a commit for each record, no room for sessions.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_consumers.py [deleted|commits|sessions]...
+Usage: KAFKA_JARS=JARS python tests/incidents/make_consumers.py [deleted|commits|sessions|evicted]...
 
 Needs the packages confluent-kafka and kafka-python.
 """
@@ -74,6 +74,33 @@ def sessions() -> None:
             beside.join()
 
 
+def evicted() -> None:
+    """A consumer whose fetch session is older than two minutes, when others with more partitions want the room."""
+    with cluster(settings={"max.incremental.fetch.session.cache.slots": "8"}) as brokers:
+        brokers.topic("orders", 6)
+        brokers.topic("payments", 12)
+        fill(brokers, "orders", 6, 12)
+
+        def work() -> None:
+            client = reader(brokers, "billing", None, consumer_timeout_ms=135_000, fetch_max_wait_ms=400)
+            list(client)
+            client.close()
+
+        def crowd() -> None:
+            client = KafkaConsumer("payments", bootstrap_servers=brokers.internal, consumer_timeout_ms=8000)
+            list(client)
+            client.close()
+
+        worker = alongside(work)
+        time.sleep(126)
+        with recording("fetch-sessions-evicted.pcap"):
+            others = [alongside(crowd) for _ in range(16)]
+            worker.join()
+        for other in others:
+            other.join()
+
+
 if __name__ == "__main__":
-    for incident in sys.argv[1:] or ["deleted", "commits", "sessions"]:
-        {"deleted": deleted, "commits": commits, "sessions": sessions}[incident]()
+    kinds = {"deleted": deleted, "commits": commits, "sessions": sessions, "evicted": evicted}
+    for incident in sys.argv[1:] or kinds:
+        kinds[incident]()

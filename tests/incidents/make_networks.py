@@ -1,5 +1,5 @@
 """Make captures of connections in trouble: addresses that nobody answers, silence, full buffers, missing permissions,
-certificates that nobody trusts.
+certificates that nobody trusts, lost packets.
 
 Usage: KAFKA_JARS=JARS python tests/incidents/make_networks.py [NAME]...
 
@@ -8,16 +8,22 @@ Needs the packages confluent-kafka and kafka-python.
 
 from __future__ import annotations
 
+import fcntl
+import os
+import random
+import select
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
-from cluster import CLIENTS, SAMPLES, Cluster, cluster, recording
+from cluster import CLIENTS, CONTROLLERS, INTERNAL, SAMPLES, Cluster, cluster, recording
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka import KafkaProducer
@@ -195,10 +201,63 @@ def certificate() -> None:
         client.flush(2)
 
 
+class LossyLink(threading.Thread):
+    """Forwards packets between two TUN devices, and loses each tenth by chance: one here, one in a namespace."""
+
+    def __init__(self, own: str, other: str, namespace: str) -> None:
+        super().__init__(daemon=True)
+        self.ends = [tunnel("kwire0"), tunnel("kwire1")]
+        self.chance = random.Random(9092)
+        subprocess.run(
+            f"ip address add {own}/24 dev kwire0 && ip link set kwire0 up && ip netns add {namespace} && "
+            f"ip link set kwire1 netns {namespace} && ip -n {namespace} address add {other}/24 dev kwire1 && "
+            f"ip -n {namespace} link set kwire1 up",
+            shell=True, check=True,
+        )  # fmt: skip
+
+    def run(self) -> None:
+        while True:
+            for ready in select.select(self.ends, [], [])[0]:
+                packet = os.read(ready, 1 << 16)
+                if self.chance.random() >= 0.1:
+                    os.write(self.ends[ready == self.ends[0]], packet)
+
+
+def tunnel(name: str) -> int:
+    """Return the descriptor of a new TUN device."""
+    end = os.open("/dev/net/tun", os.O_RDWR)
+    fcntl.ioctl(end, 0x400454CA, struct.pack("16sH", name.encode(), 0x1001))  # TUNSETIFF; IFF_TUN | IFF_NO_PI
+    return end
+
+
+def loss() -> None:
+    """A producer behind a link that loses one packet of ten, in a network namespace of its own."""
+    if os.environ.get("KWIRE_NAMESPACE") is None:
+        command = ["unshare", "-n", sys.executable, __file__, "loss"]
+        subprocess.run(command, check=True, env={**os.environ, "KWIRE_NAMESPACE": "yes"})
+        return
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    address, namespace = f"10.90.92.1:{CLIENTS}", "kwire-client"
+    LossyLink("10.90.92.1", "10.90.92.2", namespace).start()
+    listeners = f"CLIENTS://{address},INTERNAL://127.0.0.1:{INTERNAL},CONTROLLER://127.0.0.1:{CONTROLLERS}"
+    code = (
+        "from confluent_kafka import Producer\n"
+        f"p = Producer({{'bootstrap.servers': '{address}', 'client.id': 'meter', 'linger.ms': 0}})\n"
+        "for n in range(90):\n    p.produce('orders', f'order {n}')\n    p.flush()\n"
+    )
+    try:
+        with cluster(clients={1: address}, settings={"listeners": listeners}) as brokers:
+            brokers.topic("orders")
+            with recording("loss.pcap", device="kwire0"):
+                subprocess.run(["ip", "netns", "exec", namespace, sys.executable, "-c", code], check=True, timeout=120)
+    finally:
+        subprocess.run(["ip", "netns", "delete", namespace], check=False)
+
+
 if __name__ == "__main__":
     kinds = {
         "refused": refused, "swallowed": swallowed, "silent": silent, "window": window, "storm": storm,
-        "permissions": permissions, "untrusted": untrusted, "certificate": certificate,
+        "permissions": permissions, "untrusted": untrusted, "certificate": certificate, "loss": loss,
     }  # fmt: skip
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()

@@ -33,9 +33,10 @@ OVERLOAD = FindingKind(
     "warning",
     "The controller answers slowly or too late.",
     "Requests to the controller wait in one queue: heartbeats of brokers wait behind new topics, changes of "
-    "partitions and reassignments. A broker whose heartbeats are late is fenced, and its leaders move.",
-    "Look at the controller's event queue time and its disk. Create topics and reassign partitions in smaller steps. "
-    "Give controllers nodes of their own.",
+    "partitions and reassignments. All of them wait if the controller stands still. A broker whose heartbeats are late "
+    "is fenced, and its leaders move.",
+    "Look at the controller's event queue time, its disk and its garbage collection. Create topics and reassign "
+    "partitions in smaller steps. Give controllers nodes of their own.",
     ("KIP-500",),
     rank=17,
 )
@@ -48,11 +49,14 @@ STEPS = 8
 CONTROLLER = frozenset(
     {
         "AlterPartition", "CreateTopics", "CreatePartitions", "DeleteTopics", "BrokerHeartbeat", "BrokerRegistration",
-        "AllocateProducerIds", "AlterPartitionReassignments", "IncrementalAlterConfigs", "ElectLeaders",
+        "AllocateProducerIds", "AlterPartitionReassignments", "IncrementalAlterConfigs", "ElectLeaders", "Envelope",
     }
 )  # fmt: skip
+FROM_BROKERS = frozenset({"AlterPartition", "BrokerHeartbeat", "BrokerRegistration", "AllocateProducerIds", "Envelope"})
+"""Apis that only controllers answer. A broker may forward the others, in an Envelope."""
 SLOW_SECONDS = 2.0
-"""Seconds of a request of brokers to the controller: they are sent every two seconds, and time out after nine."""
+"""Seconds of a request of brokers to the controller: heartbeats are sent every two seconds, and a broker gives up
+after half of broker.session.timeout.ms, which is 4.5."""
 SLOW_MAKING = 10.0
 """Seconds of a request for topics: making many at once takes some."""
 QUICK = frozenset({"AlterPartition", "BrokerHeartbeat", "AllocateProducerIds"})
@@ -175,7 +179,10 @@ class Speed(Rule):
             text = f"{plural(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
             text += f"; {slow.pending} waited at a time" if slow.pending > 1 else ""
             text += f"; {slow.timed_out} REQUEST_TIMED_OUT" if slow.timed_out else ""
-            yield Finding(OVERLOAD, f"controller {address}", text, slow.places, slow.count)
+            forwards = FROM_BROKERS.isdisjoint(slow.apis)
+            text += "; a broker that is not the controller forwards these" if forwards else ""
+            name = f"{'broker' if forwards else 'controller'} {address}"
+            yield Finding(OVERLOAD, name, text, slow.places, slow.count)
 
     def _slow_brokers(self) -> Iterator[Finding]:
         by_api: dict[str, dict[str, _Latencies]] = {}

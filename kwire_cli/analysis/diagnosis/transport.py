@@ -20,9 +20,10 @@ AGAIN = FindingKind(
     "RETRANSMISSIONS",
     "warning",
     "TCP sends many segments again: packets get lost between client and broker.",
-    "A segment without an acknowledgment is sent again after at least 200 ms, and the wait doubles each time. The "
-    "request or response waits with it, and so does everything behind it. The broker's metrics and request log do not "
-    "contain this time.",
+    "A lost segment is sent again when three later segments arrive without it. If there are none, as with small "
+    "requests, that takes 200 ms or more, and the wait doubles each time. The request or response waits with it, and "
+    "so does everything behind it. The broker's metrics and request log do not contain this time. A capture at the "
+    "side that sends again shows answers before they arrive.",
     "Look at the network in between: errors and drops of interfaces (ip -s link), MTU, a full link or queue, a cloud "
     "provider's limit on bandwidth or connections.",
     rank=32,
@@ -45,6 +46,8 @@ LEAST_SHARE = 0.01
 """Bytes that are sent again, of all bytes of the direction: from one in a hundred on throughput and latency suffer."""
 DUPLICATED = 0.9
 """From this share on the capture has each packet twice: a network does not lose nine of ten packets and go on."""
+LEAST_WAIT = 0.2
+"""Seconds from which an answer may have waited for a segment that was sent again: the least timeout of Linux."""
 LEAST_SHUT = 0.5
 """Seconds of a window of 0 on one connection: shorter ones come with every large response."""
 MOST_OPEN = 1 << 16
@@ -101,7 +104,7 @@ class Transport(Rule):
                     direction.again += connection.again[side]
                     direction.slowest = max(direction.slowest, slowest[0] if slowest else 0.0)
                     direction.places.add(place_of(connection))
-                    if slowest:
+                    if slowest and slowest[0] >= LEAST_WAIT:
                         direction.places.add(slowest[1])
             if connection.shut[side] >= LEAST_SHUT * 1e9:
                 shut = self._shut[*ends, side]
@@ -134,7 +137,7 @@ class Transport(Rule):
                 f"{counted(direction.segments, 'segment')} {way} sent again, {size_text(direction.again)} or "
                 f"{100 * share:.1f} % of all bytes"
             )
-            if direction.slowest:
+            if direction.slowest >= LEAST_WAIT:
                 text += f"; the slowest answer on these connections took {direction.slowest:.3g} s"
             yield Finding(AGAIN, f"client {host}", text, direction.places.earliest, direction.segments)
         for (host, broker, side), shut in self._shut.items():

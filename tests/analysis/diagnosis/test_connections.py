@@ -141,6 +141,13 @@ def test_a_reset_after_a_long_pause(tmp_path):
     assert row["text"].endswith("s after the call before")
 
 
+def test_a_load_balancer_that_forgets_an_idle_connection():
+    (row,) = diagnosed(INCIDENTS / "stale-connection.pcap")
+    assert (row["code"], row["severity"], row["subject"]) == ("STALE_CONNECTION", "warning", "client nightly")
+    assert row["text"] == "127.0.0.1:29101 reset a connection at Produce 10, up to 65 s after the call before"
+    assert [place["frame"] for place in row["evidence"]] == [9]
+
+
 def test_a_producer_for_each_order():
     (row,) = [row for row in diagnosed(INCIDENTS / "storm.pcap") if row["severity"] != "info"]
     assert (row["code"], row["subject"]) == ("RECONNECT_STORM", "client webshop")

@@ -51,6 +51,13 @@ def test_segments_that_are_sent_again(tmp_path):
     assert any("the slowest answer on these connections took" in row["text"] for row in rows)
 
 
+def test_a_link_that_loses_packets():
+    """The capture is of the broker's side, which shows an answer before it arrives: its latency says nothing."""
+    (row,) = [row for row in diagnosed(INCIDENTS / "loss.pcap") if row["code"] == "RETRANSMISSIONS"]
+    assert (row["severity"], row["subject"]) == ("warning", "client 10.90.92.2")
+    assert row["text"] == "13 segments from 10.90.92.1:29092 to 10.90.92.2 sent again, 741 bytes or 11.1 % of all bytes"
+
+
 def test_keep_alives_are_no_retransmissions(tmp_path):
     """A probe repeats the last byte alone, or none."""
 

@@ -1,6 +1,6 @@
 """In-sync replicas and leaders over time."""
 
-from diagnosed_calls import MadeCall, findings, first, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
 
 from kwire_cli.analysis.diagnosis.replicas import Replicas
 
@@ -16,6 +16,15 @@ def test_a_follower_that_stands_still():
     assert (code, severity, subject) == ("ISR_CHANGES", "warning", "broker 3")
     assert text == ("left the in-sync replicas of orders-0: [1,2,3] became [1,2], and [1,2,3] again 5.6 s later")
     assert frames == [14, 48]
+
+
+def test_a_restart_moves_a_leader_and_an_election_moves_it_back():
+    rows = [row for row in diagnosed("incidents/leader-changes.pcap") if row["code"] == "LEADER_CHANGES"]
+    assert [(row["severity"], row["subject"], row["text"]) for row in rows] == [
+        ("info", "broker 1", "1 partition (orders-2) went from broker 1 to 3: orders-2 in epoch 2"),
+        ("info", "broker 3", "1 partition (orders-2) went from broker 3 to 1: orders-2 in epoch 1"),
+    ]
+    assert [[place["frame"] for place in row["evidence"]] for row in rows] == [[118], [24]]
 
 
 def test_replicas_in_sync_are_nothing():

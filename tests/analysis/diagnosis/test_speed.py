@@ -28,6 +28,13 @@ def test_a_broker_slower_than_its_peers():
     assert row[3].startswith("Produce: 95 % take ")
 
 
+def test_a_broker_that_stands_still_in_short_turns():
+    code, severity, subject, text, frames = first("incidents/slow-broker.pcap")
+    assert (code, severity, subject) == ("SLOW_BROKER", "warning", "broker 127.0.0.1:29094")
+    assert text == "Produce: 95 % take 66 ms at most (52 calls), at the others 19.5 ms"
+    assert frames[:4] == [6, 30, 60, 84]
+
+
 def test_brokers_alone_or_with_few_calls_have_no_peers():
     assert findings(Speed, produce(0.2, "b1:9092")) == []
     assert findings(Speed, [*produce(0.2, "b1:9092"), *produce(0.005, "b2:9092", 20)]) == []
@@ -56,6 +63,20 @@ def test_a_controller_that_is_late():
         "CONTROLLER_OVERLOAD", "warning", "controller c1:9093",
         "4 requests (BrokerHeartbeat 3, CreateTopics 1) were slow or late, 2.5 s at most; 1 REQUEST_TIMED_OUT",
     )  # fmt: skip
+
+
+def test_a_controller_that_stands_still():
+    code, severity, subject, text, frames = first("incidents/slow-controller.pcap")
+    assert (code, severity, subject) == ("CONTROLLER_OVERLOAD", "warning", "controller 127.0.0.1:29293")
+    assert text == "4 requests (BrokerHeartbeat 4) were slow or late, 5.8 s at most; 2 waited at a time"
+    assert frames == [51, 52, 92, 95]
+
+
+def test_a_broker_that_forwards_is_not_called_a_controller():
+    calls = [MadeCall("CreateTopics", {}, {}, at=step, took=20, broker="b1:9092") for step in range(3)]
+    assert [row[2] for row in findings(Speed, calls)] == ["broker b1:9092"]
+    calls += [MadeCall("Envelope", {}, {}, at=1, took=20, broker="b1:9092")]
+    assert [row[2] for row in findings(Speed, calls)] == ["controller b1:9092"]
 
 
 def test_requests_that_wait_behind_each_other():
