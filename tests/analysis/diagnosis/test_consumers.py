@@ -226,6 +226,16 @@ def test_sessions_that_the_broker_forgot():
     assert row[3].endswith("10 FETCH_SESSION_ID_NOT_FOUND")
 
 
+def test_a_session_that_the_broker_gave_to_others():
+    code, severity, subject, text, frames = first("incidents/fetch-sessions-evicted.pcap")
+    assert (code, severity, subject) == ("FETCH_SESSION_CHURN", "warning", "client billing")
+    assert text == (
+        "20 of 24 fetches to 127.0.0.1:29092 in 8.1 s began a new session, with up to 6 partitions each; "
+        "20 got no session: the broker's cache is full; 1 FETCH_SESSION_ID_NOT_FOUND"
+    )
+    assert frames[:3] == [9, 11, 13]
+
+
 def test_clients_without_sessions_have_no_churn():
     assert codes([fetch(step, 5, 5, size=0, sessionId=0, sessionEpoch=-1) for step in range(50)]) == []
     assert codes([fetch(step, 5, 5, size=0) for step in range(50)]) == []
