@@ -181,14 +181,17 @@ def command_text(command: str, arguments: str) -> str:
 
 def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
     """Yield the lines for people: a finding, what was seen, where, what it means and what to do."""
+    told = set()
     for finding in findings:
         kind = finding.kind
         yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, _LEVELS[finding.level])  # type: ignore[arg-type] # levels of findings are levels
         yield Item(1, finding.text)
         if finding.evidence:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
-        yield Item(1, f"Meaning: {kind.meaning}")
-        yield Item(1, f"Do: {kind.advice}")
+        if kind not in told:  # it is the same for all findings of a kind
+            told.add(kind)
+            yield Item(1, f"Meaning: {kind.meaning}")
+            yield Item(1, f"Do: {kind.advice}")
         see = [*([command_text(finding.command, arguments)] if finding.command else []), *kind.see]
         if see:
             yield Item(1, f"See: {' · '.join(see)}")
