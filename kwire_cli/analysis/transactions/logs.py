@@ -15,7 +15,7 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.records.batch import Head
@@ -35,20 +35,27 @@ WITH_PARTITIONS = frozenset({"Ongoing", "PrepareCommit", "PrepareAbort", "Prepar
 class PartitionLog:
     """The transactions in one copy of a partition's log.
 
-    `open` are the pieces without a marker by producer id, `closed` the others. `end` is the offset after the last one.
+    `open` are the pieces by producer id that the next batch may go on with, `closed` the others. `end` is the offset
+    after the last one, `next` that after the batch that was read last.
     """
 
     name: str
     open: dict[int, Piece] = field(default_factory=dict)
     closed: list[Piece] = field(default_factory=list)
     end: int = 0
+    next: int = 0
     until: float | None = None
 
     def pieces(self) -> list[Piece]:
         """Return the parts of transactions in the order of the log, joined where a log came in several parts."""
+        return self.joined([*self.closed, *self.open.values()])
+
+    @staticmethod
+    def joined(pieces: Sequence[Piece]) -> list[Piece]:
+        """Return pieces in the order of the log, those of a transaction as one."""
         joined: list[Piece] = []
         running: dict[int, Piece] = {}
-        for piece in sorted([*self.closed, *self.open.values()], key=lambda piece: piece.at):
+        for piece in sorted(pieces, key=lambda piece: piece.at):
             before = running.get(piece.producer_id)
             if before is None or before.result:
                 piece = _copy(piece)  # noqa: PLW2901 - joined pieces change
@@ -70,6 +77,8 @@ class LogTransactions:
         """The newest record of each transactional id, by its offset."""
         self.dropped = 0
         self._kept = 0
+        self._full = False
+        """Whether the pieces are so many that joining them gains little."""
 
     def add(self, item: LogItem) -> None:
         """Take a batch of a log; gaps and batches with a wrong checksum say nothing."""
@@ -84,7 +93,12 @@ class LogTransactions:
         log = self.partitions.get(key)
         if log is None:
             log = self.partitions[key] = PartitionLog(item.name)
-        log.end = max(log.end, head.last_offset + 1)
+        if head.base_offset != log.next and log.open:  # what is between may be in another part of the input
+            for piece in log.open.values():
+                self._close(log, piece)
+            log.open.clear()
+        log.next = head.last_offset + 1
+        log.end = max(log.end, log.next)
         time = head.max_timestamp / 1000 if head.max_timestamp >= 0 else None
         log.until = max(log.until or 0.0, time) if time is not None else log.until
         if not head.transactional or head.producer_id < 0:
@@ -102,11 +116,20 @@ class LogTransactions:
             piece = log.open.pop(head.producer_id, None) or Piece(head.producer_id, head.producer_epoch, item.file)
             piece.result, piece.marker, piece.marker_epoch = result, record.offset, head.producer_epoch
             piece.marked = record.timestamp / 1000 if record.timestamp >= 0 else None
-            if self._kept < MOST_EVENTS:
-                log.closed.append(piece)
-                self._kept += 1
-            else:
-                self.dropped += 1
+            self._close(log, piece)
+
+    def _close(self, log: PartitionLog, piece: Piece) -> None:
+        """Keep a piece. Pieces are joined early only if there are too many of them."""
+        if self._kept >= MOST_EVENTS and not self._full:
+            for own in self.partitions.values():
+                own.closed = own.joined(own.closed)
+            self._kept = sum(len(own.closed) for own in self.partitions.values())
+            self._full = self._kept > MOST_EVENTS // 2
+        if self._kept < MOST_EVENTS:
+            log.closed.append(piece)
+            self._kept += 1
+        else:
+            self.dropped += 1
 
     def _add_state(self, item: LogItem, batch: Batch) -> None:
         if batch.head.control:
