@@ -1,6 +1,6 @@
 """Make captures of consumers in trouble: records that were deleted, a commit for each record, no room for sessions.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_consumers.py [deleted|commits|sessions|evicted]...
+Usage: KAFKA_JARS=JARS python tests/incidents/make_consumers.py [deleted|commits|sessions|evicted|forgotten]...
 
 Needs the packages confluent-kafka and kafka-python.
 """
@@ -100,7 +100,26 @@ def evicted() -> None:
             other.join()
 
 
+def forgotten() -> None:
+    """A consumer whose broker is restarted: it keeps its session, which the broker has forgotten."""
+    with cluster() as brokers:
+        brokers.topic("orders", 3)
+        fill(brokers, "orders", 3, 6)
+
+        def work() -> None:
+            client = reader(brokers, "billing", None, consumer_timeout_ms=25_000, fetch_max_wait_ms=400)
+            list(client)
+            client.close()
+
+        with recording("fetch-sessions-forgotten.pcap"):
+            worker = alongside(work)
+            time.sleep(4)
+            brokers.stop(1)
+            brokers.start(1)
+            worker.join()
+
+
 if __name__ == "__main__":
-    kinds = {"deleted": deleted, "commits": commits, "sessions": sessions, "evicted": evicted}
+    kinds = {"deleted": deleted, "commits": commits, "sessions": sessions, "evicted": evicted, "forgotten": forgotten}
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()

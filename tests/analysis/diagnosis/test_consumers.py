@@ -236,6 +236,10 @@ def test_a_session_that_the_broker_gave_to_others():
     assert frames[:3] == [9, 11, 13]
 
 
+def test_a_session_that_a_restart_forgot_is_no_churn():
+    assert [row["code"] for row in diagnosed("incidents/fetch-sessions-forgotten.pcap")] == ["CONNECTION_REFUSED"]
+
+
 def test_clients_without_sessions_have_no_churn():
     assert codes([fetch(step, 5, 5, size=0, sessionId=0, sessionEpoch=-1) for step in range(50)]) == []
     assert codes([fetch(step, 5, 5, size=0) for step in range(50)]) == []
