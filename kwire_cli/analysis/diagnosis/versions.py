@@ -186,15 +186,9 @@ class Versions(Rule):
             count = odd.evidence.count
             versions = ", ".join(map(str, sorted(odd.versions)))
             codes = "; ".join(f"{code}: {MEANING.get(code, code)}" for code in sorted(odd.codes))
-            text = f"{counted(count, 'request')} {api} {versions} with {codes}"
-            looked_at = sum(self._looked_at[software, api, version] for version in odd.versions)
-            sent = sum(use.count for key, use in self._uses.items() if self._is_of(key, software, api, odd.versions))
-            text += f"; {looked_at} of {sent} were looked at" if sent > looked_at else ""
+            # Without a number: not each request is looked at, and how many depends on how connections are cut.
+            text = f"requests {api} {versions} with {codes}"
             yield Finding(ODD, f"software {software}", text, odd.evidence.earliest, count)
-
-    @staticmethod
-    def _is_of(key: tuple[str, str, int, str, int], software: str, api: str, versions: set[int]) -> bool:
-        return key[0] == software and key[3] == api and key[4] in versions
 
     def _unsupported(self) -> Iterator[Finding]:
         keys = {use[3]: use[2] for use in self._uses}

@@ -68,7 +68,7 @@ def test_the_four_bytes_of_librdkafka(tmp_path):
     made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(opening, 1)]))
     (finding,) = [row for row in texts(made) if row[0] == "ODD_CLIENT_BYTES"]
     assert finding[1] == "software rdkafka"
-    assert finding[2].startswith("1 request ApiVersions 0 with EXTRA_HEADER_BYTES")
+    assert finding[2].startswith("requests ApiVersions 0 with EXTRA_HEADER_BYTES")
 
 
 class Spoken:
@@ -98,12 +98,12 @@ def below(*calls):
     return [finding.text for finding in rule.findings()]
 
 
-def test_not_each_request_is_looked_at():
+def test_bytes_behind_some_requests():
     """librdkafka leaves three bytes behind each Metadata 13 that asks for all topics."""
     (row,) = [row for row in diagnosed(INCIDENTS / "metadata-storm.pcap") if row["code"] == "ODD_CLIENT_BYTES"]
     assert row["text"] == (
-        "7 requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
-        "Kafka's request parsers ignore them; 11 of 45 were looked at"
+        "requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
+        "Kafka's request parsers ignore them"
     )
 
 
