@@ -50,6 +50,14 @@ class Client(NamedTuple):
     capture: str | None = None
 
 
+class Speaker(NamedTuple):
+    """The client and what it speaks in a request, and whether its connection was seen from its first byte on."""
+
+    client: Client
+    spoken: Spoken
+    from_start: bool
+
+
 @dataclass(slots=True)
 class Use:
     """Use of a version by a client: how often, when, and with which errors.
@@ -127,21 +135,24 @@ class Clients:
             or request_line.api_version is None
         ):
             return
-        capture = line.origin.capture
-        client = Client(request_line.client_id, request_line.software, _host(request_line.src), capture)
-        spoken = Spoken(request_line.dst, request_line.api_key, request_line.api_version, capture)
+        client, spoken, _ = its = speaker(request_line)
         use = self._use(client, spoken, request_line.api)
         if line.kind == "response":
             use.errors.update(line.errors)
             if request_line.api_key == API_VERSIONS:
-                self._learn((capture, request_line.dst), _body(line))
+                self._learn((client.capture, request_line.dst), _body(line))
             return
-        use.requests += 1
-        use.seen(line.time, line.time)
-        if line.connection.from_start:
-            self.whole.add(client)
+        self.add_requests(its, request_line.api, 1, line.time, line.time)
         if spoken.api_key == PRODUCE and spoken.version < BATCHES_SINCE:
             use.formats.update(_formats(line))
+
+    def add_requests(self, its: Speaker, api: str | None, count: int, first: str | None, last: str | None) -> None:
+        """Count requests of a client, of one version, with the times of the first and the last one."""
+        use = self._use(its.client, its.spoken, api)
+        use.requests += count
+        use.seen(first, last)
+        if its.from_start:
+            self.whole.add(its.client)
 
     def _add_exchange(self, exchange: Exchange) -> None:
         """Count an exchange of a request log."""
@@ -226,6 +237,14 @@ class Clients:
                 and type(high := row.get("maxVersion")) is int
             ):
                 self.offered.setdefault((broker, key), set()).add(high)
+
+
+def speaker(request: Captured) -> Speaker:
+    """Return who speaks in a request of a capture whose api and version are known."""
+    capture, key, version = request.origin.capture, request.api_key, request.api_version
+    client = Client(request.client_id, request.software, _host(request.src), capture)
+    spoken = Spoken(request.dst, -1 if key is None else key, -1 if version is None else version, capture)
+    return Speaker(client, spoken, request.connection.from_start)
 
 
 def _together(parts: Iterable[dict[Spoken, Use]]) -> dict[Spoken, Use]:

@@ -266,6 +266,15 @@ class Stats:
                 groups.append(group)
         add_line(line, groups)
 
+    def add_group(self, kind: str, group: Group, names: Sequence[tuple[str, str]], node: int | None) -> None:
+        """Add the counts of lines of a kind (request or response) to groups by dimension and name."""
+        self.kinds[kind] += group.requests + group.responses
+        for of, name in names:
+            own = self._group(of, name)
+            own.merge(group)
+            if of == "broker":
+                own.node = node
+
     def _add_exchange(self, exchange: Exchange) -> None:
         self.kinds["request"] += 1
         if exchange.response is not None:

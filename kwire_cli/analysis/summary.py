@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.diagnosis.model import LogItem
+from kwire_cli.analysis.summary_alike import Alike
 from kwire_cli.analysis.summary_answer import summary_answer
 from kwire_cli.analysis.summary_parts import Contents, InputFacts
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
-from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,6 +28,19 @@ class Summary(Contents):
     the same subjects.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._alike = Alike(self.stats, self.clients)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what another process needs: all that was counted."""
+        self._alike.settle()
+        return {name: value for name, value in self.__dict__.items() if name != "_alike"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._alike = Alike(self.stats, self.clients)
+
     def add_input(self, facts: InputFacts) -> None:
         """Take in what is known of an input as a whole."""
         self.inputs.append(facts)
@@ -43,21 +56,18 @@ class Summary(Contents):
             self.stats.add(subject)
             self.clients.add(subject)
             self.course.add_exchange(subject)
-        else:
+        elif isinstance(subject, LineFault):
             self.stats.add(subject)
-            if not isinstance(subject, LineFault):
-                self._line(subject)
-
-    def _line(self, line: Captured) -> None:
-        kind = line.kind
-        self.course.add_line(line)
-        if kind not in {"request", "response"}:
-            self.lacks.add_line(line)
-        elif kind == "request" or line.errors or line.api_key == API_VERSIONS:
-            self.clients.add(line)  # other responses tell nothing of a client that its request did not
+        else:
+            self.course.add_line(subject)
+            self._alike.add(subject)
+            if subject.kind not in {"request", "response"}:
+                self.lacks.add_line(subject)
 
     def merge(self, other: Summary) -> None:
         """Take in what another one was given."""
+        self._alike.settle()
+        other._alike.settle()
         self.inputs += other.inputs
         self.stats.merge(other.stats)
         self.clients.merge(other.clients)
@@ -72,4 +82,5 @@ class Summary(Contents):
         `arguments` are the inputs as they are typed, for the commands that the summary proposes. `commands` are the
         commands that there are; with None all are proposed.
         """
+        self._alike.settle()
         return summary_answer(self, arguments, commands)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from kwire_cli.analysis.calls import Call
-    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.analysis.diagnosis.model import Severity
+    from kwire_cli.analysis.diagnosis.tracks import Track
 
 UNSUPPORTED = FindingKind(
     "UNSUPPORTED_VERSION",

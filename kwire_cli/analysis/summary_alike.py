@@ -1,0 +1,103 @@
+"""Lines that are alike, counted together: of most of them a summary needs numbers alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.clients import BATCHES_SINCE, speaker
+from kwire_cli.analysis.dimensions import OF_LINES
+from kwire_cli.analysis.stats import Group, bucket_of
+from kwire_cli.source.kafka.captured import WAITING, time_text
+from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.analysis.clients import Clients
+    from kwire_cli.analysis.stats import Stats
+    from kwire_cli.message.known_layout import Layout, Plain
+    from kwire_cli.source.kafka.captured import Captured
+
+MOST_KINDS = 1 << 12
+"""Kinds of lines that are counted before they are added to statistics and clients."""
+
+
+class _Kind:
+    """Requests or responses of a connection, of one version and with the same header, and what they count as."""
+
+    __slots__ = (
+        "_address", "_connection", "_names", "_waits", "first", "group", "groups", "last", "software", "speaker",
+        "tail",
+    )  # fmt: skip
+
+    def __init__(self, line: Captured, plain: Plain, stats: Stats) -> None:
+        layout = plain.layout
+        self.tail, self.software, self._waits = plain.tail, line.software, layout.api in WAITING
+        self.group = Group(software={self.software} if self.software else set())
+        self.groups = [(of, name) for of in stats.groups for name in OF_LINES[of](line)]
+        self._connection, self._names = line.connection, line.names
+        self._address = line.dst if layout.kind == "request" else line.src
+        self.speaker = speaker(line) if layout.kind == "request" else None
+        self.first = self.last = line.seen.time
+
+    def add(self, line: Captured, plain: Plain, errors: Sequence[int]) -> None:
+        """Count a line."""
+        seen, group = line.seen, self.group
+        if seen.kind == "request":
+            self.last = seen.time
+            group.add_request(seen.size, seen.in_flight or 0)
+            return
+        latency = line.latency
+        timed = None if latency is None else (latency, bucket_of(latency), self._waits)
+        group.add_response(seen.size, timed, line.errors if errors else [], plain.top("throttleTimeMs") or 0)
+
+    @property
+    def node(self) -> int | None:
+        """The node id of the broker, if any Metadata named its address so far."""
+        return None if self._connection.client is None else self._names.node(self._address)
+
+
+class Alike:
+    """Counts plain lines by kind, for statistics and clients: `settle` adds the counts to these.
+
+    All other lines, and old message sets, are given to these one by one.
+    """
+
+    def __init__(self, stats: Stats, clients: Clients) -> None:
+        self._stats, self._clients = stats, clients
+        self._kinds: dict[tuple[str | None, int, Layout], _Kind] = {}
+
+    def add(self, line: Captured) -> None:
+        """Count a line of a capture."""
+        plain = line.plain
+        if plain is None or (plain.layout.api_key == PRODUCE and plain.layout.version < BATCHES_SINCE):
+            self._stats.add(line)
+            kind = line.kind
+            if kind == "request" or (kind == "response" and (line.errors or line.api_key == API_VERSIONS)):
+                self._clients.add(line)  # other responses tell nothing of a client that its request did not
+            return
+        key = line.origin.capture, line.stream, plain.layout
+        alike = self._kinds.get(key)
+        if alike is None or alike.tail is not plain.tail or alike.software is not line.connection.software:
+            if alike is not None:
+                self._settle(plain.layout, alike)
+            elif len(self._kinds) >= MOST_KINDS:
+                self.settle()
+            alike = self._kinds[key] = _Kind(line, plain, self._stats)
+        errors = plain.read().errors
+        alike.add(line, plain, errors)
+        if errors and line.seen.kind == "response":
+            self._clients.add(line)
+
+    def settle(self) -> None:
+        """Add what was counted to statistics and clients."""
+        for (_, _, layout), alike in self._kinds.items():
+            self._settle(layout, alike)
+        self._kinds.clear()
+
+    def _settle(self, layout: Layout, alike: _Kind) -> None:
+        group = alike.group
+        self._stats.add_group(layout.kind, group, alike.groups, alike.node)
+        if alike.speaker is not None:
+            times = time_text(alike.first), time_text(alike.last)
+            self._clients.add_requests(alike.speaker, layout.api, group.requests, *times)
