@@ -16,7 +16,7 @@ from kwire_cli.records.batch import Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.layouts import layouts_of
-from kwire_cli.records.reading import read_items
+from kwire_cli.records.reading import record_set
 from kwire_cli.source.kafka.captured import Captured, time_text
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -290,21 +290,18 @@ class CapturedCall(Call):
 
     def batches(self) -> Sequence[tuple[str, int, Batch]]:
         if self._batches is None:
-            self._batches = [*self._read_batches()]
+            self._batches = self._read_batches() if self.api_key == PRODUCE else []
         return self._batches
 
-    def _read_batches(self) -> Iterator[tuple[str, int, Batch]]:
-        line = self.line
-        if line.api_key != PRODUCE:
-            return
+    def _read_batches(self) -> list[tuple[str, int, Batch]]:
+        catalog, batches = self.line.connection.catalog, []
         for topic, partition in parts(self._raw_request(), "topicData", "partitionData"):
             records, index = partition.get("records"), partition.get("index")
             if isinstance(records, bytes | memoryview) and isinstance(index, int):
                 name = self.topic(topic)
-                source = Source(memoryview(records), _LAYOUTS, line.connection.catalog, name, _LIMITS)
-                for item in read_items(source):
-                    if isinstance(item, Batch):
-                        yield name, index, item
+                source = Source(memoryview(records), _LAYOUTS, catalog, name, _LIMITS)
+                batches += [(name, index, item) for item in record_set(source) if isinstance(item, Batch)]
+        return batches
 
     def _raw_request(self) -> dict[str, Any]:
         if self._raw is None:
@@ -312,7 +309,7 @@ class CapturedCall(Call):
         return self._raw
 
     def field(self, name: str) -> Any:
-        return (self._raw_request() if self.line.api_key == PRODUCE else self.request).get(name)
+        return (self._raw_request() if self.api_key == PRODUCE else self.request).get(name)
 
     def evidence(self, *, of_request: bool = False) -> Evidence:
         line = self.line if of_request or self.answer is None else self.answer
@@ -515,11 +512,12 @@ def parts(body: dict[str, Any] | None, *path: str) -> Iterator[tuple[dict[str, A
     says is skipped.
     """
     first, *rest = path
-    values = (body or _EMPTY).get(first)
+    values = body.get(first) if body else None
     for value in values if isinstance(values, list) else ():
         if isinstance(value, dict):
             if rest:
-                yield from ((value, *inner) for inner in parts(value, *rest))
+                for inner in parts(value, *rest):
+                    yield value, *inner
             else:
                 yield (value,)
 

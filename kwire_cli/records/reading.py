@@ -25,7 +25,7 @@ from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.records.batch import Record
     from kwire_cli.records.layouts import Layout
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 
 
+MAGIC_V2 = 2
 WINDOW = 16 << 20
 """Bytes of a mapped file that stay in memory behind the reader."""
 _FREE = 64 << 20
@@ -64,6 +65,16 @@ def read_items(source: Source, start: int = 0, stop: int | None = None) -> Itera
     in order.
     """
     return Reader(source, start, stop).items()
+
+
+def record_set(source: Source) -> Sequence[Item]:
+    """Return the batches and gaps of a small record set, such as that of a request: mostly one sound batch of v2."""
+    size = len(source.data)
+    v2 = source.layouts.get(MAGIC_V2)
+    sound = sound_batch(v2)(source.data, 0, size) if v2 else None
+    if v2 and sound and sound[0] == size:
+        return (Batch(source, 0, size, v2, crc_valid=True),)
+    return [*read_items(source)]
 
 
 @cache

@@ -210,14 +210,16 @@ class Batches(Rule):
         count = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
         use.records += max(count, 0)
         use.bytes += batch.size
-        if len(use.evidence) < use.evidence.most and use.batches <= LEAST_BATCHES and count <= 1:
+        if use.batches <= LEAST_BATCHES and count <= 1 and len(use.evidence) < use.evidence.most:
             use.evidence.append(_place(of, batch))
         if batch.size > use.largest:
             use.largest = batch.size
             use.large = _place(of, batch) if batch.size >= BATCH_SIZE else None
         if time is not None:
-            use.first = time if use.first is None else min(use.first, time)
-            use.last = time if use.last is None else max(use.last, time)
+            if use.first is None or time < use.first:
+                use.first = time
+            if use.last is None or time > use.last:
+                use.last = time
             self._linger(use, stream, time, batch.size)
         if head.codec and use.sampled < SAMPLES and batch.size <= LARGEST_SAMPLE and not batch.layout.is_message:
             _sample(use, batch, head.codec)
