@@ -31,6 +31,7 @@ MOST_NAMES = 1 << 16
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
 _EMPTY: dict[str, Any] = {}
+_NO_CALLS: dict[int, Any] = {}
 _LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
 
@@ -429,26 +430,30 @@ class Calls:
             return (LoggedCall(subject, named=self._named),)
         return self.end((subject.capture, subject.stream)) if isinstance(subject, TcpConnection) else ()
 
-    def add(self, line: Captured) -> Iterator[CapturedCall]:
-        """Yield the calls that are complete with a request or a response."""
+    def add(self, line: Captured) -> Iterable[CapturedCall]:
+        """Return the calls that are complete with a request or a response."""
         plain = line.seen.plain
         if plain is None and (line.guess or line.api_key is None):
-            return
+            return ()
         connection = line.origin.capture, line.stream
         if (line.seen.kind if plain else line.kind) == "request":
-            if (plain.layout.api_key if plain else line.api_key) == PRODUCE and line.field("acks") == 0:
-                yield CapturedCall(line)
-                return
-            self._pending.setdefault(connection, {})[id(line)] = CapturedCall(line)
+            call = CapturedCall(line)
+            if call.api_key == PRODUCE and line.field("acks") == 0:
+                return (call,)
+            pending = self._pending.get(connection)
+            if pending is None:
+                pending = self._pending[connection] = {}
+            pending[id(line)] = call
             self._count += 1
-            if self._count > MOST_PENDING:
-                yield from self.end(next(iter(self._pending)))
-        elif line.request is not None:
-            call = self._pending.get(connection, {}).pop(id(line.request), None)
-            self._count -= call is not None
-            call = call or CapturedCall(line.request)
-            call.complete(line)
-            yield call
+            return self.end(next(iter(self._pending))) if self._count > MOST_PENDING else ()
+        request = line.request
+        if request is None:
+            return ()
+        asked = self._pending.get(connection, _NO_CALLS).pop(id(request), None)
+        self._count -= asked is not None
+        call = asked or CapturedCall(request)
+        call.complete(line)
+        return (call,)
 
     def end(self, connection: tuple[str | None, int] | None = None) -> Iterator[CapturedCall]:
         """Yield the calls of a connection (its capture and stream), or of all, that were not answered."""

@@ -35,7 +35,7 @@ STEPS = 96
 
 def bucket_of(seconds: float) -> int:
     """The bucket of a latency; to be found once for all who count it."""
-    mantissa, exponent = frexp(max(seconds, 1e-9))
+    mantissa, exponent = frexp(max(1e-09, seconds))
     return exponent * STEPS + int((mantissa - 0.5) * 2 * STEPS)
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.diagnosis.diagnosis import FRAMES
 from kwire_cli.analysis.diagnosis.model import LogItem
 from kwire_cli.analysis.summary_alike import Alike
 from kwire_cli.analysis.summary_answer import summary_answer
 from kwire_cli.analysis.summary_parts import Contents, InputFacts
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kwire_cli.answer import Answer
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.request_log.reading import LineFault
 
     Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
 
@@ -48,7 +49,12 @@ class Summary(Contents):
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.diagnosis.add(subject)
-        if isinstance(subject, TcpConnection):
+        if isinstance(subject, Captured):
+            self.course.add_line(subject)
+            self._alike.add(subject)
+            if subject.kind not in FRAMES:
+                self.lacks.add_line(subject)
+        elif isinstance(subject, TcpConnection):
             self.lacks.add_connection(subject)
         elif isinstance(subject, LogItem):
             self.logs.add(subject)
@@ -56,13 +62,8 @@ class Summary(Contents):
             self.stats.add(subject)
             self.clients.add(subject)
             self.course.add_exchange(subject)
-        elif isinstance(subject, LineFault):
-            self.stats.add(subject)
         else:
-            self.course.add_line(subject)
-            self._alike.add(subject)
-            if subject.kind not in {"request", "response"}:
-                self.lacks.add_line(subject)
+            self.stats.add(subject)
 
     def merge(self, other: Summary) -> None:
         """Take in what another one was given."""

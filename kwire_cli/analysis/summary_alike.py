@@ -11,8 +11,6 @@ from kwire_cli.source.kafka.captured import WAITING, time_text
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kwire_cli.analysis.clients import Clients
     from kwire_cli.analysis.stats import Stats
     from kwire_cli.message.known_layout import Layout, Plain
@@ -20,6 +18,9 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 1 << 12
 """Kinds of lines that are counted before they are added to statistics and clients."""
+
+
+_NO_ERRORS: list[str | int] = []
 
 
 class _Kind:
@@ -40,16 +41,17 @@ class _Kind:
         self.speaker = speaker(line) if layout.kind == "request" else None
         self.first = self.last = line.seen.time
 
-    def add(self, line: Captured, plain: Plain, errors: Sequence[int]) -> None:
-        """Count a line."""
-        seen, group = line.seen, self.group
-        if seen.kind == "request":
-            self.last = seen.time
-            group.add_request(seen.size, seen.in_flight or 0)
-            return
+    def add_request(self, line: Captured) -> None:
+        """Count a request."""
+        seen = line.seen
+        self.last = seen.time
+        self.group.add_request(seen.size, seen.in_flight or 0)
+
+    def add_response(self, line: Captured, plain: Plain, errors: list[str | int]) -> None:
+        """Count a response."""
         latency = line.latency
         timed = None if latency is None else (latency, bucket_of(latency), self._waits)
-        group.add_response(seen.size, timed, line.errors if errors else [], plain.top("throttleTimeMs") or 0)
+        self.group.add_response(line.seen.size, timed, errors, plain.top("throttleTimeMs") or 0)
 
     @property
     def node(self) -> int | None:
@@ -70,24 +72,28 @@ class Alike:
     def add(self, line: Captured) -> None:
         """Count a line of a capture."""
         plain = line.plain
-        if plain is None or (plain.layout.api_key == PRODUCE and plain.layout.version < BATCHES_SINCE):
+        layout = plain.layout if plain else None
+        if plain is None or layout is None or (layout.api_key == PRODUCE and layout.version < BATCHES_SINCE):
             self._stats.add(line)
             kind = line.kind
             if kind == "request" or (kind == "response" and (line.errors or line.api_key == API_VERSIONS)):
                 self._clients.add(line)  # other responses tell nothing of a client that its request did not
             return
-        key = line.origin.capture, line.stream, plain.layout
+        key = line.origin.capture, line.stream, layout
         alike = self._kinds.get(key)
         if alike is None or alike.tail is not plain.tail or alike.software is not line.connection.software:
             if alike is not None:
-                self._settle(plain.layout, alike)
+                self._settle(layout, alike)
             elif len(self._kinds) >= MOST_KINDS:
                 self.settle()
             alike = self._kinds[key] = _Kind(line, plain, self._stats)
-        errors = plain.read().errors
-        alike.add(line, plain, errors)
-        if errors and line.seen.kind == "response":
-            self._clients.add(line)
+        if layout.kind == "request":
+            alike.add_request(line)
+        else:
+            errors = plain.read().errors
+            alike.add_response(line, plain, line.errors if errors else _NO_ERRORS)
+            if errors:
+                self._clients.add(line)
 
     def settle(self) -> None:
         """Add what was counted to statistics and clients."""

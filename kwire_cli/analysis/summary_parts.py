@@ -93,11 +93,12 @@ class Course:
         self.requests += is_request
         if time is not None:
             span = self.span
-            if span.last is None or time > span.last or span.first is None or time < span.first:
+            if span.last is None or span.first is None or not span.first <= time <= span.last:
                 span.add(time)
-            row = self.seconds.get(time // _SECOND)
+            second = time // _SECOND
+            row = self.seconds.get(second)
             if row is None:
-                row = self._row(time // _SECOND)
+                row = self._row(second)
             row[0] += is_request
             row[1] += size
         if kind == "response" and (latency := line.latency) is not None and self._is_slow(latency):

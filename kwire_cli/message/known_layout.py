@@ -177,11 +177,13 @@ class Plain:
 
     def top(self, name: str) -> Any:
         """Return the value of a field of the message itself; MalformedError as `read`."""
-        field_value = self.read().value.get(name)
         field_roles = self.layout.roles
-        if field_value is not None and type(field_value) is not bytes and name in field_roles.top:
+        if name not in field_roles.top:
+            return None
+        field_value = (self._read or self.read()).value.get(name)
+        if field_value is not None and type(field_value) is not bytes:
             return field_value
-        return top_value(field_roles, self.spans, name) if name in field_roles.top else None
+        return top_value(field_roles, self.spans, name)
 
     @property
     def header(self) -> dict[str, Any]:

@@ -36,6 +36,8 @@ COLUMNS = (
 )
 _LEVELS = {"error": "error", "warning": "warning", "info": "info"}
 _SHOWN_PLACES = 4
+FRAMES = frozenset({"request", "response"})
+"""Kinds of lines that make calls."""
 MOST_TRACKS = 1 << 16
 """Connections whose calls are counted at a time; beyond that the oldest ones count as ended."""
 
@@ -70,12 +72,16 @@ class Diagnosis:
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
-        if isinstance(subject, LogItem):
+        if isinstance(subject, Captured):
+            if subject.kind in FRAMES:
+                for complete in self._calls.add(subject):
+                    self._call(complete)
+            else:
+                for take_line in self._lines:
+                    take_line(subject)
+        elif isinstance(subject, LogItem):
             for take_item in self._log_items:
                 take_item(subject)
-        elif isinstance(subject, Captured) and subject.kind not in {"request", "response"}:
-            for take_line in self._lines:
-                take_line(subject)
         else:
             for call in self._calls.of(subject):
                 self._call(call)

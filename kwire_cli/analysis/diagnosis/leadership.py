@@ -59,6 +59,9 @@ MANY_REFUSED, LONG_REFUSED = 30, 30.0
 MOST_CLUSTERS = 64
 
 
+ABOUT_PARTITIONS = frozenset({"Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DeleteRecords"})
+
+
 @dataclass
 class _Refused(Tally):
     codes: set[int] = field(default_factory=set)
@@ -75,9 +78,8 @@ class Leadership(Rule):
     """Refusals of partitions by client and broker, and the addresses of brokers in Metadata."""
 
     KINDS = (ONE_ADDRESS, LOOP)
-    apis: ClassVar[frozenset[str]] = frozenset(
-        {"Metadata", "Produce", "Fetch", "ListOffsets", "OffsetForLeaderEpoch", "DeleteRecords"}
-    )
+    apis: ClassVar[frozenset[str]] = frozenset({"Metadata"})
+    unusual_only = True
 
     def __init__(self) -> None:
         self._refused: Book[tuple[str, str, str, str, int | None], _Refused] = Book(_Refused)
@@ -89,7 +91,7 @@ class Leadership(Rule):
         if api == "Metadata":
             self._take_addresses(call)
             return
-        if not call.errors or not any(name in call.errors for name in NAMES.values()):
+        if api not in ABOUT_PARTITIONS or not any(name in call.errors for name in NAMES.values()):
             return
         if api == "Fetch" and is_replica(call.request):
             return  # replicas follow leaders in ways of their own

@@ -140,7 +140,7 @@ class TransactionTrouble(Rule):
         """Take a call of a producer or a reader."""
         if call.api == "Fetch":
             self._fetch(call)
-        else:
+        elif call.api != "Produce" or call.field("transactionalId") is not None:
             self._transactions.call(call)
 
     def log_item(self, item: LogItem) -> None:

@@ -238,7 +238,8 @@ class Captured:
         """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON
         form.
         """
-        return "gap" if self._is_unrecognised else self.seen.kind
+        seen = self.seen
+        return "gap" if seen.plain is None and self._is_unrecognised else seen.kind
 
     @property
     def _is_unrecognised(self) -> bool:
