@@ -6,7 +6,7 @@ from pathlib import Path
 
 from command_line import kwire
 
-from kwire_cli.analysis.calls import Call, Evidence, instant, named_topic
+from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 START = 1_790_000_000.0

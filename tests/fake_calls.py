@@ -1,6 +1,6 @@
 """Calls made up by tests: of captures or request logs in shape, with any bodies."""
 
-from kwire_cli.analysis.calls import Call, Evidence, instant, named_topic
+from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
 
 HOSTILE = (None, 0, -1, 1 << 70, 2.5, True, "", "x" * 500, "\x1b[2J", [], {}, [None], [[]], [{}], [1, "a", None])
 """Values that no definition has in their place."""

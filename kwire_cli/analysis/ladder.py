@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.call import instant
 from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
-from kwire_cli.analysis.calls import Calls, LoggedCall, instant
+from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -15,7 +16,8 @@ from kwire_cli.source.request_log.reading import LineFault
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from kwire_cli.analysis.calls import Call, CapturedCall, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
+    from kwire_cli.analysis.calls import CapturedCall
     from kwire_cli.analysis.fold import Traffic
     from kwire_cli.answer import Block, Level
     from kwire_cli.source.kafka.captured import Captured

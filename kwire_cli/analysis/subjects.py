@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
-from kwire_cli.analysis.calls import Call, Calls
+from kwire_cli.analysis.calls import Calls
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
@@ -16,6 +16,7 @@ from kwire_cli.stores import exists, path_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kwire_cli.analysis.call import Call
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured

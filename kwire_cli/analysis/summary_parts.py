@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import moment
+from kwire_cli.analysis.call import moment
 from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats

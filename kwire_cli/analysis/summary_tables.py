@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.call import instant
 from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.answer import Column, Fact, Table
 from kwire_cli.errors import counted

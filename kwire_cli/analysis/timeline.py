@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import moment
+from kwire_cli.analysis.call import moment
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
 from kwire_cli.analysis.stats import OTHERS, Group, Histogram, add_line, by_count
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table

@@ -3,7 +3,8 @@
 import pytest
 from command_line import ROOT
 
-from kwire_cli.analysis.calls import Calls, LoggedCall, instant, moment, parts
+from kwire_cli.analysis.call import instant, moment, parts
+from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog

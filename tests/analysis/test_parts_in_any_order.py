@@ -131,6 +131,7 @@ def test_answers_do_not_depend_on_how_connections_are_cut(name):
     assert differences(name, SAMPLES) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", FOLDS)
 def test_answers_about_real_captures_do_not_depend_on_how_connections_are_cut(name):

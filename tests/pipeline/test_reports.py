@@ -210,13 +210,9 @@ def without_frames(document):
 @pytest.mark.parametrize(
     ("command", "paths"),
     [
-        ("diagnose", [str(INCIDENTS / "sasl.pcap")]),
-        ("diagnose", [LOG]),
         ("diagnose", [SEGMENTS, str(INCIDENTS / "advertised.pcap")]),
         ("groups", [str(INCIDENTS / "rebalancing.pcap")]),
-        ("groups", [SEGMENTS]),
         ("transactions", [str(INCIDENTS / "hanging-transaction")]),
-        ("transactions", [str(INCIDENTS / "fenced-producer.pcap")]),
         ("sequence", [str(INCIDENTS / "sasl.pcap")]),
         ("summary", [str(INCIDENTS / "out-of-order.pcap")]),
     ],

@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.calls import CapturedCall, LoggedCall, parts
+from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
 from kwire_cli.analysis.subjects import CallFold
@@ -15,7 +16,7 @@ from kwire_cli.records.batch import Batch
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 MOST_VALUES = 8
 """Values of a setting or a field that are told apart. A setting has one or two, and a field such as an offset any."""

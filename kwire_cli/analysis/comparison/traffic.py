@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from kwire_cli.analysis.calls import between
+from kwire_cli.analysis.call import between
 from kwire_cli.analysis.comparison.profiles import (
     BATCH_BYTES,
     BATCHES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kwire_cli.analysis.calls import Evidence, between, instant, parts
+from kwire_cli.analysis.call import Evidence, between, instant, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.transactions.traffic import whole
 from kwire_cli.errors import counted
@@ -18,7 +18,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.subjects import LogItem
 
 SMALL = FindingKind(

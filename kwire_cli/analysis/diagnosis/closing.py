@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import CapturedCall, between
+from kwire_cli.analysis.call import between
+from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -14,7 +15,7 @@ from kwire_cli.spec.accepted import accepted_by, known_releases
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection

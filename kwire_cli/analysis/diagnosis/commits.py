@@ -11,7 +11,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_al
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.fetches import Client, Commit, Partition
 
 TOO_OFTEN = FindingKind(

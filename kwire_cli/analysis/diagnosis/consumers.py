@@ -15,7 +15,7 @@ from kwire_cli.analysis.diagnosis.sessions import FetchSessions
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.source.kafka.traffic import TcpConnection
 

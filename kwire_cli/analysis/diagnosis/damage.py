@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import counted, size_text
 from kwire_cli.analysis.subjects import Bounded

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import Calls
-from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE, SEVERITIES, takes
+from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
+from kwire_cli.analysis.diagnosis.model import SEVERITIES, takes
 from kwire_cli.analysis.diagnosis.rules import RULES
 from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
@@ -16,7 +17,7 @@ from kwire_cli.source.kafka.traffic import TcpConnection
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault

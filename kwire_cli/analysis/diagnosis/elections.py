@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence, parts
+from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Tally, duration, earliest, plural, some, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 ELECTIONS = FindingKind(
     "ELECTIONS",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.tallies import host_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 MOST_SESSIONS, MOST_OFFSETS = 1 << 12, 1 << 18
 """Connections whose offsets are kept at a time, and offsets of all of them."""

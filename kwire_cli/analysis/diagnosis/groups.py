@@ -26,7 +26,7 @@ from kwire_cli.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.model import LogItem, Severity
     from kwire_cli.analysis.groups.timeline import Cause, Event, Rebalance, Timeline, Trigger
 

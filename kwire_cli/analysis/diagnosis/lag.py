@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence, between
+from kwire_cli.analysis.call import Evidence, between
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, plural, rate, some
@@ -13,7 +13,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.fetches import Client, Commit, FetchCall, Partition
     from kwire_cli.analysis.diagnosis.model import Severity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.fetches import is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import (
@@ -25,7 +25,7 @@ from kwire_cli.source.kafka.captured import address_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Severity
 
 ONE_ADDRESS = FindingKind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.calls import between, parts
+from kwire_cli.analysis.call import between, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -14,7 +14,7 @@ from kwire_cli.source.kafka.captured import address_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.source.kafka.traffic import TcpConnection
 
 UNREACHABLE = FindingKind(

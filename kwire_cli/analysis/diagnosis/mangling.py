@@ -12,7 +12,7 @@ from kwire_cli.message.frames import Hints, read
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.source.kafka.captured import Captured
 
 MANGLED = FindingKind(

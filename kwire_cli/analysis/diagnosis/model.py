@@ -9,18 +9,16 @@ from kwire_cli.analysis.subjects import Bounded, LogItem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
-__all__ = ["MOST_EVIDENCE", "SEVERITIES", "Bounded", "Finding", "FindingKind", "LogItem", "Rule", "Severity", "takes"]
+__all__ = ["SEVERITIES", "Bounded", "Finding", "FindingKind", "LogItem", "Rule", "Severity", "takes"]
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """From the most severe one."""
-MOST_EVIDENCE = 10
-"""Places that a finding keeps: the first ones."""
 
 
 class FindingKind(NamedTuple):

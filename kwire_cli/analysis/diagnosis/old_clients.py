@@ -15,7 +15,7 @@ from kwire_cli.spec.kafka import API_VERSIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.clients import Row
 
 OLD = FindingKind(

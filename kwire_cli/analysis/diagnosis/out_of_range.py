@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence, parts
+from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, earliest, plural, whole
@@ -12,7 +12,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book, earliest, plural, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.fetches import Client, FetchCall, Partition
     from kwire_cli.analysis.diagnosis.model import Severity
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Evidence, instant, seconds
-from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE
+from kwire_cli.analysis.call import Evidence, instant, seconds
+from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.source.kafka.traffic import TcpConnection
 
 

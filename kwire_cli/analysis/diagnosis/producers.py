@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.sent import Sent, sender_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
@@ -17,7 +17,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
 

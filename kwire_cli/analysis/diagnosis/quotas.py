@@ -12,7 +12,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 THROTTLED = FindingKind(
     "THROTTLED",

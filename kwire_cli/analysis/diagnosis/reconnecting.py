@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import seconds
+from kwire_cli.analysis.call import seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -15,7 +15,7 @@ from kwire_cli.analysis.diagnosis.tls import Turns
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection

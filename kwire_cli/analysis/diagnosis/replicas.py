@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence, between, parts
+from kwire_cli.analysis.call import Evidence, between, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, plural, some, whole
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.fetches import Partition
     from kwire_cli.analysis.diagnosis.model import Severity
 

@@ -11,7 +11,7 @@ from kwire_cli.records.batch import sequence_after
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.records.batch import Batch, Head
 
 REMEMBERED = 5

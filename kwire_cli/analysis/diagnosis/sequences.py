@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.message.roles import is_internal
 from kwire_cli.records.batch import Batch, sequence_after
 

@@ -15,7 +15,7 @@ from kwire_cli.source.kafka.captured import WAITING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.source.kafka.traffic import TcpConnection
 
 SLOW = FindingKind(

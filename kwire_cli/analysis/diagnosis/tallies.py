@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kwire_cli.analysis.calls import between, parts
-from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE
+from kwire_cli.analysis.call import between, parts
+from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
 
 MOST_KEYS = 1 << 14
 """Clients, groups or partitions that a rule keeps apart. Later ones share one entry that no finding is made of."""

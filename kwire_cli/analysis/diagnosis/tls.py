@@ -13,7 +13,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 

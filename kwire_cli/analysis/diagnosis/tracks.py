@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.model import MOST_EVIDENCE
-from kwire_cli.analysis.diagnosis.unanswered import PATIENCE
+from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE, PATIENCE
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
 
 MOST_VERSIONS = 1 << 8
 """Versions of apis on a connection whose calls are counted; calls of others are all unusual."""

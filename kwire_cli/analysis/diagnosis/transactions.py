@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.calls import Evidence, between, instant, parts
+from kwire_cli.analysis.call import Evidence, between, instant, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
@@ -15,7 +15,7 @@ from kwire_cli.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction

@@ -12,7 +12,7 @@ from kwire_cli.analysis.diagnosis.tallies import Book
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.traffic import TcpConnection
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import seconds
+from kwire_cli.analysis.call import seconds
+from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -14,7 +15,7 @@ from kwire_cli.source.kafka.captured import WAITING
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call, Evidence
+    from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -31,9 +32,6 @@ SILENT = FindingKind(
     ("request.timeout.ms", "KIP-19"),
     rank=22,
 )
-PATIENCE = 10.0
-"""Seconds without an answer. Clients give up after request.timeout.ms, 30 s by default for most; a broker that is well
-answers within one. Apis whose answers brokers hold back on purpose do not count."""
 HELD_BACK = WAITING | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
 """Apis whose requests name a time that the broker may take."""
 MOST_OPEN = 1 << 16

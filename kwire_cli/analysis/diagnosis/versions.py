@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import CapturedCall, parts
+from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -16,7 +17,7 @@ from kwire_cli.spec.kafka import API_VERSIONS
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.diagnosis.tracks import Track
 

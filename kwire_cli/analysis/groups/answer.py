@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import instant
+from kwire_cli.analysis.call import instant
 from kwire_cli.analysis.groups.moves import UNTIMED
 from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
@@ -13,7 +13,7 @@ from kwire_cli.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.moves import Assignment
     from kwire_cli.analysis.groups.timeline import Event, Rebalance
     from kwire_cli.answer import Block, Level

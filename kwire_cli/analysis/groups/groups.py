@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.answer import answer_of
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
-from kwire_cli.analysis.groups.moves import MOST_MEMBERS, UNTIMED, GroupMoves, span_of, text
+from kwire_cli.analysis.groups.moves import MOST_MEMBERS, GroupMoves, span_of
 from kwire_cli.analysis.groups.reading import APIS, HEARTBEATS, SHARES, moves_of
 from kwire_cli.analysis.groups.replay import replay
 from kwire_cli.analysis.subjects import CallFold
@@ -14,7 +14,7 @@ from kwire_cli.analysis.subjects import CallFold
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.groups.moves import Move
     from kwire_cli.analysis.groups.timeline import Timeline
     from kwire_cli.analysis.subjects import LogItem
@@ -41,8 +41,6 @@ class GroupState:
 
     def call(self, call: Call) -> None:
         """Take a call of one of the APIS."""
-        if call.api == "Heartbeat" and self._is_quiet(call):
-            return
         protocol = HEARTBEATS.get(call.api) or ("share" if call.api in SHARES else "classic")
         for name, move in moves_of(call):
             group = self._group(name)
@@ -57,28 +55,6 @@ class GroupState:
             if _is_news(group, kept):
                 self._keep(group, kept)
             self._note(group, kept)
-
-    def _is_quiet(self, call: Call) -> bool:
-        """Return whether a call is the heartbeat of a classic member without news: then only its time is noted."""
-        request, response, asked = call.request, call.response, call.asked
-        group = self.groups.get(text(request.get("groupId")))
-        member = text(request.get("memberId"))
-        signs = group.members.get(member) if group else None
-        if group is None or signs is None or asked is None or call.answered is None or not response:
-            return False
-        is_quiet = (
-            response.get("errorCode") == 0
-            and signs.accepted
-            and signs.generation is not None
-            and signs.generation == request.get("generationId")
-            and (signs.instance or not request.get("groupInstanceId"))
-            and group.connections.get(call.connection) == member
-        )
-        if is_quiet:
-            group.types.add("classic")
-            group.coordinators[call.broker] = call.node
-            group.sign(member, asked)
-        return bool(is_quiet)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch of a coordinator's log, or of the metadata log, which has the names of topics."""

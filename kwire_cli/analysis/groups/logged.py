@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import Evidence, instant, parts
+from kwire_cli.analysis.call import Evidence, instant, parts
 from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, partitions, span_of, text
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.analysis.state.coordinators import PARTS

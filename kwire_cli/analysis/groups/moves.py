@@ -11,7 +11,7 @@ from kwire_cli.analysis.subjects import Bounded
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
 
 MOST_MEMBERS = 1 << 14
 """Members of a group that are kept: a member that restarts is another one each time."""

@@ -7,7 +7,7 @@ import binascii
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, partitions, span_of, text
 from kwire_cli.records.payload_fields import member_payloads
 from kwire_cli.spec.catalog import catalog
@@ -15,7 +15,7 @@ from kwire_cli.spec.catalog import catalog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.records.payload_fields import Role
 
 HEARTBEATS = {

@@ -10,7 +10,7 @@ from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
 
 Cause = Literal[

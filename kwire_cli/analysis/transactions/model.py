@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.analysis.calls import Evidence
+    from kwire_cli.analysis.call import Evidence
 
 COMMITTED, ABORTED, OPEN, UNKNOWN = "committed", "aborted", "open", "unknown"
 """Results of transactions. It is unknown where the coordinator's side is not in the input."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import Evidence, instant
+from kwire_cli.analysis.call import Evidence, instant
 from kwire_cli.analysis.transactions.logs import REMOVED, unfinished
 from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN, Transaction, Written
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS

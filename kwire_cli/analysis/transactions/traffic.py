@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import parts
+from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event, Written
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
 
 IMPLICIT_PRODUCE = 12
 """The first version of Produce whose partitions a broker adds to the transaction by itself (KIP-890)."""

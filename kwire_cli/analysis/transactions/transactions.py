@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.calls import Evidence, instant
+from kwire_cli.analysis.call import Evidence, instant
 from kwire_cli.analysis.subjects import CallFold, LogItem
 from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.model import (
@@ -25,7 +25,7 @@ from kwire_cli.errors import counted
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from kwire_cli.analysis.calls import Call
+    from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
     from kwire_cli.answer import Block, Row
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from diagnosed import INCIDENTS, REAL, RULES, SAMPLES, codes, merged_findings
 
-from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.authorization import KINDS_OF_RESOURCE
 from kwire_cli.source.kafka.traffic import TcpConnection
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis import sent
 from kwire_cli.analysis.diagnosis.sent import Sender, Sent
 

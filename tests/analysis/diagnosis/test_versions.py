@@ -6,7 +6,7 @@ import pytest
 from diagnosed import INCIDENTS, REAL, SAMPLES, diagnosed, texts
 from packets import SECOND, ethernet, ipv4, packet, pcap_file, tcp
 
-from kwire_cli.analysis.calls import Evidence
+from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.old_clients import OldClients
 from kwire_cli.analysis.diagnosis.versions import Versions
 from kwire_cli.structs.network import ACK, SYN
