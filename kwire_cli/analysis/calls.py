@@ -115,7 +115,8 @@ class CapturedCall(Call):
     @property
     def throttle(self) -> float:
         answer = self.answer
-        return 0.0 if answer is None else (answer.field("throttleTimeMs") or 0) / 1000
+        throttle_ms = None if answer is None else answer.field("throttleTimeMs")
+        return throttle_ms / 1000 if throttle_ms else 0.0
 
     @property
     def sizes(self) -> tuple[int, int]:

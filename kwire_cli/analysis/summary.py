@@ -52,7 +52,7 @@ class Summary(Contents):
         if isinstance(subject, Captured):
             self.course.add_line(subject)
             self._alike.add(subject)
-            if subject.kind not in FRAMES:
+            if subject.seen.plain is None and subject.kind not in FRAMES:
                 self.lacks.add_line(subject)
         elif isinstance(subject, TcpConnection):
             self.lacks.add_connection(subject)

@@ -93,8 +93,10 @@ class Course:
         self.requests += is_request
         if time is not None:
             span = self.span
-            if span.last is None or span.first is None or not span.first <= time <= span.last:
+            if span.last is None or span.first is None or time < span.first:
                 span.add(time)
+            elif time > span.last:
+                span.last = time
             second = time // _SECOND
             row = self.seconds.get(second)
             if row is None:

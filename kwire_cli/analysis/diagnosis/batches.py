@@ -232,13 +232,13 @@ class Batches(Rule):
                 del self._open[next(iter(self._open))]
             self._open[stream] = [[time + linger / 1000, size] for linger in LINGERS]
             return
-        for at, linger in enumerate(LINGERS):
-            lingers = open_[at]
-            if time < lingers[0] and lingers[1] + size - HEAD <= BATCH_SIZE:
-                lingers[1] += size - HEAD
-                use.merged[at] += 1
+        more, merged = size - HEAD, use.merged
+        for at, lingers in enumerate(open_):
+            if time < lingers[0] and lingers[1] + more <= BATCH_SIZE:
+                lingers[1] += more
+                merged[at] += 1
             else:
-                open_[at] = [time + linger / 1000, size]
+                lingers[:] = time + LINGERS[at] / 1000, size
 
     def merge(self, other: Batches) -> None:
         for who, its in other._uses.items():

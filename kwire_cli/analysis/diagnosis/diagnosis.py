@@ -74,7 +74,7 @@ class Diagnosis:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
         self.subjects += 1
         if isinstance(subject, Captured):
-            if subject.kind in FRAMES:
+            if subject.seen.plain is not None or subject.kind in FRAMES:
                 for complete in self._calls.add(subject):
                     self._call(complete)
             else:

@@ -63,6 +63,11 @@ class _Unknown(Tally):
             self.apis |= other.apis
 
 
+ABOUT_TOPICS = frozenset(
+    {"Metadata", "Produce", "Fetch", "ListOffsets", "DescribeTopicPartitions", "OffsetForLeaderEpoch"}
+)
+
+
 @dataclass
 class _Asked(Tally):
     failed: int = 0
@@ -79,9 +84,8 @@ class UnknownTopics(Rule):
     """Answers that a topic does not exist, by client and topic, and how often clients ask for Metadata."""
 
     KINDS = (UNKNOWN, STORM)
-    apis: ClassVar[frozenset[str]] = frozenset(
-        {"Metadata", "Produce", "Fetch", "ListOffsets", "DescribeTopicPartitions", "OffsetForLeaderEpoch"}
-    )
+    apis: ClassVar[frozenset[str]] = frozenset({"Metadata"})
+    unusual_only = True
 
     def __init__(self) -> None:
         self._unknown: Book[tuple[str, str, str], _Unknown] = Book(_Unknown)
@@ -93,7 +97,7 @@ class UnknownTopics(Rule):
         errors = call.errors
         if call.api == "Metadata":
             self._take_metadata(call)
-        if not errors or not any(name in errors for name in NAMES.values()):
+        if call.api not in ABOUT_TOPICS or not any(name in errors for name in NAMES.values()):
             return
         done: set[str] = set()
         for topic, _, code, _ in part_errors(call):

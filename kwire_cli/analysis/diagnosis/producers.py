@@ -135,7 +135,7 @@ class Producers(Rule):
             sender = sender_of(call, topic, partition, head)
             error = codes.get((topic, partition), "")
             refused = error in UNORDERED
-            acknowledged = not error and call.response is not None
+            acknowledged = not error and call.has_response
             if self._sent.add(call, sender, batch, refused=refused, acknowledged=acknowledged):
                 self._add(self._repeated, (call.who, sender.place), call, (), of_request=True)
             if refused:
