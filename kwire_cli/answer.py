@@ -214,7 +214,8 @@ class Answer(NamedTuple):
 def together(title: str, answers: Mapping[str, Answer]) -> Answer:
     """Return one answer of several to the same question: their rows have the name of the answer in a first column.
 
-    Facts are a table with a row for each answer. A single answer stays as it is.
+    Facts are a table with a row for each answer; spoken ones stay as they are, under the name of their answer. A single
+    answer stays as it is.
     """
     if len(answers) == 1:
         return next(iter(answers.values()))
@@ -230,7 +231,10 @@ def together(title: str, answers: Mapping[str, Answer]) -> Answer:
                     rows = [*before.rows, *((name, *row) for row in block.rows)]
                     tables[block.name] = before._replace(rows=rows)
                 case Facts():
-                    facts[name] |= {fact.name: fact for fact in block.facts}
+                    said = [*block.facts]
+                    facts[name] |= {fact.name: fact for fact in said if not fact.spoken}
+                    if spoken := [fact for fact in said if fact.spoken]:
+                        others.append(Facts(spoken, f"{block.title}, {name}" if block.title else name))
                 case Note():
                     others.append(block)
                 case _:
@@ -243,5 +247,6 @@ def together(title: str, answers: Mapping[str, Answer]) -> Answer:
     rows = [
         (name, *(of_one[head].value if head in of_one else None for head in heads)) for name, of_one in facts.items()
     ]
-    about = [Table("facts", (of, *heads.values()), rows)] if heads else []
+    is_wide = all(fact.wide for of_one in facts.values() for fact in of_one.values())
+    about = [Table("facts", (of, *heads.values()), rows, wide=is_wide)] if heads else []
     return Answer(title, [*about, *others, *tables.values()], found=any(answer.found for answer in answers.values()))

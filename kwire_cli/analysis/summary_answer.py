@@ -192,7 +192,8 @@ def _slowest(slowest: Sequence[Slow], place: str) -> str:
     slow = slowest[0]
     broker = slow.broker if slow.node is None else f"node {slow.node}"
     whose = f"{_cut(slow.client)} at {_cut(broker)}"
-    return f"; slowest: {place} {slow.number}, {slow.api} {_duration(slow.latency)} by {whose}"
+    where = f"{place} {slow.number}, " if slow.number else ""
+    return f"; slowest: {where}{slow.api} {_duration(slow.latency)} by {whose}"
 
 
 def _by_level(findings: Iterable[Finding]) -> dict[str, int]:

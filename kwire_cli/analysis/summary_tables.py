@@ -223,7 +223,8 @@ def tables_of(summary: Contents) -> Iterator[Table]:
 
 
 def _slow_row(summary: Contents, slow: Slow) -> tuple[Any, ...]:
-    places = (None, slow.number) if is_logged(summary) else (slow.number, None)
+    number = slow.number or None  # none where connections are read apart
+    places = (None, number) if is_logged(summary) else (number, None)
     return (round(slow.latency, 9), *places, slow.api, slow.client, slow.broker, slow.node, slow.time, slow.capture)
 
 

@@ -28,6 +28,7 @@ from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.lag import logs_beside
 from kwire_cli.analysis.stats import GROUPS, Stats
 from kwire_cli.analysis.summary import Summary as SummaryFold
+from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
@@ -39,16 +40,18 @@ from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import OfGroups, OfTransactions, Top
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
+from kwire_cli.cli.questions import typed
 from kwire_cli.cli.transactions import Open
 from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, numbered
+from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, numbered
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
+from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.answer import Answer
@@ -234,7 +237,22 @@ def _diagnose(run: Run) -> Answer:
 
 def _summary(run: Run) -> Answer:
     folds: dict[str, SummaryFold] = _asked(run, SummaryFold, connections=True)
-    return together("summary", {name: fold.answer() for name, fold in folds.items()})
+    for facts in _inputs(run):
+        for name, fold in folds.items():
+            if (facts.kind == "request-log") == (name == "request logs"):
+                fold.add_input(facts)
+    answers = {name: fold.answer(typed([facts.name for facts in fold.inputs])) for name, fold in folds.items()}
+    return together("summary", answers)
+
+
+def _inputs(run: Run) -> Iterator[InputFacts]:
+    """Yield the files of each kind that each path names."""
+    for path in run.inputs.paths:
+        segments, captures, logs = numbered([path], SEGMENTS, CAPTURES, REQUEST_LOGS)
+        of_segments = "batches" if is_file(path) else "folder"
+        for kind, files in (("capture", captures), ("request-log", logs), (of_segments, segments)):
+            if files:
+                yield InputFacts(path, kind, len(files), sum(sizes(files)))
 
 
 def _diff(run: Run) -> Answer:
