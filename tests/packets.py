@@ -3,7 +3,7 @@
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.source.packets.model import Packet, Segment, turned
 from kwire_cli.structs import network
-from kwire_cli.structs.network import ACK, PCAP, PCAP_MICRO, PCAPNG
+from kwire_cli.structs.network import ACK, PCAP, PCAP_MICRO, PCAPNG, ZERO_WINDOW
 
 CLIENT, SERVER = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 CLIENT6, SERVER6 = bytes(15) + b"\1", bytes(15) + b"\2"
@@ -22,8 +22,8 @@ def tcp(
     }
     header |= {
         "data_offset": (network.TCP.sizeof() + len(options)) // 4 << 4,
-        "flags": flags,
-        "window": 512,
+        "flags": flags & ~ZERO_WINDOW,
+        "window": 0 if flags & ZERO_WINDOW else 512,
         "checksum": 0xBAD,
         "urgent_pointer": 0,
     }
