@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
-.PHONY: help demo test check lint format bench update docs man clean
+.PHONY: help demo test check compiled lint format bench update docs man clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
@@ -51,10 +51,14 @@ lint: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+# Tests start many processes, which find the package compiled, whatever PYTHONDONTWRITEBYTECODE says.
+compiled: $(VENV)/dev
+	$(BIN)/python -m compileall -q kwire_cli tests
+
+test: lint compiled
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-check: lint
+check: lint compiled
 	$(BIN)/python -m pytest -n auto
 
 format: $(VENV)/dev
