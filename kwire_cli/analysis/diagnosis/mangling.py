@@ -29,8 +29,8 @@ MANGLED = FindingKind(
 CHANGED, ORIGINAL = b"\r\n", b"\n"
 MOST_REST = 256
 """Bytes kept of what follows a frame and is no frame itself: as many carriage returns are made up for."""
-MOST_FRAME = 1 << 16
-"""Bytes of a frame that is read a second time; larger ones carry records, in which 0d 0a says nothing."""
+MOST_FRAME = 1 << 14
+"""Bytes of a frame that is looked at; larger ones carry records, in which 0d 0a says nothing."""
 
 
 class Mangling(Rule):
@@ -54,14 +54,14 @@ class Mangling(Rule):
         if not isinstance(call, CapturedCall):
             return
         line, answer = call.line, call.answer
-        if CHANGED in line.seen.data:
+        if len(line.seen.data) <= MOST_FRAME and CHANGED in line.seen.data:
             self._look(line, line, f"{call.api} request")
-        if answer is not None and CHANGED in answer.seen.data:
+        if answer is not None and len(answer.seen.data) <= MOST_FRAME and CHANGED in answer.seen.data:
             self._look(answer, line, f"{call.api} response")
 
     def _look(self, line: Captured, request: Captured, what: str) -> None:
         data = bytes(line.seen.data)
-        if line.plain is not None or len(data) > MOST_FRAME or not line.anomalies:
+        if line.plain is not None or not line.anomalies:
             return
         whole = data.replace(CHANGED, ORIGINAL)
         rest = self._rest.get((line.origin.capture, line.stream, line.seen.side), b"").replace(CHANGED, ORIGINAL)
