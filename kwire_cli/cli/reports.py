@@ -45,17 +45,18 @@ from kwire_cli.cli.transactions import Open
 from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, option
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, numbered
+from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, found, numbered
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.pipeline.model import Found, Kind
     from kwire_cli.pipeline.parts import Faults
     from kwire_cli.pipeline.reports import Counted, Inputs
     from kwire_cli.records.codecs import Limits
@@ -138,6 +139,8 @@ def check(options: ReportOptions) -> None:
 
 # Reports at work.
 
+TRAFFIC_KINDS = (CAPTURES, REQUEST_LOGS)
+ALL_KINDS = (*TRAFFIC_KINDS, SEGMENTS)
 _SIDES = 2
 """Paths that --report diff compares."""
 
@@ -214,12 +217,20 @@ def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     return folds
 
 
-def _asked(run: Run, make: Callable[[], Any], *, logs: bool = True, connections: bool = False) -> dict[str, Any]:
+def _asked(
+    run: Run,
+    make: Callable[[], Any],
+    *,
+    logs: bool = True,
+    connections: bool = False,
+    given: Sequence[Found] = (),
+) -> dict[str, Any]:
     """Return the folds of a question: of request logs, and of captures and with `logs` of segments.
 
-    Raises InputError if nothing could be read.
+    `given` are the files if they were looked for already. Raises InputError if nothing could be read.
     """
-    counted = on_spark().asked(run.inputs, make, logs=logs, connections=connections)
+    given = given or found(run.inputs.paths, *(ALL_KINDS if logs else TRAFFIC_KINDS))
+    counted = on_spark().asked(run.inputs, given, make, connections=connections)
     run.sum_up(*counted.values())
     if len(counted) > 1:
         tell_of_logs(run.environment, counted["request logs"].files, "they are asked apart, request logs first")
@@ -236,8 +247,9 @@ def _diagnose(run: Run) -> Answer:
 
 
 def _summary(run: Run) -> Answer:
-    folds: dict[str, SummaryFold] = _asked(run, SummaryFold, connections=True)
-    for facts in _inputs(run):
+    given = found(run.inputs.paths, *ALL_KINDS)
+    folds: dict[str, SummaryFold] = _asked(run, SummaryFold, connections=True, given=given)
+    for facts in _told(given):
         for name, fold in folds.items():
             if (facts.kind == "request-log") == (name == "request logs"):
                 fold.add_input(facts)
@@ -245,14 +257,14 @@ def _summary(run: Run) -> Answer:
     return together("summary", answers)
 
 
-def _inputs(run: Run) -> Iterator[InputFacts]:
-    """Yield the files of each kind that each path names."""
-    for path in run.inputs.paths:
-        segments, captures, logs = numbered([path], SEGMENTS, CAPTURES, REQUEST_LOGS)
-        of_segments = "batches" if is_file(path) else "folder"
-        for kind, files in (("capture", captures), ("request-log", logs), (of_segments, segments)):
-            if files:
-                yield InputFacts(path, kind, len(files), sum(sizes(files)))
+def _told(given: Sequence[Found]) -> Iterator[InputFacts]:
+    """Yield the files of each kind that a path names."""
+    files: dict[tuple[str, Kind], list[str]] = {}
+    for each in given:
+        files.setdefault((each.given, each.kind), []).append(each.file)
+    for (path, kind), some in files.items():
+        name = "capture" if kind is CAPTURES else "request-log" if kind is REQUEST_LOGS else ""
+        yield InputFacts(path, name or ("batches" if is_file(path) else "folder"), len(some), sum(sizes(some)))
 
 
 def _diff(run: Run) -> Answer:

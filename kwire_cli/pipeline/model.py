@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import compress, count
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.errors import InputError, without_queries
@@ -47,19 +47,16 @@ class Kind(NamedTuple):
     is_one: Callable[[str, bool], bool]
 
 
-def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
-    """Return for each of these kinds the files that paths and globs name, each once, by absolute paths: tasks run
-    elsewhere.
+class Found(NamedTuple):
+    """A file of a kind, by its absolute path, as tasks run elsewhere; `given` is the path or glob that names it."""
 
-    Raises:
-        InputError: As `numbered`.
-
-    """
-    return [[*files] for files in numbered(paths, *kinds)]
+    given: str
+    kind: Kind
+    file: str
 
 
-def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
-    """Return what `by_kind` does, each file with a number: files of all kinds in the order in which they were given.
+def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
+    """Return the files of these kinds that paths and globs name, each once, in the order in which they were given.
 
     In a folder the files of the first kind come first.
 
@@ -67,18 +64,44 @@ def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
         InputError: There is nothing of a name, or no file of any of these kinds in all of them.
 
     """
-    files_by_kind: list[dict[str, int]] = [{} for _ in kinds]
-    numbers = count()
+    files: dict[tuple[Kind, str], Found] = {}
     for path in paths:
         for matched in named(path):
             name, itself = absolute(matched), path_of(matched) == path_of(path)
-            for kind, files in zip(kinds, files_by_kind, strict=True):
+            for kind in kinds:
                 some = kind.within(name) if path_of(name).is_dir() else [name] if kind.is_one(name, itself) else []
                 for file in some:
-                    files.setdefault(file, next(numbers))
-    if not any(files_by_kind):
+                    files.setdefault((kind, file), Found(path, kind, file))
+    if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
-    return files_by_kind
+    return [*files.values()]
+
+
+def by_kind(paths: Sequence[str], *kinds: Kind) -> list[list[str]]:
+    """Return the files that `found` does, those of each kind apart.
+
+    Raises:
+        InputError: As `found`.
+
+    """
+    files = found(paths, *kinds)
+    return [of_kind(files, kind) for kind in kinds]
+
+
+def of_kind(files: Iterable[Found], kind: Kind) -> list[str]:
+    """Return the files of a kind."""
+    return [each.file for each in files if each.kind is kind]
+
+
+def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
+    """Return what `by_kind` does, each file with its number among those of all kinds.
+
+    Raises:
+        InputError: As `found`.
+
+    """
+    files = [*enumerate(found(paths, *kinds))]
+    return [{each.file: number for number, each in files if each.kind is kind} for kind in kinds]
 
 
 def _segments_within(folder: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, Reading, by_kind, numbered
+from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, Reading, by_kind, numbered, of_kind
 from kwire_cli.pipeline.parts import Faults, FileFault, folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
 from kwire_cli.records.kafka_topics import OWN_TOPICS
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.overhead_answer import Overhead
     from kwire_cli.analysis.fold import Counter, Traffic
     from kwire_cli.pipeline.line_columns import Line
+    from kwire_cli.pipeline.model import Found
     from kwire_cli.spec.catalog import Catalog
 
     Make = Callable[[], Counter[Any]]
@@ -183,18 +184,13 @@ def _exchanges(catalog: Catalog, part: LogPart, faults: Faults) -> Iterable[Any]
 # Questions about traffic and logs, as the commands for one machine ask them.
 
 
-def asked(inputs: Inputs, make: Make, *, logs: bool, connections: bool) -> dict[str, Counted]:
-    """Count the subjects of a question: those of request logs, and those of captures and with `logs` of segments.
+def asked(inputs: Inputs, given: Sequence[Found], make: Make, *, connections: bool) -> dict[str, Counted]:
+    """Count the subjects of a question: those of request logs, and those of captures and segments.
 
     A capture and a broker's log may show the same exchanges, so the two are not added. With `connections` the TCP
     connections of captures are subjects too. Frames have no numbers here, as connections are read apart.
-
-    Raises:
-        InputError: There is nothing of a name, or no file of these kinds in all of them.
-
     """
-    kinds = (CAPTURES, REQUEST_LOGS, SEGMENTS) if logs else (CAPTURES, REQUEST_LOGS)
-    files, request_logs, segments = (*by_kind(inputs.paths, *kinds), [])[:3]
+    files, request_logs, segments = (of_kind(given, kind) for kind in (CAPTURES, REQUEST_LOGS, SEGMENTS))
     counted = {}
     if request_logs:
         read = partial(_exchanges, inputs.catalog)

@@ -224,6 +224,18 @@ def test_questions_have_the_answers_of_their_commands(command, paths):
     assert one["tables"]
 
 
+def test_a_summary_names_the_paths_that_hold_something():
+    paths = [str(INCIDENTS / "sasl.pcap"), str(ROOT / "pyproj*.toml"), str(INCIDENTS / "out-of-order"), CAPTURE]
+    done = kwire("scan", *paths, "--report", "summary", "--format", "json")
+    assert done.code == 0, done.err
+    inputs = json.loads(done.out)["tables"]["inputs"]
+    assert [(row["name"], row["kind"], row["files"]) for row in inputs] == [
+        (paths[0], "capture", 1),
+        (paths[2], "folder", 1),
+        (paths[3], "capture", 1),
+    ]
+
+
 def test_two_captures_differ_as_in_diff():
     paths = [CAPTURE, MIDSTREAM]
     one = kwire("scan", *paths, "--report", "diff", "--format", "json")
