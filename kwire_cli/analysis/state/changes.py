@@ -334,8 +334,13 @@ def _changes(topic: str, part: Changed, hide: Hide | None) -> Iterator[Cells]:
     for listing in LISTINGS[topic]:
         table = listing.name
         was, now = old[table], new[table]
-        for key in sorted({*was, *now}, key=lambda key: [(type(value).__name__, value) for value in key]):
+        for key in sorted({*was, *now}, key=_order):
             yield from _of_row(part.marks, table, was.get(key), now.get(key))
+
+
+def _order(value: Any) -> tuple[str, Any]:
+    """Return what sorts keys whose parts differ in type: the default entity of a quota is None beside names."""
+    return type(value).__name__, tuple(map(_order, value)) if isinstance(value, tuple) else value
 
 
 class _Pair(NamedTuple):

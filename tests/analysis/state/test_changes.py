@@ -61,6 +61,21 @@ def tombstone(group):
     return keyed(1, "OffsetCommit", {"group": group, "topic": "t", "partition": 0}, None)
 
 
+def test_quotas_of_a_default_entity_and_of_a_name_stand_together():
+    def quota(name):
+        entity = [{"entityType": "user", "entityName": name}]
+        return framed(
+            "ClientQuotaRecord", {"entity": entity, "key": "producer_byte_rate", "value": 5.0, "remove": False}
+        )
+
+    rows = of_records("__cluster_metadata", *(quota(name) for name in ("carol", "bob", None, "alice")))["changes"]
+    assert [row["key"] for row in rows if row["change"] == "added"] == [
+        "user <default>, producer_byte_rate",
+        "user alice, producer_byte_rate",
+        "user bob, producer_byte_rate",
+    ]
+
+
 # Ranges.
 
 
