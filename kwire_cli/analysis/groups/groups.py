@@ -104,6 +104,8 @@ class GroupState:
         for name, moves in other.groups.items():
             if own := self._group(name):
                 own.merge(moves)
+            else:  # which has counted one
+                self.lost_groups += len(moves.moves) + moves.moves.dropped - 1
         self.topics |= other.topics
         self.moves += other.moves
         self.lost_groups += other.lost_groups
@@ -158,7 +160,6 @@ class Groups(CallFold):
         """Take in what another one was given, whichever came first."""
         self.finish()
         other.finish()
-        self.subjects += other.subjects
         self.state.merge(other.state)
 
     def names(self) -> list[str]:

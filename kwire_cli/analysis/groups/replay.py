@@ -22,7 +22,8 @@ MODERN = ("consumer", "share", "streams")
 def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline:
     """Return the timeline of a group; `topics` are names by topic id.
 
-    Where both calls and records are there, rebalances are those of calls.
+    Where both calls and records are there, rebalances are those of calls, and so is the time without partitions of
+    members that are heard of in calls.
     """
     ordered = sorted((_named(_with_silence(move, moves), topics) for move in moves.moves), key=_order)
     timeline = begin(group, moves, ordered)
@@ -36,6 +37,9 @@ def replay(group: str, moves: GroupMoves, topics: Mapping[str, str]) -> Timeline
         if timeline.rebalances and not logged:
             timeline.rebalances, timeline.assigned = [], []
             timeline.events = [event for event in timeline.events if event.kind != "rebalance"]
+        if not logged:
+            for name in moves.members:
+                timeline.members[name].without = 0.0
         if timeline.protocol in MODERN:
             ModernReplay(timeline, intervals, logged=logged).run(part)
         else:

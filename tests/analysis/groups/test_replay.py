@@ -10,7 +10,7 @@ from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, mod
 from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.groups.timeline import duration, names, short
-from kwire_cli.cli.questions import subjects_of
+from kwire_cli.analysis.subjects import subjects_of
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.spec.catalog import catalog
@@ -221,39 +221,50 @@ def test_records_given_back_are_told():
     ]
 
 
-def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
-    topic = "__consumer_offsets"
+TOPIC = "__consumer_offsets"
+ABOUT = {
+    "instanceId": None,
+    "rackId": None,
+    "clientId": "c",
+    "clientHost": "/10.0.0.1",
+    "subscribedTopicNames": ["orders"],
+    "subscribedTopicRegex": None,
+    "rebalanceTimeoutMs": 300_000,
+    "serverAssignor": None,
+}
 
-    def member(second, name, value):
-        key = {"groupId": "g", "memberId": name}
-        return logged(topic, second, second, 5, "ConsumerGroupMemberMetadata", key, value)
 
-    def current(second, name, epoch, partitions):
-        key = {"groupId": "g", "memberId": name}
-        value = {
-            "memberEpoch": epoch,
-            "previousMemberEpoch": epoch - 1,
-            "state": 0,
-            "assignedPartitions": [{"topicId": "A" * 21 + "Q", "partitions": partitions}],
-            "partitionsPendingRevocation": [],
-        }
-        return logged(topic, second, second, 8, "ConsumerGroupCurrentMemberAssignment", key, value)
+def member(second, name, value):
+    key = {"groupId": "g", "memberId": name}
+    return logged(TOPIC, second, second, 5, "ConsumerGroupMemberMetadata", key, value)
 
-    about = {
-        "instanceId": None,
-        "rackId": None,
-        "clientId": "c",
-        "clientHost": "/10.0.0.1",
-        "subscribedTopicNames": ["orders"],
-        "subscribedTopicRegex": None,
-        "rebalanceTimeoutMs": 300_000,
-        "serverAssignor": None,
+
+def current(second, name, epoch, partitions):
+    key = {"groupId": "g", "memberId": name}
+    value = {
+        "memberEpoch": epoch,
+        "previousMemberEpoch": epoch - 1,
+        "state": 0,
+        "assignedPartitions": [{"topicId": "A" * 21 + "Q", "partitions": partitions}],
+        "partitionsPendingRevocation": [],
     }
-    epoch = logged(topic, 3, 3, 3, "ConsumerGroupMetadata", {"groupId": "g"}, {"epoch": 1})
-    timeline = timeline_of(member(1, "a", about), epoch, current(4, "a", 1, [0, 1]), member(9, "a", None))
+    return logged(TOPIC, second, second, 8, "ConsumerGroupCurrentMemberAssignment", key, value)
+
+
+def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
+    epoch = logged(TOPIC, 3, 3, 3, "ConsumerGroupMetadata", {"groupId": "g"}, {"epoch": 1})
+    timeline = timeline_of(member(1, "a", ABOUT), epoch, current(4, "a", 1, [0, 1]), member(9, "a", None))
     assert kinds(timeline, "join", "assignment", "leave") == [("join", "a"), ("assignment", "a"), ("leave", "a")]
     assert (timeline.members["a"].host, timeline.members["a"].rebalance_timeout) == ("10.0.0.1", 300)
     assert timeline.assigned[0].place.offset == 4
+
+
+def test_time_without_partitions_counts_once_where_calls_and_records_tell_of_it():
+    calls = [modern(0, "a", 0, 1, given=[]), modern(5, "a", 1, 2, given=[0]), modern(9, "a", 2, 2)]
+    records = [member(1, "a", ABOUT), current(1, "a", 1, []), current(4, "a", 2, [0])]
+    alone, both = timeline_of(*calls), timeline_of(*records, *calls)
+    assert timeline_of(*records).members["a"].without > 0
+    assert both.members["a"].without == alone.members["a"].without > 0
 
 
 def test_share_state_tells_records_that_are_delivered_again():
@@ -350,6 +361,14 @@ def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_MOVES", 1)
     groups = groups_of([beat(1, "a", 1), beat(2, "a", 1, error=25), call("Heartbeat", 3, {"groupId": "h"}, {})])
     assert "2 later events are not counted" in groups.answer().blocks[-1].text
+
+
+def test_moves_of_a_group_that_cannot_be_kept_are_counted_when_parts_are_merged(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.groups.groups.MOST_GROUPS", 1)
+    other = groups_of([call("Heartbeat", second, {"groupId": "h"}, {"errorCode": 25}) for second in (3, 4, 5)])
+    whole = groups_of([beat(1, "a", 1)])
+    whole.merge(other)
+    assert "3 later events are not counted" in whole.answer().blocks[-1].text
 
 
 def test_texts():
