@@ -273,7 +273,7 @@ class Stats:
             own = self._group(of, name)
             own.merge(group)
             if of == "broker":
-                own.node = node
+                own.meet(node)
 
     def _add_exchange(self, exchange: Exchange) -> None:
         self.kinds["request"] += 1

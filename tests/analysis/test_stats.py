@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from log_lines import document
 
 import kwire_cli
-from kwire_cli.analysis.stats import Histogram, Stats, bound_of, step_of
+from kwire_cli.analysis.stats import Group, Histogram, Stats, bound_of, step_of
 from kwire_cli.answer import Chart
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -35,6 +35,13 @@ def test_percentiles_are_at_most_a_little_off(latencies):
         assert exact <= histogram.percentile(share) * (1 + 1e-9)
         assert histogram.percentile(share) <= exact * 1.011
     assert histogram.percentile(1.0) == max(latencies)
+
+
+def test_a_broker_keeps_the_node_id_that_only_one_capture_names():
+    stats = Stats({"broker": {}})
+    for node in (2, None):
+        stats.add_group("request", Group(requests=1), [("broker", "b:9092")], node)
+    assert stats.groups["broker"]["b:9092"].node == 2
 
 
 def test_buckets_do_not_grow_with_latencies():
