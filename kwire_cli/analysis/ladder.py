@@ -105,12 +105,12 @@ class Ladder:
         number = place.frame if place.frame is not None else place.line or 0
         where = number, place.packet or 0, place.stream or 0
         order = time or 0.0, place.capture or place.file or "", where, is_reply
-        if self.limit == 0 or (self._last is not None and order >= self._last):
-            return
-        client = _End(0, call.who, _host(call.client), place.capture or "")
         broker = _End(1, call.broker, call.broker, place.capture or "")
         if call.node is not None:
             self._nodes[broker] = max(self._nodes.get(broker, call.node), call.node)
+        if self.limit == 0 or (self._last is not None and order >= self._last):
+            return
+        client = _End(0, call.who, _host(call.client), place.capture or "")
         errors = tuple(str(error) for error in call.errors) if is_reply else ()
         label = response_label(call) if is_reply else request_label(call)
         self._events.append(
@@ -206,14 +206,6 @@ class Ladder:
         blocks: list[Block] = [Facts(counts), Table("arrows", COLUMNS, rows, wide=True)]
         blocks.append(self.chart() if self.count else Note("there is no request or response that was chosen", "info"))
         return Answer(title, blocks)
-
-
-def ladder(calls: Iterable[Call], limit: int | None = MOST_ARROWS) -> Chart:
-    """Return the ladder of calls: the first arrows by time, at most `limit`."""
-    rungs = Ladder(limit)
-    for call in calls:
-        rungs.add(call)
-    return rungs.chart()
 
 
 def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:

@@ -6,10 +6,18 @@ import random
 import pytest
 from fake_calls import FakeCall
 
-from kwire_cli.analysis.ladder import Ladder, ladder
+from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder
 from kwire_cli.view.answers import answer_document
 
 START = 1_700_000_000.0
+
+
+def ladder(calls, limit=MOST_ARROWS):
+    """Return the ladder of calls: the first arrows by time, at most `limit`."""
+    rungs = Ladder(limit)
+    for call in calls:
+        rungs.add(call)
+    return rungs.chart()
 
 
 def calls(count=10):
@@ -79,6 +87,12 @@ def test_clients_stand_before_brokers_which_have_their_node_ids_once_these_are_k
         ("app", "10.0.0.1"),
         ("node 1", "10.0.0.2:9092"),
     ]
+
+
+def test_a_broker_that_is_named_behind_the_last_arrow_has_its_node_id_too():
+    calls = [FakeCall(frame=at, asked=START + at, answered=START + at + 0.5, response={}) for at in range(1, 9)]
+    named = FakeCall(frame=9, node=1, asked=START + 9, answered=START + 9.5, response={})
+    assert [person.name for person in ladder([*calls, named], limit=2).participants] == ["app", "node 1"]
 
 
 def test_names_alike_are_told_apart():
