@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
+    from kwire_cli.source.kafka.traffic import TcpConnection
 
 HANGING = FindingKind(
     "HANGING_TRANSACTION",
@@ -88,6 +89,8 @@ LEAST_WAITS, LEAST_WAIT = 10, 0.5
 """Refused requests in a row, and their seconds, from which on they are a loop: one to three of them are normal."""
 LEAST_ABORTED, ABORTED_SHARE = 5, 0.2
 """Aborted transactions of a producer, and their share, from which on they are more than restarts."""
+MOST_READERS = 1 << 14
+"""Connections of readers whose fetch sessions are kept; beyond that the oldest ones are forgotten."""
 MOST_HELD = 1 << 12
 
 
@@ -133,8 +136,10 @@ class TransactionTrouble(Rule):
     def __init__(self) -> None:
         self._transactions = Transactions()
         self._held: dict[tuple[str, int], _Held] = {}
-        self._readers: dict[Hashable, set[tuple[str, int]]] = {}
-        """Places where the reader of a connection is held back: responses of fetch sessions do not repeat these."""
+        self._readers: dict[Hashable, dict[str, int]] = {}
+        """Partitions where the reader of a connection is held back, each with its last stable offset: responses of
+        fetch sessions do not repeat these.
+        """
 
     def call(self, call: Call) -> None:
         """Take a call of a producer or a reader."""
@@ -154,35 +159,44 @@ class TransactionTrouble(Rule):
         waits = self._readers.get(call.connection)
         if waits:
             self._forget(waits, call)
-        at_hand = set(waits) if waits and call.request.get("sessionId") else set()
+        at_hand = dict(waits) if waits and call.request.get("sessionId") else {}
         for topic, partition in parts(response, "responses", "partitions"):
             index, high = whole(partition.get("partitionIndex")), whole(partition.get("highWatermark"))
             stable = whole(partition.get("lastStableOffset"))
             name = f"{call.topic(topic)}-{index}"
-            at_hand = {place for place in at_hand if place[0] != name}
+            at_hand.pop(name, None)
             if waits:
-                waits.difference_update({place for place in waits if place[0] == name})
+                waits.pop(name, None)
             if 0 <= stable < high and index >= 0:
-                at_hand.add((name, stable))
-                waits = self._readers.setdefault(call.connection, set())
-                waits.add((name, stable))
+                waits = self._reader(call.connection) if waits is None else waits
+                at_hand[name] = waits[name] = stable
                 self._hold((name, stable), high, call)
-        for place in at_hand:
+        for place in at_hand.items():
             if (held := self._held.get(place)) is not None:
                 held.last = call.answered if call.answered is not None else held.last
                 held.responses += 1
                 held.clients.add(call.who)
 
+    def _reader(self, connection: Hashable) -> dict[str, int]:
+        if len(self._readers) >= MOST_READERS:
+            del self._readers[next(iter(self._readers))]
+        waits = self._readers[connection] = {}
+        return waits
+
+    def connection(self, connection: TcpConnection) -> None:
+        """Take a connection that ended: its fetch session is over."""
+        self._readers.pop((connection.capture, connection.stream), None)
+
     @staticmethod
-    def _forget(waits: set[tuple[str, int]], call: Call) -> None:
-        """Forget the places that a request takes out of its fetch session, all of them if it begins a session."""
+    def _forget(waits: dict[str, int], call: Call) -> None:
+        """Forget the partitions that a request takes out of its fetch session, all of them if it begins a session."""
         epoch = call.request.get("sessionEpoch")
         if isinstance(epoch, int) and epoch <= 0:
             waits.clear()
         for (topic,) in parts(call.request, "forgottenTopicsData"):
             numbers = topic.get("partitions")
-            names = {f"{call.topic(topic)}-{number}" for number in (numbers if isinstance(numbers, list) else ())}
-            waits.difference_update({place for place in waits if place[0] in names})
+            for number in numbers if isinstance(numbers, list) else ():
+                waits.pop(f"{call.topic(topic)}-{number}", None)
 
     def _hold(self, place: tuple[str, int], high: int, call: Call) -> None:
         held = self._held.get(place)
@@ -203,6 +217,8 @@ class TransactionTrouble(Rule):
             else:
                 self._held[place] = its
         self._readers |= other._readers
+        for connection in [*self._readers][MOST_READERS:]:
+            del self._readers[connection]
 
     def findings(self) -> Iterator[Finding]:
         transactions = self._transactions.transactions()

@@ -3,9 +3,11 @@
 import pytest
 from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
 from command_line import ROOT
+from fake_calls import FakeCall
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
+from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.view.answers import answer_document
 
 INCIDENTS = ROOT / "samples" / "incidents"
@@ -108,6 +110,21 @@ def test_a_fetch_session_does_not_repeat_what_has_not_changed():
     assert of(fetch(0, 5, 9, session=3), fetch(1, 9, 9, session=3), *silent[1:]) == []
     for more in (FORGOTTEN, {"sessionEpoch": 0}):
         assert of(fetch(0, 5, 9, session=3), fetch(1, 5, 9, session=3, silent=True, **more), *silent[1:]) == []
+
+
+def test_fetch_sessions_of_readers_are_forgotten_with_their_connection(monkeypatch):
+    rule = TransactionTrouble()
+    for port in range(3):
+        rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, port)))
+    assert [*rule._readers] == [(None, 0), (None, 1), (None, 2)]
+    rule.connection(TcpConnection._make([None] * len(TcpConnection._fields))._replace(stream=1))
+    assert [*rule._readers] == [(None, 0), (None, 2)]
+    monkeypatch.setattr("kwire_cli.analysis.diagnosis.transactions.MOST_READERS", 2)
+    rule.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 4)))
+    other = TransactionTrouble()
+    other.call(FakeCall("Fetch", request=fetch(0, 5, 9)[2], response=fetch(0, 5, 9)[3], connection=(None, 5)))
+    rule.merge(other)
+    assert [*rule._readers] == [(None, 2), (None, 4)]
 
 
 def test_readers_that_go_on_are_not_held_back():
