@@ -7,8 +7,7 @@ import pickle
 from log_lines import document
 
 import kwire_cli
-from kwire_cli.analysis.subjects import LogItem
-from kwire_cli.cli.questions import subjects_of
+from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of, with_captures
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all, with_captures
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
@@ -62,7 +62,7 @@ def ask(
 
     Raises:
         InputError: There is no such question, an input cannot be read or is of a kind that the question is not about,
-            or there was nothing in any input.
+            captures and request logs are asked together, or there was nothing in any input.
 
     """
     if question not in QUESTIONS:
@@ -70,12 +70,9 @@ def ask(
     asked = QUESTIONS[question]
     fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)()
     how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
-    count = 0
-    for opened in open_inputs([file for path in inputs for file in with_captures(str(path))], how, takes=asked.about):
-        for subject in subjects_of(opened):
-            count += 1
-            fold.add(subject)
-    if not count:
+    files = [file for path in inputs for file in with_captures(str(path))]
+    ended = getattr(fold, "end_input", None)  # of a summary, which tells the inputs too
+    if not add_all(open_inputs(files, how, takes=asked.about), fold, ended=ended):
         raise InputError("there is no request of Kafka and no batch in this")
     answer: Answer = fold.answer(**options)
     return answer

@@ -14,9 +14,10 @@ from kwire_cli.source.packets.files import captures_of
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.fold import Counter
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
@@ -97,6 +98,38 @@ def subjects_of(opened: Opened) -> Iterator[Any]:
         opened.caller.done()
 
 
+def add_all(
+    inputs: Iterable[Opened],
+    fold: Counter[Any],
+    *,
+    begun: Callable[[Opened], None] | None = None,
+    ended: Callable[[Opened], None] | None = None,
+) -> int:
+    """Add all subjects of inputs to a fold, and return how many there were.
+
+    `begun` is told of each input before it is read, and `ended` when all of it was.
+
+    Raises:
+        InputError: An input cannot be read, or captures and request logs are asked together: both may show the same
+            requests, which would count twice.
+
+    """
+    count = 0
+    kinds: set[Kind] = set()
+    for opened in inputs:
+        if begun:
+            begun(opened)
+        kinds.add(opened.kind)
+        if kinds >= TRAFFIC:
+            raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
+        for subject in subjects_of(opened):
+            count += 1
+            fold.add(subject)
+        if ended:
+            ended(opened)
+    return count
+
+
 class CallFold:
     """A fold over calls and items of logs. A subclass takes them, and merges what it keeps.
 
@@ -107,7 +140,6 @@ class CallFold:
     apis: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self) -> None:
-        self.subjects = 0
         self._calls = Calls()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,7 +153,6 @@ class CallFold:
 
     def add(self, subject: Any) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
-        self.subjects += 1
         if isinstance(subject, LogItem):
             self.log_item(subject)
         else:

@@ -8,7 +8,7 @@ from kwire_cli.analysis.diagnosis.diagnosis import FRAMES
 from kwire_cli.analysis.diagnosis.model import LogItem
 from kwire_cli.analysis.summary_alike import Alike
 from kwire_cli.analysis.summary_answer import summary_answer
-from kwire_cli.analysis.summary_parts import Contents, InputFacts
+from kwire_cli.analysis.summary_parts import Contents, InputFacts, facts_of
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from kwire_cli.answer import Answer
+    from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.reading import LineFault
 
     Subject = Captured | TcpConnection | Exchange | LineFault | LogItem
@@ -45,6 +46,10 @@ class Summary(Contents):
     def add_input(self, facts: InputFacts) -> None:
         """Take in what is known of an input as a whole."""
         self.inputs.append(facts)
+
+    def end_input(self, opened: Opened) -> None:
+        """Take in what is known of an input as a whole, when it was read."""
+        self.add_input(facts_of(opened))
 
     def add(self, subject: Subject) -> None:
         """Take in a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""

@@ -11,12 +11,15 @@ from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.records.batch import Batch
+from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.captured import WAITING
+from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import LogItem
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.exchange import Exchange
 
 MOST_GROUPS = 10_000
@@ -297,6 +300,16 @@ class InputFacts(NamedTuple):
     files: int = 1
     size: int | None = None
     notices: tuple[str, ...] = ()
+
+
+def facts_of(opened: Opened) -> InputFacts:
+    """Return what is known of an input as a whole, when it was read."""
+    if isinstance(opened, CaptureInput):
+        notices = tuple(notice.text for notice in opened.capture.notices)
+        return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
+    name = opened.recognised.name
+    size = sum(sizes([name])) if name is not None and is_file(name) else None
+    return InputFacts(opened.label, opened.kind, 1, size)
 
 
 def _stats() -> Stats:

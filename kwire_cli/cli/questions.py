@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of, with_captures
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all, with_captures
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Definitions, Report
@@ -67,23 +67,16 @@ def ask(
     if not source and environment.stdin.isatty():
         raise InputError(f"no input: give {' or '.join(wanted)}, or - for standard input")
     how = replace(reading_of(options), connections=connections)
-    count = 0
-    kinds: set[Kind] = set()
-    for opened in open_inputs(source, how, Terminal(environment), waits=True):
+
+    def begun(opened: Opened) -> None:
         if opened.kind not in takes:
             about = f"this question is about {' and '.join(wanted)}, not about {opened.kind.what}"
             what = f"{about}{missing_names(source)}"
             raise InputError(what, file=opened.name)
         if fits:
             refuse_unfit(options, opened, fits)
-        kinds.add(opened.kind)
-        if kinds >= TRAFFIC:
-            raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
-        for subject in subjects_of(opened):
-            count += 1
-            fold.add(subject)
-        if ended:
-            ended(opened)
+
+    count = add_all(open_inputs(source, how, Terminal(environment), waits=True), fold, begun=begun, ended=ended)
     if not count:
         raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
     return count

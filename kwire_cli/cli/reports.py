@@ -174,18 +174,18 @@ class Run:
         return self.inputs.catalog
 
     def sum_up(self, *several: Counted) -> None:
-        """Keep how much was read. Say what could not be read; with --fail-fast raise InputError for the first."""
+        """Add how much was read. Say what could not be read; with --fail-fast raise InputError for the first."""
         summary = self.summary
-        summary.files = sum(len(counted.files) for counted in several)
-        summary.size = sum(counted.size for counted in several)
-        summary.rows = sum(counted.subjects for counted in several)
+        summary.files = (summary.files or 0) + sum(len(counted.files) for counted in several)
+        summary.size = (summary.size or 0) + sum(counted.size for counted in several)
+        summary.rows = (summary.rows or 0) + sum(counted.subjects for counted in several)
         faults = several[0].faults
         for counted in several[1:]:
             faults.merge(counted.faults)
         self._tell(faults)
 
     def _tell(self, faults: Faults) -> None:
-        self.summary.faults = faults.count
+        self.summary.faults += faults.count
         for fault in faults.first:
             if self.inputs.reading.fail_fast:
                 raise InputError(fault.text, file=fault.file)

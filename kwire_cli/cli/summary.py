@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.summary import Summary
-from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.questions import Asking, ask, typed
 from kwire_cli.cli.typed_options import option, takes
-from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
-    from kwire_cli.source.reading import Opened
 
 EXAMPLES = (
     ("kwire summary incident.pcap", "what a capture holds, and what is wrong in it"),
@@ -54,16 +50,6 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     summary = Summary()
     with environment.answering():
-        ask(environment, options, summary, connections=True, ended=lambda opened: summary.add_input(_facts(opened)))
+        ask(environment, options, summary, connections=True, ended=summary.end_input)
         answer = summary.answer(typed(options.source))
         return emit(environment, answer, options)
-
-
-def _facts(opened: Opened) -> InputFacts:
-    """Return what is known of an input as a whole, when it was read."""
-    if isinstance(opened, CaptureInput):
-        notices = tuple(notice.text for notice in opened.capture.notices)
-        return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
-    name = opened.recognised.name
-    size = sum(sizes([name])) if name is not None and is_file(name) else None
-    return InputFacts(opened.label, opened.kind, 1, size)

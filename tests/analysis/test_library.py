@@ -24,6 +24,21 @@ def test_a_summary_has_no_command_line():
     assert next(row["code"] for row in answer["tables"]["findings"]) == "GROUP_REBALANCE_LOOP"
 
 
+def test_a_summary_of_a_request_log_names_its_lines():
+    log = next(iter(sorted((ROOT / "samples/request-logs").glob("*.log"))))
+    printed = json.loads(run("summary", log, "--format", "json").out)["tables"]
+    tables = json.loads(json.dumps(answer_document(kwire.ask("summary", log))))["tables"]
+    assert tables["inputs"] == printed["inputs"]
+    assert tables["slowest"] == printed["slowest"]
+    assert all(row["frame"] is None and row["line"] for row in tables["slowest"])
+
+
+def test_captures_and_request_logs_are_not_counted_together():
+    log = next(iter(sorted((ROOT / "samples/request-logs").glob("*.log"))))
+    with pytest.raises(kwire.InputError, match="may show the same requests"):
+        kwire.ask("stats", CAPTURE, log)
+
+
 def test_log_directories_are_asked_too():
     answer = answer_document(kwire.ask("transactions", ROOT / "samples/incidents/hanging-transaction"))
     assert any(row["hanging"] for row in answer["tables"]["heldBack"])

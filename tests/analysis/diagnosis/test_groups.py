@@ -9,7 +9,7 @@ from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, syn
 from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.diagnosis.groups import GroupTrouble
 from kwire_cli.analysis.diagnosis.rules import RULES, kinds
-from kwire_cli.cli.questions import subjects_of
+from kwire_cli.analysis.subjects import subjects_of
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.spec.catalog import catalog
