@@ -8,12 +8,12 @@ import logging
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import zipfile
+from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.spec.files import package_folder, specs_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -218,18 +218,31 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
-        interrupted = signal.getsignal(signal.SIGINT)
-        context = SparkContext(conf=conf, gateway=gateway)
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(
-                signal.SIGINT, interrupted
-            )  # PySpark's own handler speaks to Java in the middle of what is said
+        context = _beside(lambda: SparkContext(conf=conf, gateway=gateway))
         spark = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
     meanwhile.join()
     ship(spark.sparkContext)
     return spark
+
+
+def _beside(create: Callable[[], SparkContext]) -> SparkContext:
+    """Return the context that `create` makes in a thread of its own.
+
+    In the main thread, PySpark replaces the handler of SIGINT by its own, which talks to Java while another answer of
+    Java is being read: Ctrl-C would then end in an error of the connection instead of an interruption.
+    """
+    created: Future[SparkContext] = Future()
+
+    def run() -> None:
+        try:
+            created.set_result(create())
+        except Exception as error:  # noqa: BLE001 - it is raised again where the result is asked for
+            created.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return created.result()
 
 
 def _import_what_comes_next() -> None:
