@@ -33,7 +33,7 @@ from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, FileFault, Tally, gathered, made_by
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
-from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
+from kwire_cli.source.kafka.bulk_frames import frames_between
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import TcpConnection, names_in, traffic
 from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import Filter
 
     from kwire_cli.pipeline.parts import Merge
+    from kwire_cli.source.kafka.bulk_frames import Stretch
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Schedule
     from kwire_cli.source.packets.points import Sketch
@@ -228,14 +229,12 @@ def lines(
 
 def frames(
     batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None
-) -> Iterator[tuple[str, list[Frames | Captured]]]:
-    """All frames of the connections in sorted descriptors, with their capture point, for who needs neither their order
-    nor their time.
-    """
+) -> Iterator[tuple[str, Stretch | Captured]]:
+    """All frames of the connections in sorted descriptors, with their capture point."""
     for point, replay in owned(batches, plan):
         name = plan.points[point].name
-        for some in frames_between(replay, layouts(catalog), port):
-            yield name, some
+        for item in frames_between(replay, layouts(catalog), port):
+            yield name, item
 
 
 def names_learnt(

@@ -7,7 +7,7 @@ two ways at every segment; a test cross-checks the results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,15 @@ from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, numpy_type, octets, read_rows, walk_many
 from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
-from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.connection import MOST_PENDING, MOST_UNHEARD_BYTES, Connection
 from kwire_cli.source.kafka.framing import Cut
-from kwire_cli.source.kafka.traffic import Watch
+from kwire_cli.source.kafka.traffic import Lines
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.descriptors import Run
-from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.source.packets.model import NO_TIME, Start
 from kwire_cli.source.packets.segment_columns import payloads
-from kwire_cli.source.packets.tcp import DECIDING
+from kwire_cli.source.packets.tcp import DECIDING, Streams
 from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network import ACK
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.source.captures import Replay
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.connection import Seen
+    from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.tcp_direction import Half
+    from kwire_cli.source.tls.decryption import Decryption
     from kwire_cli.spec.catalog import Catalog
 
     Ints = npt.NDArray[np.int64]
@@ -55,52 +57,96 @@ class Frames:
     """Frames of one layout. `walk` are the spans of their bodies; `front` is what stands before the body of the first:
     size and header.
 
-    The headers of the others differ from it in nothing but numbers.
+    The headers of the others differ from it in nothing but numbers. `which` are the numbers of the frames among those
+    of their side in the stretch. The other arrays have a value for each frame: `number` counts the frames between two
+    ends, `packet` and `time` (nanoseconds, or NO_TIME) are those of the last byte, `size` has all bytes.
     """
 
     layout: Layout
     front: bytes
     walk: Walk
+    client_id: str | None
+    which: Ints
+    number: Ints
+    packet: Ints
+    time: Ints
+    size: Ints
+    correlation_id: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Requests and responses of a connection that came one after the other without anything irregular in them.
+
+    The k-th response answers the k-th of `pending` and the requests together. `left` are the requests that still wait
+    for their responses, by their number among the requests. `stream` is the packet that the connection began with;
+    `src` and `dst` are the client and the broker.
+    """
+
+    connection: Connection
+    stream: int
+    src: str
+    dst: str
+    requests: tuple[Frames, ...]
+    responses: tuple[Frames, ...]
+    pending: tuple[Captured, ...]
+    left: dict[int, Captured]
+
+    @property
+    def frames(self) -> Iterator[Frames]:
+        """The frames of both sides, layout by layout."""
+        yield from self.requests
+        yield from self.responses
 
 
 class _OddError(Exception):
     """Something is not as it should be."""
 
 
-def frames_between(replay: Replay, layouts: Layouts, port: int | None = None) -> Iterator[list[Frames | Captured]]:
-    """All frames between two ends, not in order: many at once, or one line each."""
-    reader = _Reader(replay, layouts, port)
+def frames_between(replay: Replay, layouts: Layouts, port: int | None = None) -> Iterator[Stretch | Captured]:
+    """All frames between two ends: stretches of them, or one line each."""
+    reader = EndsReader(replay.ends, layouts, port, Names(), replay.origin, replay.tls)
     for run in replay.runs:
         yield from reader.take(run)
-    yield [
-        *reader.watch.take(replay.tls.take([*replay.streams.idle(replay.last), *replay.streams.close()])),
-        *reader.watch.close(),
-    ]
+    yield from reader.close(replay.last)
 
 
-class _Reader:
-    def __init__(self, replay: Replay, layouts: Layouts, port: int | None) -> None:
-        self.ends, self.streams, self.tls, self.layouts = replay.ends, replay.streams, replay.tls, layouts
-        self.watch = Watch(layouts, port, Names())
+class EndsReader:
+    """The frames between two ends, from segments in their order; what comes between two calls is kept.
+
+    `names` are those known so far. Lines learn names; of a stretch the caller has to learn them before the next one.
+    """
+
+    def __init__(
+        self, ends: bytes, layouts: Layouts, port: int | None, names: Names, origin: Origin, tls: Decryption
+    ) -> None:
+        self.ends, self.layouts, self.tls, self.origin = ends, layouts, tls, origin
+        self.streams = Streams()
+        self.starts: dict[int, int] = {}
+        self._lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
         self._step = _STEP
 
-    def take(self, run: Run) -> Iterator[list[Frames | Captured]]:
+    @property
+    def names(self) -> Names:
+        """The names known so far."""
+        return self._lines.watch.names
+
+    def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """The frames that these segments complete."""
         rows, at = run.rows, 0
+        watch = self._lines.watch
         while at < len(rows):
-            half = self.streams.calm(self.ends) if len(rows) - at >= FEWEST else None
-            connection = self.watch.connections[half.connection.number][0] if half else None
+            half = self.streams.calm(self.ends) if len(rows) - at >= FEWEST and not self._lines.held else None
+            connection = watch.connections[half.connection.number][0] if half else None
             if half and connection and connection.steady and not self.tls.holds(half.connection.number):
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
                     try:
-                        frames = _frames(
-                            Run(rows[at : at + count], run.file, run.kept), half, connection, state, self.layouts
-                        )
+                        stretch = self._stretch(Run(rows[at : at + count], run.file, run.kept), half, connection, state)
                     except _OddError:
                         pass
                     else:
-                        yield frames
+                        yield stretch
                         at += count
                         self._step = _STEP
                         continue
@@ -110,8 +156,62 @@ class _Reader:
             for segment in Run(rows[at:stop], run.file, run.kept).segments(self.ends):
                 events += self.streams.idle(segment.packet - 1)
                 events += self.streams.feed(segment)
-            yield [*self.watch.take(self.tls.take(events))]
+            yield from self._told(events)
+            self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
+
+    def close(self, last: int) -> Iterator[Stretch | Captured]:
+        """The frames that are left; `last` is the last packet of the capture."""
+        yield from self._told([*self.streams.idle(last), *self.streams.close()])
+        yield from self._lines.close()
+
+    def _told(self, events: list[Any]) -> list[Captured]:
+        events = self.tls.take(events)
+        for event in events:
+            if type(event) is Start:
+                self.starts[event.connection] = self.origin.number(event.packet)
+        return self._lines.take(events)
+
+    def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
+        """The frames in segments that come as they should. Streams and connection are as if they had been fed with
+        them; _OddError leaves them alone.
+        """
+        stream = half.connection.number
+        texts = self._lines.watch.connections[stream][1].texts
+        client = connection.client or 0
+        pending, waiting = connection.pending, [request.line for request in connection.pending]
+        if any(line is None for line in waiting):
+            raise _OddError
+        requests, responses, resumed, rows = _frames(run, half, connection, state, self.layouts, pending)
+        total = len(rows)
+        before = self._lines.passed(total)
+        order = np.empty(total, np.int64)
+        order[np.argsort(rows, kind="stable")] = np.arange(before + 1, before + 1 + total)
+        count = sum(len(frames.which) for frames in requests)
+        own = [replace(frames, number=order[frames.which]) for frames in requests]
+        answers = [replace(frames, number=order[count + frames.which]) for frames in responses]
+        left: dict[int, Captured] = {}
+        numbers = order[:count]
+        answered = sum(len(frames.which) for frames in answers)
+        for at, seen in enumerate(resumed, answered):
+            if at < len(waiting):
+                seen.line = waiting[at]
+                continue
+            line = Captured(
+                seen, stream, texts[client], texts[1 - client], connection, self._lines.watch.names, self.origin
+            )
+            line.number = int(numbers[at - len(waiting)])
+            seen.line = left[at - len(waiting)] = line
+        return Stretch(
+            connection,
+            self.starts[stream],
+            texts[client],
+            texts[1 - client],
+            tuple(own),
+            tuple(answers),
+            tuple(waiting),
+            left,
+        )
 
 
 def _in_order(rows: npt.NDArray[Any], half: Half) -> tuple[Ints, int]:
@@ -162,22 +262,24 @@ def _stamp(row: Any) -> tuple[int, int | None]:
     return int(row["packet"]), None if row["time"] == NO_TIME else int(row["time"])
 
 
-def _frames(run: Run, half: Half, connection: Connection, state: Ints, layouts: Layouts) -> list[Frames | Captured]:
-    """The frames in segments that come as they should. Streams and connection are as if they had been fed with them;
-    _OddError leaves them alone.
+def _frames(
+    run: Run, half: Half, connection: Connection, state: Ints, layouts: Layouts, pending: list[Seen]
+) -> tuple[list[Frames], list[Frames], list[Seen], Ints]:
+    """Return the requests and the responses of a stretch, the requests that wait at its end, and the rows of the
+    segments in which the frames of both sides are complete.
     """
     rests = connection.rests
     sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
     client = 0 if half.direction == connection.client else 1
     requests, answered = sides[client], sides[1 - client]
-    pending = connection.pending
     heads = _request_heads(layouts.catalog, requests)
-    ids = np.concatenate(
-        [
-            np.array([request.head.correlation_id for request in pending if request.head], np.int64),
-            heads["correlationId"].astype(np.int64),
-        ]
-    )
+
+    def both(name: str, field: str) -> Ints:
+        """Return a number of the heads of the requests that wait, and of the requests."""
+        before = [getattr(request.head, field) for request in pending if request.head]
+        return np.concatenate([np.array(before, np.int64), heads[name].astype(np.int64)])
+
+    ids = both("correlationId", "correlation_id")
     rows = np.concatenate([np.full(len(pending), -1), requests.row])
     count = len(answered.start)
     if count > len(ids) or len(ids) - count > MOST_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
@@ -191,20 +293,10 @@ def _frames(run: Run, half: Half, connection: Connection, state: Ints, layouts: 
     left = len(requests.data) - int(requests.start[answered_here]) if answered_here < len(requests.start) else 0
     if left + sum(len(request.data) for request in pending[count:]) > MOST_UNHEARD_BYTES:
         raise _OddError
-    keys = np.concatenate(
-        [
-            np.array([request.head.api_key for request in pending if request.head], np.int64),
-            heads["requestApiKey"].astype(np.int64),
-        ]
-    )
-    versions = np.concatenate(
-        [
-            np.array([request.head.version for request in pending if request.head], np.int64),
-            heads["requestApiVersion"].astype(np.int64),
-        ]
-    )
-    groups = [*_groups("request", keys[len(pending) :], versions[len(pending) :], requests, layouts)]
-    groups += _groups("response", keys[:count], versions[:count], answered, layouts)
+    keys, versions = both("requestApiKey", "api_key"), both("requestApiVersion", "version")
+    first = len(pending)
+    asked = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, layouts)]
+    told = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, layouts)]
     # From here on nothing is odd.
     for direction, stream in enumerate((half, half.peer)):
         if (rows_of := np.flatnonzero(run.rows["direction"] == direction)).size:
@@ -214,8 +306,8 @@ def _frames(run: Run, half: Half, connection: Connection, state: Ints, layouts: 
         data = requests.data[requests.start[number] : requests.stop[number]].tobytes()
         waiting.append(Cut("frame", data, *_stamp(run.rows[requests.row[number]])))
     by_side = {stream.direction: side for side, stream in zip(sides, (half, half.peer), strict=True)}
-    connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
-    return [*groups]
+    resumed = connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
+    return asked, told, resumed, np.concatenate([requests.row, answered.row])
 
 
 def _request_heads(catalog: Catalog, side: _Side) -> npt.NDArray[Any]:
@@ -231,8 +323,12 @@ def _head_type(kind: str, catalog: Catalog) -> np.dtype[Any]:
     return numpy_type(declare(header_spec(catalog, kind), 0))
 
 
-def _groups(kind: str, keys: Ints, versions: Ints, side: _Side, layouts: Layouts) -> Iterator[Frames]:
-    """The frames of each layout. _OddError where one has none, or headers differ."""
+def _groups(
+    kind: str, keys: Ints, versions: Ints, ids: Ints, side: _Side, run: Run, layouts: Layouts
+) -> Iterator[Frames]:
+    """The frames of each layout, which are not numbered yet. _OddError if a frame has no layout or is malformed, or if
+    headers differ.
+    """
     head = _head_type(kind, layouts.catalog).itemsize
     both = keys << 16 | versions & 0xFFFF
     for pair in np.unique(both).tolist():
@@ -256,9 +352,23 @@ def _groups(kind: str, keys: Ints, versions: Ints, side: _Side, layouts: Layouts
             if (tail_rows != np.frombuffer(first[SIZE_BYTES + head : size], np.uint8)).any():
                 raise _OddError
         walk = walk_many(layout.entry.program, side.data, jobs_of(layout.entry, start + size, stop))
+        if walk.jobs[:, 5].any() or len(walk.flags):
+            raise _OddError
         if kind == "request" and key == PRODUCE and not _all_answered(walk):
             raise _OddError
-        yield Frames(layout, first[:size], walk)
+        rows = run.rows[side.row[which]]
+        yield Frames(
+            layout,
+            first[:size],
+            walk,
+            header.value.get("clientId"),
+            which,
+            which,
+            rows["packet"].astype(np.int64),
+            rows["time"].astype(np.int64),
+            stop - start,
+            ids[which],
+        )
 
 
 def _all_answered(walk: Walk) -> bool:

@@ -201,6 +201,11 @@ class Lines:
         """The others; nothing more comes."""
         return self._numbered(self._order.ripe(self.watch.close(), None))
 
+    def passed(self, count: int) -> int:
+        """Go on behind so many lines that others have read; return the number of the line before them."""
+        self._count += count
+        return self._count - count
+
     def _numbered(self, lines: list[Captured]) -> list[Captured]:
         for number, line in enumerate(lines, self._count + 1):
             line.number = number

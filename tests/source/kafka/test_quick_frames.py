@@ -18,7 +18,7 @@ from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.line_walks import ledger_of_frames
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
-from kwire_cli.source.kafka.bulk_frames import Frames, frames_between
+from kwire_cli.source.kafka.bulk_frames import Stretch, frames_between
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
@@ -69,7 +69,7 @@ def at_once(path, size):
         nonlocal many
         for replay in replays(path, size):
             for found in frames_between(replay(), LAYOUTS):
-                many += sum(len(each.walk.jobs) for each in found if isinstance(each, Frames))
+                many += sum(len(each.which) for each in found.frames) if isinstance(found, Stretch) else 0
                 yield "point", found
 
     out = Counter()
