@@ -56,8 +56,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Severity
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.pipeline.model import Found, Kind
-    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.model import Faults, Found, Kind
     from kwire_cli.pipeline.reports import Counted, Inputs
     from kwire_cli.records.codecs import Limits
     from kwire_cli.spec.catalog import Catalog

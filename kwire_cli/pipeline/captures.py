@@ -29,8 +29,8 @@ from kwire_cli.pipeline.line_columns import (
     wanted_lines,
 )
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
-from kwire_cli.pipeline.model import Told
-from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, FileFault, Tally, gathered, made_by
+from kwire_cli.pipeline.model import FileFault, Told
+from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.bulk_frames import frames_between

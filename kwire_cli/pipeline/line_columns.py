@@ -8,15 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import (
-    EqualNullSafe,
-    EqualTo,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    LessThan,
-    LessThanOrEqual,
-)
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
@@ -217,6 +208,13 @@ def _of_file(
     return point, location(file), packet, position, None, None, None, None, None, code, None, None, detail
 
 
+def file_fault(
+    point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
+) -> pa.RecordBatch:
+    """Return the row of something that is wrong with a file."""
+    return batch_of([_of_file(point, file, packet, position, code, detail)], CAPTURE_FAULTS)
+
+
 def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
     """Yield the anomalies of lines, as rows."""
     rows: list[tuple[Any, ...]] = []
@@ -251,7 +249,10 @@ def line_faults(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
 # What Spark's filters let a reader leave out: files by topic and partition, batches by offsets and times in
 # their headers.
 #
-# Nothing is decided for a row: Spark looks at every filter again.
+# Nothing is decided for a row: Spark looks at every filter again. Filters are known by the names of their
+# classes, so that tables are read without Spark too.
+
+_EQUAL = frozenset({"EqualTo", "EqualNullSafe"})
 
 _FIRST = {"records": {"offset"}, "batches": {"last_offset"}}
 
@@ -304,9 +305,10 @@ def wanted(table: str, filters: Iterable[Filter]) -> Wanted:
 
 def _values(each: Filter) -> tuple[Any, ...] | None:
     """The only values that it lets through; None where it says nothing of the kind."""
-    if isinstance(each, EqualTo | EqualNullSafe):
-        return (each.value,)
-    return tuple(each.value) if isinstance(each, In) else None
+    kind = type(each).__name__
+    if kind in _EQUAL:
+        return (each.value,)  # type: ignore[attr-defined] # those kinds have one
+    return tuple(each.value) if kind == "In" else None  # type: ignore[attr-defined] # as above
 
 
 def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | None, int | None]:
@@ -315,10 +317,11 @@ def bounds(each: Filter, number: Callable[[Any], int | None]) -> tuple[int | Non
         numbers = [number(value) for value in values]
         numeric = [number for number in numbers if number is not None]
         return (min(numeric), max(numeric)) if numeric and len(numeric) == len(numbers) else (None, None)
-    if isinstance(each, GreaterThan | GreaterThanOrEqual):
-        return number(each.value), None
-    if isinstance(each, LessThan | LessThanOrEqual):
-        return None, number(each.value)
+    kind = type(each).__name__
+    if kind in {"GreaterThan", "GreaterThanOrEqual"}:
+        return number(each.value), None  # type: ignore[attr-defined] # as in `_values`
+    if kind in {"LessThan", "LessThanOrEqual"}:
+        return None, number(each.value)  # type: ignore[attr-defined] # as in `_values`
     return None, None
 
 
@@ -347,10 +350,10 @@ _DEAR = frozenset({"header", "body", "topics", "errors", "error_codes", "anomali
 _VALUES = {name: value for name, _, value in COLUMNS if name not in _DEAR}
 _KNOWN = (int, str, type(None))
 _COMPARED = {
-    GreaterThan: operator.gt,
-    GreaterThanOrEqual: operator.ge,
-    LessThan: operator.lt,
-    LessThanOrEqual: operator.le,
+    "GreaterThan": operator.gt,
+    "GreaterThanOrEqual": operator.ge,
+    "LessThan": operator.lt,
+    "LessThanOrEqual": operator.le,
 }
 
 
@@ -366,9 +369,9 @@ def _test(each: Filter) -> Test | None:
     value_of = _VALUES.get(names[0]) if len(names) == 1 else None
     if value_of is None:
         return None
-    compare = _COMPARED.get(type(each))
-    if isinstance(each, EqualTo | EqualNullSafe | In):
-        values = [_value(value) for value in (each.value if isinstance(each, In) else (each.value,))]
+    compare = _COMPARED.get(type(each).__name__)
+    if (given := _values(each)) is not None:
+        values = [_value(value) for value in given]
         among = frozenset(values)
         return (lambda line: value_of(line) in among) if all(isinstance(value, _KNOWN) for value in values) else None
     bound = _value(getattr(each, "value", None))

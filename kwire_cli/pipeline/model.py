@@ -201,6 +201,35 @@ class Told:
             raise InputError(text, file=file)
 
 
+class FileFault(NamedTuple):
+    """Something that could not be read, and what."""
+
+    file: str
+    text: str
+
+
+MOST_FAULTS = 5
+"""Faults of which it is kept what they are; the others are counted."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """The things that could not be read: their number, and the first of them."""
+
+    count: int = 0
+    first: list[FileFault] = field(default_factory=list)
+
+    def add(self, *faults: FileFault) -> None:
+        """Count some."""
+        self.count += len(faults)
+        self.first += faults[: MOST_FAULTS - len(self.first)]
+
+    def merge(self, other: Faults) -> None:
+        """Count those that come later."""
+        self.count += other.count
+        self.first += other.first[: MOST_FAULTS - len(self.first)]
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """The way to read parts.

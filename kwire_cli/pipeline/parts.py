@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from math import isqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.accumulators import AccumulatorParam
@@ -138,37 +138,10 @@ def rows_of_parts(
 # What is counted in tasks and put together here: for reports whose result is small, however much they read.
 
 
-class FileFault(NamedTuple):
-    """Something that could not be read, and what."""
-
-    file: str
-    text: str
-
-
 MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
 """The columns that tasks return: a number by which rows are in order, and the result, pickled."""
 FEW = 64
 """Tasks whose results come here as they are."""
-MOST_FAULTS = 5
-"""Faults of which it is kept what they are; the others are counted."""
-
-
-@dataclass(slots=True)
-class Faults:
-    """The things that could not be read: their number, and the first of them."""
-
-    count: int = 0
-    first: list[FileFault] = field(default_factory=list)
-
-    def add(self, *faults: FileFault) -> None:
-        """Count some."""
-        self.count += len(faults)
-        self.first += faults[: MOST_FAULTS - len(self.first)]
-
-    def merge(self, other: Faults) -> None:
-        """Count those that come later."""
-        self.count += other.count
-        self.first += other.first[: MOST_FAULTS - len(self.first)]
 
 
 def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[Any]], Any], merge: Merge) -> list[Any]:

@@ -13,8 +13,18 @@ from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.verify import Verification, parts_to_verify
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, Reading, by_kind, numbered, of_kind
-from kwire_cli.pipeline.parts import Faults, FileFault, folded
+from kwire_cli.pipeline.model import (
+    CAPTURES,
+    REQUEST_LOGS,
+    SEGMENTS,
+    Faults,
+    FileFault,
+    Reading,
+    by_kind,
+    numbered,
+    of_kind,
+)
+from kwire_cli.pipeline.parts import folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of

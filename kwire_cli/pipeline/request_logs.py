@@ -13,8 +13,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.message.roles import FORWARDED, can_hold_secrets
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES, ROWS, TEXTS, UNREADABLE
-from kwire_cli.pipeline.model import REQUEST_LOGS, by_kind
-from kwire_cli.pipeline.parts import FileFault
+from kwire_cli.pipeline.model import REQUEST_LOGS, FileFault, by_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.request_log.exchange import Bodies, Exchange, Written
 from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.parts import Faults
+    from kwire_cli.pipeline.model import Faults, Reading
     from kwire_cli.source.request_log.exchange import Unwritten
     from kwire_cli.spec.catalog import Catalog
 

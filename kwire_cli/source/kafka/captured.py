@@ -102,7 +102,7 @@ class Names:
                 line.named_topics
             ):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
                 self.topics.setdefault(topic, name)
-            _forget(self.topics, MOST_NAMES)
+            forget(self.topics, MOST_NAMES)
             if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
                 self._learn_brokers(body)
 
@@ -116,7 +116,7 @@ class Names:
             node = broker.get("nodeId", broker.get("brokerId"))
             if node is not None and broker.get("host") and "port" in broker:  # it is whole
                 self.brokers[address_of(broker["host"], broker["port"])] = node
-        _forget(self.brokers, MOST_NAMES)
+        forget(self.brokers, MOST_NAMES)
 
     def _learn_session(self, line: Captured, broker: str) -> None:
         """Keep a fetch session, and give a Fetch the topics of its own."""
@@ -131,11 +131,11 @@ class Names:
             if line.request.field("sessionEpoch") in {0, -1}:
                 names, ids = line.request.own_topics
                 self.sessions[broker, session] = [*names, *ids]
-                _forget(self.sessions, MOST_SESSIONS)
+                forget(self.sessions, MOST_SESSIONS)
             line.session = self.sessions.get((broker, session), [])
 
 
-def _forget(known: dict[Any, Any], most: int) -> None:
+def forget(known: dict[Any, Any], most: int) -> None:
     """Let the oldest go where there are more than so many."""
     while len(known) > most:
         del known[next(iter(known))]

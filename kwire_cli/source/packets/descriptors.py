@@ -256,7 +256,7 @@ def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> 
     """
     if not isinstance(origin, Merged):
         for piece in found:
-            yield _run(piece, files)
+            yield run_of(piece, files)
         return
     count = 0
     for chain, run in _merged(found, files):
@@ -271,11 +271,12 @@ def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tupl
     for piece in found:
         ready, held = _until(held, piece.moment)
         yield from ready
-        held.append((piece.chain, _run(piece, files)))
+        held.append((piece.chain, run_of(piece, files)))
     yield from _until(held, None)[0]
 
 
-def _run(each: Described, files: tuple[str, ...]) -> Run:
+def run_of(each: Described, files: tuple[str, ...]) -> Run:
+    """Return the segments, with the bytes of the file in which they are."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     there = rows[rows["position"] >= 0]
     if not len(there):

@@ -1,0 +1,112 @@
+"""The command `kwire export`."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.emit import emit, refuse_place
+from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
+from kwire_cli.cli.typed_options import argument, flag, option, takes
+from kwire_cli.errors import InputError, counted
+from kwire_cli.pipeline import lake
+from kwire_cli.pipeline.model import Reading
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+
+EXAMPLES = (
+    ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
+    ("kwire export kafka-logs --into lake --tables batches,index", "headers of batches, without records"),
+    ('kwire query lake "select api, count(*) from frames group by api"', "an answer from them"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Captures, Decompression, Secrets, OverlaidDefinitions):
+    """Options of `kwire export`."""
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)
+    into: str | None = option(
+        "--into",
+        section="Output",
+        metavar="DIR",
+        shell_complete=complete_file,
+        help="Write the tables into this folder.",
+    )
+    tables: str | None = option(
+        "--tables",
+        section="Choose",
+        metavar="A,B",
+        help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+    )
+    out_format: str = option(
+        "--out-format",
+        section="Output",
+        type=click.Choice(lake.FORMATS),
+        default="parquet",
+        show_default=True,
+        help="Set the format of the files.",
+    )
+    force: bool = flag("--force", section="Output", help="Read inputs again that the folder has already.")
+
+    def __post_init__(self) -> None:
+        if not self.paths:
+            raise click.UsageError("give files, folders or globs")
+        if not self.into:
+            raise click.UsageError("say where the tables go: --into DIR")
+
+
+@click.command(name="export", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> int:
+    """Write captures, logs and request logs as tables for SQL: Parquet, Arrow, CSV or JSON lines.
+
+    Each table is a folder below DIR, with folders for capture points and days in it. Run it again to add what is
+    new: inputs that did not change are not read again. docs/tables.md lists all tables and columns.
+    """
+    refuse_place(environment, options)
+    lake.check()
+    from kwire_cli.pipeline.lake.export import export
+
+    begun = time.monotonic()
+    reading = Reading(
+        options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
+    )
+    done = export(
+        options.paths,
+        Path(options.into or ""),
+        reading=reading,
+        tables=lake.chosen(options.tables),
+        form=options.out_format,
+        port=options.port,
+        note=partial(_note, environment),
+        again=options.force,
+    )
+    seconds = time.monotonic() - begun
+    parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]
+    if done.known:
+        parts.append(f"{counted(done.known, 'input file')} unchanged")
+    if done.faults:
+        parts.append(f"{counted(done.faults, 'gap or file', 'gaps or files')} that cannot be read (table faults)")
+    rows = [(name, count) for name, count in sorted(done.rows.items())]
+    columns = [Column("table", "text"), Column("rows", "count")]
+    answer = Answer(f"kwire export --into {options.into}", [Table("tables", columns, rows)])
+    code = emit(environment, answer, options)
+    environment.flush()
+    _note(environment, f"{', '.join(parts)}, {seconds:.1f} s")
+    if done.read and not done.rows:
+        raise InputError("nothing could be read of the inputs; the table faults says why", file=options.paths[0])
+    return code
+
+
+def _note(environment: Environment, text: str) -> None:
+    environment.note(f"kwire: {text}")

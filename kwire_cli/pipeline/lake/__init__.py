@@ -1,0 +1,48 @@
+"""The lake: tables of what captures and logs hold, as files for SQL. Nothing here needs Spark."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from kwire_cli.errors import InputError, close_to, did_you_mean
+
+PACKAGES = ("numpy", "numba", "pyarrow", "duckdb")
+BODIES = "bodies"
+"""Stands for all tables of bodies, `bodies_<api>_<kind>`."""
+CHOICES = ("frames", "costs", "names", "batches", "records", "index", "faults", BODIES)
+"""The tables that can be chosen; `inputs` is always written."""
+DEFAULT = tuple(name for name in CHOICES if name != BODIES)
+"""The tables that are written if none are chosen: bodies would be some hundred tables."""
+ALL = "all"
+FORMATS = ("parquet", "arrow", "csv", "jsonl")
+"""Formats of files."""
+
+
+def check() -> None:
+    """Do nothing if all libraries of the lake are installed; InputError says which are missing."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise InputError(f"this needs {', '.join(missing)}, which {verb} not installed: pip install 'kwire[lake]'")
+
+
+def chosen(names: str | None) -> frozenset[str]:
+    """Return the tables that a list of names chooses; those of DEFAULT for None.
+
+    Raises:
+        InputError: There is no table of a name.
+
+    """
+    if names is None:
+        return frozenset(DEFAULT)
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if wanted == [ALL]:
+        return frozenset(CHOICES)
+    for name in wanted:
+        if name not in CHOICES:
+            raise InputError(
+                f"there is no table {name!r}{did_you_mean(close_to(name, CHOICES))}: tables are {', '.join(CHOICES)}"
+            )
+    if not wanted:
+        raise InputError(f"no table is named: tables are {', '.join(CHOICES)}")
+    return frozenset(wanted)

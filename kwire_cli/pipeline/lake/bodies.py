@@ -1,0 +1,259 @@
+"""The tables `bodies_<api>_<kind>`: messages as typed nested columns, one table for all versions of a message."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.engine.arrow import Columns, arrow_type
+from kwire_cli.engine.compiled import jobs_of, octets, walk_many
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+from kwire_cli.pipeline.lake.frames import TIME, times
+from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.spec.model import fields_by_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from kwire_cli.engine.compiled import Walk
+    from kwire_cli.pipeline.line_columns import Options
+    from kwire_cli.source.kafka.bulk_frames import Frames
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.model import MessageSpec
+
+    Ints = npt.NDArray[np.int64]
+
+PLACE = (
+    pa.field("time", TIME),
+    pa.field("stream", pa.int64()),
+    pa.field("frame", pa.int64()),
+    pa.field("api_version", pa.int32()),
+)
+"""The first columns: they say which row of `frames` a body is of."""
+AT_ONCE = 8 << 20
+"""Bytes of bodies that are walked together, about."""
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SIZE = "SizeInBytes"
+"""The end of the names of columns that stand for records, as in brokers' request logs."""
+
+
+def table_of(api: str, kind: str) -> str:
+    """Return the name of the table of a message, such as `bodies_create_topics_request`."""
+    return f"bodies_{_HUMP.sub('_', api).lower()}_{kind}"
+
+
+# Types: those of all versions of a message in one.
+
+
+@cache
+def body_type(spec: MessageSpec) -> pa.DataType:
+    """Return the type of the bodies of a message: the fields of all versions, the newest version's first.
+
+    TypeError if a version has no columns.
+    """
+    valid = spec.valid_versions
+    merged: pa.DataType = pa.struct([])
+    for version in range(valid.high, valid.low - 1, -1):
+        merged = _union(merged, _shown(arrow_type(entry_for(spec, version).root), spec, ""))
+    return merged
+
+
+def _shown(kind: pa.DataType, spec: MessageSpec, path: str) -> pa.DataType:
+    """Return a type without the fields that are secret, and with the sizes of records in their place."""
+    if pa.types.is_list(kind):
+        return pa.list_(_shown(kind.value_type, spec, f"{path}[]"))
+    if not pa.types.is_struct(kind):
+        return kind
+    out = []
+    for each in kind:
+        own = f"{path}.{each.name}" if path else each.name
+        if _is_records(spec, own):
+            out.append(pa.field(each.name + _SIZE, pa.int32()))
+        elif not _is_secret(spec, own) and not _is_empty(kept := _shown(each.type, spec, own)):
+            out.append(pa.field(each.name, kept))
+    return pa.struct(out)
+
+
+def _is_empty(kind: pa.DataType) -> bool:
+    inner = kind.value_type if pa.types.is_list(kind) else kind
+    return bool(pa.types.is_struct(inner) and not inner.num_fields)
+
+
+def _union(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Return a type that holds the values of both."""
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return pa.list_(_union(one.value_type, other.value_type))
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        types = {each.name: each.type for each in one}
+        for each in other:
+            types[each.name] = _union(types[each.name], each.type) if each.name in types else each.type
+        return pa.struct([pa.field(name, kind) for name, kind in types.items()])
+    if one.equals(other):
+        return one
+    if pa.types.is_integer(one) and pa.types.is_integer(other):
+        return one if one.bit_width >= other.bit_width else other
+    return pa.string()
+
+
+@cache
+def _fields(spec: MessageSpec) -> dict[str, str]:
+    return {path: each.type for path, each in fields_by_path(spec)}
+
+
+def _is_records(spec: MessageSpec, path: str) -> bool:
+    return _fields(spec).get(path) == "records"
+
+
+def _is_secret(spec: MessageSpec, path: str) -> bool:
+    return path in SECRET_FIELDS.get(spec.name, ()) or path == FORWARDED.get(spec.name)
+
+
+def _conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str) -> pa.Array:
+    """Return values of a version in the type of all versions; fields that the version lacks are null."""
+    if pa.types.is_list(kind):
+        inner = _conform(values.flatten(), kind.value_type, spec, f"{path}[]")
+        lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        mask = values.is_null() if values.null_count else None
+        return pa.ListArray.from_arrays(pa.array(offsets), inner, type=kind, mask=mask)
+    if not pa.types.is_struct(kind):
+        return values if values.type.equals(kind) else values.cast(kind)
+    own = {each.name: number for number, each in enumerate(values.type)}
+    columns = []
+    for each in kind:
+        name = each.name
+        below = f"{path}.{name}" if path else name
+        if name in own:
+            column = _conform(pc.struct_field(values, own[name]), each.type, spec, below)
+            if f"{path}.{name}" in CONFIG_VALUES.get(spec.name, ()):
+                column = _without_sensitive(column, values, own)
+        elif name.endswith(_SIZE) and (records := name.removesuffix(_SIZE)) in own:
+            column = pc.binary_length(pc.struct_field(values, own[records])).cast(pa.int32())
+        else:
+            column = pa.nulls(len(values), each.type)
+        columns.append(column)
+    mask = values.is_null() if values.null_count else None
+    return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
+
+
+def _without_sensitive(column: pa.Array, values: pa.Array, own: dict[str, int]) -> pa.Array:
+    """Return the values of configs, null for those of configs whose names or flags say that they are secret."""
+    name = next((each for each in ("name", "key") if each in own), None)
+    secret = pa.array(np.zeros(len(values), np.bool_))
+    if name is not None:
+        encoded = pc.struct_field(values, own[name]).dictionary_encode()
+        sensitive = pa.array([is_sensitive_config(text or "") for text in encoded.dictionary.to_pylist()], pa.bool_())
+        secret = sensitive.take(encoded.indices).fill_null(fill_value=True)
+    if "isSensitive" in own:
+        secret = pc.or_(secret, pc.struct_field(values, own["isSensitive"]).fill_null(fill_value=False))
+    return pc.if_else(secret, pa.scalar(None, column.type), column)
+
+
+# Bodies of frames.
+
+
+class Table(NamedTuple):
+    """Bodies: the name of their table, and rows."""
+
+    name: str
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A body of a single line, and the row that it is of."""
+
+    data: bytes
+    time: int
+    stream: int
+    frame: int
+
+
+class Bodies:
+    """The bodies of frames by message."""
+
+    def __init__(self, options: Options) -> None:
+        self._catalog, self._show_secrets = options.catalog, options.redaction.show_secrets
+        self._held: dict[tuple[str, str, str, int], list[_Body]] = defaultdict(list)
+        self._size = 0
+
+    def frames(self, frames: Frames, stream: int) -> Iterator[Table]:
+        """Yield the bodies of frames of one layout."""
+        layout = frames.layout
+        spec = self._catalog.message(layout.message)
+        place = frames.time, np.full(len(frames.which), stream), frames.number
+        yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
+
+    def line(self, line: Captured) -> Iterator[Table]:
+        """Take the body of a single line; yield bodies where there are enough of them."""
+        body = _body_of(line)
+        if body is None:
+            return
+        message, version, data = body
+        time = NO_TIME if line.seen.time is None else line.seen.time
+        self._held[line.api or "", line.kind, message, version].append(_Body(data, time, line.stream, line.number))
+        self._size += len(data)
+        if self._size > AT_ONCE:
+            yield from self.close()
+
+    def close(self) -> Iterator[Table]:
+        """Yield the bodies that are held."""
+        held, self._held, self._size = self._held, defaultdict(list), 0
+        for (api, kind, message, version), bodies in held.items():
+            spec = self._catalog.message(message)
+            entry = entry_for(spec, version)
+            stops = np.cumsum([len(body.data) for body in bodies])
+            data = octets(b"".join(body.data for body in bodies) or b"\0")
+            starts = np.concatenate(([0], stops[:-1]))
+            walk = walk_many(entry.program, data, jobs_of(entry, starts, stops))
+            place = (
+                np.array([body.time for body in bodies], np.int64),
+                np.array([body.stream for body in bodies], np.int64),
+                np.array([body.frame for body in bodies], np.int64),
+            )
+            yield from self._rows(api, kind, spec, version, walk, place)
+
+    def _rows(
+        self, api: str, kind: str, spec: MessageSpec, version: int, walk: Walk, place: tuple[Ints, Ints, Ints]
+    ) -> Iterator[Table]:
+        whole = np.flatnonzero(walk.complete)
+        if not len(whole):
+            return
+        try:
+            shown = body_type(spec)
+            body = Columns(entry_for(spec, version), walk if len(whole) == len(walk.jobs) else walk.only(whole)).root()
+        except TypeError:  # a form that hangs on other fields has no columns
+            return
+        time, stream, frame = (column[whole] for column in place)
+        columns = [times(time), pa.array(stream), pa.array(frame), pa.array(np.full(len(whole), version, np.int32))]
+        fields = [*PLACE]
+        if shown.num_fields:  # Parquet has no structs without fields
+            columns.append(_conform(body, shown, spec, ""))
+            fields.append(pa.field("body", shown))
+        yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
+
+
+def _body_of(line: Captured) -> tuple[str, int, bytes] | None:
+    """Return the message, the version and the bytes of the body of a line, or None if these are not certain."""
+    if plain := line.plain if line.is_frame else None:
+        return plain.layout.message, plain.layout.version, plain.data[plain.start :]
+    frame = line.frame
+    if (
+        frame is None
+        or line.read is None
+        or frame.body is None
+        or frame.body.version not in frame.body.spec.valid_versions
+    ):
+        return None
+    raw = frame.body.raw
+    return frame.body.message, frame.body.version, bytes(raw.data[raw.start : raw.stop])

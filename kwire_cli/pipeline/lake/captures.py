@@ -1,0 +1,223 @@
+"""The tables of captures: one pass over the connections of each capture point, without Spark."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.message.known_layout import Layouts
+from kwire_cli.pipeline.lake.bodies import Bodies
+from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
+from kwire_cli.pipeline.lake.names import name_rows, topics_of
+from kwire_cli.pipeline.lake.tables import COSTS, DAY
+from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, file_fault, line_faults
+from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
+from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.packets.descriptors import described, run_of, runs
+from kwire_cli.source.packets.model import NO_TIME, Merged
+from kwire_cli.source.packets.parts import PartReader
+from kwire_cli.source.packets.points import APART
+from kwire_cli.source.tls.decryption import Decryption
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from kwire_cli.source.kafka.bulk_frames import Frames
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
+    from kwire_cli.source.packets.model import Origin
+
+ROWS = 4096
+"""Rows of lines that are made into a batch."""
+DAY_NS = 86_400_000_000_000
+
+
+class Rows(NamedTuple):
+    """Rows of a table."""
+
+    table: str
+    rows: pa.RecordBatch
+
+
+@dataclass
+class PointTables:
+    """The tables of one capture point, filled from its connections. `tables` are those that are wanted."""
+
+    point: str
+    options: Options
+    tables: Collection[str]
+    names: Names = field(default_factory=Names)
+    clients: dict[str, str] = field(default_factory=dict)
+    _rows: list[list[Any]] = field(default_factory=list)
+    _lines: list[Line] = field(default_factory=list)
+    _size: int = 0
+    _spent: dict[int | None, Spent] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._bodies = Bodies(self.options)
+
+    def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of a stretch, whose names are learnt."""
+        catalog = self.options.catalog
+        requests, responses = (
+            [Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout)) for frames in side]
+            for side in (stretch.requests, stretch.responses)
+        )
+        topics = topics_of(self.names, stretch, requests, responses)
+        for values in requests:
+            self._client(values.frames.client_id, stretch.connection.software)
+        if "frames" in self.tables:
+            yield from (Rows("frames", rows) for rows in stretch_rows(stretch, requests, responses, topics, origin))
+        if "costs" in self.tables:
+            for frames in stretch.frames:
+                for day, part in _by_day(frames):
+                    self._spent_on(day).frames(part)
+        if "bodies" in self.tables:
+            for frames in stretch.frames:
+                yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.stream))
+
+    def line(self, line: Captured, stream: int) -> Iterator[Rows]:
+        """Yield rows where there are enough lines for some."""
+        line.stream = stream
+        if line.kind == "request":
+            self._client(line.client_id, line.software)
+        if "frames" in self.tables:
+            self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])
+        if "bodies" in self.tables:
+            yield from (Rows(*each) for each in self._bodies.line(line))
+        self._lines.append(Line(line, stream, self.options))
+        self._size += line.seen.size
+        if self._size > AT_ONCE or len(self._lines) >= min(MOST_LINES, ROWS):
+            yield from self._of_lines()
+
+    def close(self) -> Iterator[Rows]:
+        """Yield what is left: rows of lines, and those that are about all of the capture point."""
+        yield from self._of_lines()
+        yield from (Rows(*each) for each in self._bodies.close())
+        for day, spent in self._spent.items():
+            yield Rows("costs", _with_day(day, spent.batch()))
+        if "names" in self.tables:
+            yield Rows("names", name_rows(self.names, self.clients))
+
+    def _of_lines(self) -> Iterator[Rows]:
+        lines, self._lines, self._size = self._lines, [], 0
+        rows, self._rows = self._rows, []
+        if rows:
+            yield Rows("frames", batch_of(rows, UNRESOLVED))
+        if "costs" in self.tables:
+            by_day: dict[int | None, list[Line]] = defaultdict(list)
+            for line in lines:
+                by_day[_day(line.captured.seen.time)].append(line)
+            for day, those in by_day.items():
+                self._spent_on(day).lines(those)
+        if "faults" in self.tables:
+            yield from (Rows("faults", each) for each in line_faults(lines))
+
+    def _spent_on(self, day: int | None) -> Spent:
+        if day not in self._spent:
+            self._spent[day] = Spent(self.options.catalog, self.point)
+        return self._spent[day]
+
+    def _client(self, client_id: str | None, software: str | None) -> None:
+        if client_id and software:
+            self.clients[client_id] = software
+
+
+def _day(time: int | None) -> int | None:
+    return None if time is None or time < 0 else time // DAY_NS
+
+
+def _by_day(frames: Frames) -> Iterator[tuple[int | None, Frames]]:
+    """Yield frames of one layout by the day of each."""
+    days = np.where(frames.time == NO_TIME, -1, frames.time // DAY_NS)
+    some = np.unique(days).tolist()
+    for day in some:
+        which = np.flatnonzero(days == day)
+        part = frames if len(some) == 1 else replace(frames, walk=frames.walk.only(which), which=frames.which[which])
+        yield None if day < 0 else day, part
+
+
+def _with_day(day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
+    days = pa.array([day] * costs.num_rows, pa.int32()).cast(pa.date32())
+    columns = [days if name == DAY else costs.column(name) for name in COSTS.names]
+    return pa.RecordBatch.from_arrays(columns, schema=COSTS)
+
+
+# One pass over a capture point.
+
+
+def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | None) -> Iterator[Rows]:
+    """Yield the rows of all tables of the capture point with this number in a plan."""
+    pass_ = _Pass(plan, number, tables, port)
+    parts = sorted(
+        (part for part in plan.parts if part.point == number),
+        key=lambda part: (part.chain, part.before, part.part.start),
+    )
+    origin = plan.origin(number)
+    if isinstance(origin, Merged):
+        yield from pass_.merged(parts)
+    else:
+        yield from pass_.in_row(parts, origin)
+    if "faults" in tables.tables and plan.points[number].apart:
+        yield Rows(
+            "faults", file_fault(tables.point, plan.points[number].files[0], None, None, SAME_CONNECTIONS, APART)
+        )
+    yield from tables.close()
+
+
+class _Pass:
+    def __init__(self, plan: Schedule, number: int, tables: PointTables, port: int | None) -> None:
+        self.plan, self.number, self.tables, self.port = plan, number, tables, port
+        self.layouts = Layouts(tables.options.catalog)
+
+    def in_row(self, parts: Sequence[Scheduled], origin: Origin) -> Iterator[Rows]:
+        """Yield the rows of files that follow each other: segments are read as they come."""
+        readers: dict[bytes, EndsReader] = {}
+        for part in parts:
+            reader = PartReader(part.part)
+            for descriptor in described(part, reader):
+                ends = readers.get(descriptor.ends)
+                if ends is None:
+                    ends = readers[descriptor.ends] = self._reader(descriptor.ends, origin)
+                yield from self._rows(ends.take(run_of(descriptor, self.plan.files)), ends)
+            yield from self._notices(part, reader)
+        for ends in readers.values():
+            yield from self._rows(ends.close(self.plan.points[self.number].last), ends)
+
+    def merged(self, parts: Sequence[Scheduled]) -> Iterator[Rows]:
+        """Yield the rows of files that overlap in time, connection by connection."""
+        by_ends: dict[bytes, list[Described]] = defaultdict(list)
+        for part in parts:
+            reader = PartReader(part.part)
+            for descriptor in described(part, reader):
+                by_ends[descriptor.ends].append(descriptor)
+            yield from self._notices(part, reader)
+        for ends, descriptors in by_ends.items():
+            descriptors.sort(key=lambda each: (each.moment, each.chain, each.packet))
+            origin = self.plan.origin(self.number)
+            reader_of_ends = self._reader(ends, origin)
+            for run in runs(descriptors, self.plan.files, origin):
+                yield from self._rows(reader_of_ends.take(run), reader_of_ends)
+            yield from self._rows(reader_of_ends.close(self.plan.points[self.number].last), reader_of_ends)
+
+    def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
+        tls = Decryption((), lambda: self.plan.secrets)
+        return EndsReader(ends, self.layouts, self.port, self.tables.names, origin, tls)
+
+    def _rows(self, found: Iterable[Stretch | Captured], reader: EndsReader) -> Iterator[Rows]:
+        for item in found:
+            if isinstance(item, Stretch):
+                yield from self.tables.stretch(item, reader.origin)
+            else:
+                yield from self.tables.line(item, reader.starts[item.stream])
+
+    def _notices(self, part: Scheduled, reader: PartReader) -> Iterator[Rows]:
+        if "faults" in self.tables.tables:
+            for text, position, packet in reader.notices:
+                yield Rows("faults", file_fault(self.tables.point, part.part.file, packet, position, "TRUNCATED", text))

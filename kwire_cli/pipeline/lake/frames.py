@@ -1,0 +1,529 @@
+"""The table `frames`: a row for each frame, token, gap and piece of another protocol in a capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.engine.arrow import Columns, batch_of, numbers, values_of
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.program import Array, Leaf
+from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.source.packets.model import NO_TIME, InRow
+from kwire_cli.spec.model import field_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.message.known_layout import Layout
+    from kwire_cli.source.kafka.bulk_frames import Frames, Stretch
+    from kwire_cli.source.kafka.captured import Captured, Names
+    from kwire_cli.source.packets.model import Origin
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+    Ints = npt.NDArray[np.int64]
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+"""The type of texts of which few differ."""
+WORDS = pa.list_(pa.string())
+TIME = pa.timestamp("us", "UTC")
+FRAMES = pa.schema(
+    [
+        pa.field("file", WORD),
+        pa.field("packet", pa.int64()),
+        pa.field("time", TIME),
+        pa.field("src", WORD),
+        pa.field("dst", WORD),
+        pa.field("stream", pa.int64()),
+        pa.field("frame", pa.int64()),
+        pa.field("request_frame", pa.int64()),
+        pa.field("kind", WORD),
+        pa.field("size", pa.int64()),
+        pa.field("api_key", pa.int32()),
+        pa.field("api", WORD),
+        pa.field("api_version", pa.int32()),
+        pa.field("correlation_id", pa.int32()),
+        pa.field("client_id", WORD),
+        pa.field("software", WORD),
+        pa.field("broker", pa.int32()),
+        pa.field("topics", WORDS),
+        pa.field("groups", WORDS),
+        pa.field("transactional_id", pa.string()),
+        pa.field("latency_us", pa.int64()),
+        pa.field("wait_ms", pa.int32()),
+        pa.field("throttle_ms", pa.int64()),
+        pa.field("error_codes", pa.list_(pa.int32())),
+        pa.field("errors", WORDS),
+        pa.field("protocol", WORD),
+        pa.field("anomalies", WORDS),
+    ]
+)
+"""The columns of `frames`; docs/tables.md says what each one holds."""
+ADDRESS = "broker_address"
+UNRESOLVED = FRAMES.append(pa.field(ADDRESS, WORD))
+"""The columns before the names of the capture point are known: topics may be ids, and brokers are addresses."""
+NO_UUID_TEXT = "A" * 22
+_LAST_SECOND = 253402300800
+"""The first second that no time can be any more."""
+_THROTTLE, _WAIT = "throttleTimeMs", "maxWaitMs"
+_GROUP, _TRANSACTIONAL_ID = "groupId", "transactionalId"
+"""Types of entities, as definitions name them."""
+
+
+# Where the columns of a frame stand in its layout.
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The leaves of a layout from which columns are made."""
+
+    names: tuple[Leaf, ...]
+    ids: tuple[Leaf, ...]
+    errors: tuple[Leaf, ...]
+    groups: tuple[Leaf, ...]
+    transactional_ids: tuple[Leaf, ...]
+    top: dict[str, Leaf]
+    counts: dict[str, Leaf]
+
+
+_NODES: dict[int, tuple[Any, Nodes]] = {}
+
+
+def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
+    """Return the leaves of a layout from which columns are made, looked up once."""
+    cached = _NODES.get(id(layout))
+    if cached is None:
+        by_node, leaves = layout.roles.by_node, layout.entry.program.leaves
+        own = [leaves[number] for number in by_node]
+        top = {leaf.name: leaf for leaf in layout.entry.root.fields if isinstance(leaf, Leaf)}
+        counts = {node.name: node.count for node in layout.entry.root.fields if isinstance(node, Array)}
+        cached = _NODES[id(layout)] = (
+            layout,  # kept, so that its id stays its own
+            Nodes(
+                tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC),
+                tuple(leaf for leaf in own if by_node[leaf.id] == TOPIC_ID),
+                tuple(leaf for leaf in own if by_node[leaf.id] == ERROR),
+                entities(spec, leaves, _GROUP),
+                entities(spec, leaves, _TRANSACTIONAL_ID),
+                top,
+                counts,
+            ),
+        )
+    return cached[1]
+
+
+def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf, ...]:
+    """Return the strings of a layout that name entities of a kind, such as `groupId`."""
+    out = []
+    for leaf in leaves:
+        known = field_at(spec, leaf.path.replace("[]", "")) if leaf.kind == "string" else None
+        if known is not None and known.entity_type == kind:
+            out.append(leaf)
+    return tuple(out)
+
+
+# Columns of frames of one layout.
+
+
+@dataclass(frozen=True)
+class Values:
+    """The columns of the frames of one layout in a stretch."""
+
+    frames: Frames
+    nodes: Nodes
+    columns: Columns = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", Columns(self.frames.layout.entry, self.frames.walk))
+
+    @property
+    def count(self) -> int:
+        """Return the number of frames."""
+        return len(self.frames.which)
+
+    def job(self, leaf: Leaf) -> Ints:
+        """Return in which frame each value of a leaf stands."""
+        return np.searchsorted(self.frames.walk.first, self.columns.spans(leaf), side="right") - 1
+
+    def top(self, name: str) -> Ints | None:
+        """Return a number of the message itself for each frame, or None if the layout has no such field."""
+        leaf = self.nodes.top.get(name)
+        if leaf is None:
+            return None
+        at = self.columns.places(leaf)
+        return numbers(leaf.decl, at.data, at.start) if len(at.start) == self.count else None
+
+    def length(self, name: str) -> Ints:
+        """Return the length of an array of the message itself for each frame; 0 if the layout has no such array."""
+        leaf = self.nodes.counts.get(name)
+        return np.zeros(self.count, np.int64) if leaf is None else np.maximum(self.columns.lengths(leaf), 0)
+
+    def topics(self) -> pa.ListArray:
+        """Return the topics in each frame: names, then ids."""
+        return self._lists(((self.nodes.names, ""), (self.nodes.ids, NO_UUID_TEXT)))
+
+    def groups(self) -> pa.ListArray:
+        """Return the groups in each frame, each once."""
+        return once(self._lists(((self.nodes.groups, ""),)))
+
+    def transactional_id(self) -> pa.Array:
+        """Return the first transactional id in each frame."""
+        lists = self._lists(((self.nodes.transactional_ids, ""),))
+        return pc.list_element(_padded(lists), 0)
+
+    def _lists(self, roles: Sequence[tuple[tuple[Leaf, ...], str]]) -> pa.ListArray:
+        """Return a list for each frame of the values of some leaves, without those that say nothing."""
+        jobs, spans, order, texts = [], [], [], []
+        for number, (leaves, nothing) in enumerate(roles):
+            for leaf in leaves:
+                value = values_of(leaf, self.columns.places(leaf))
+                keep = np.flatnonzero(
+                    pc.not_equal(value, nothing).fill_null(fill_value=False).to_numpy(zero_copy_only=False)
+                )
+                jobs.append(self.job(leaf)[keep])
+                spans.append(self.columns.spans(leaf)[keep])
+                order.append(np.full(len(keep), number))
+                texts.append(value if len(keep) == len(value) else value.take(pa.array(keep)))
+        if not texts:
+            return pa.ListArray.from_arrays(pa.array(np.zeros(self.count + 1, np.int32)), pa.array([], pa.string()))
+        job, flat = np.concatenate(jobs), pa.concat_arrays(texts)
+        if len(texts) > 1:
+            which = np.lexsort((np.concatenate(spans), np.concatenate(order), job))
+            flat = flat.take(pa.array(which))
+        return pa.ListArray.from_arrays(pa.array(_offsets(job, self.count)), flat)
+
+    def error_codes(self) -> pa.ListArray:
+        """Return the error codes of each frame that are not 0, each once."""
+        jobs, spans, codes = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for leaf in self.nodes.errors if self.frames.layout.kind == "response" else ():
+            at = self.columns.places(leaf)
+            value = numbers(leaf.decl, at.data, at.start)
+            keep = np.flatnonzero(value)
+            jobs.append(self.job(leaf)[keep])
+            spans.append(self.columns.spans(leaf)[keep])
+            codes.append(value[keep])
+        job, code = np.concatenate(jobs), np.concatenate(codes)
+        which = np.lexsort((np.concatenate(spans), job))
+        values = pa.array(code[which].astype(np.int32))
+        return once(pa.ListArray.from_arrays(pa.array(_offsets(job, self.count)), values))
+
+
+def _offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:
+    """Return the offsets of lists, by the frame of each value."""
+    out = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(job, minlength=count), out=out[1:])
+    return out
+
+
+def _padded(lists: pa.ListArray) -> pa.ListArray:
+    """Return the lists with a null in place of no values, so that each has a first value."""
+    lengths = np.diff(lists.offsets.to_numpy())
+    if lengths.all():
+        return lists
+    flat = lists.flatten()
+    take = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    picked = flat.take(pa.array(take, mask=lengths == 0))
+    return pa.ListArray.from_arrays(pa.array(np.arange(len(lengths) + 1, dtype=np.int32)), picked)
+
+
+def once(lists: pa.ListArray) -> pa.ListArray:
+    """Return lists in which each value stands once, where it stands first."""
+    offsets = lists.offsets.to_numpy()
+    lengths = np.diff(offsets)
+    long = np.flatnonzero(lengths > 1)
+    if not len(long):
+        return lists
+    flat = lists.flatten()
+    codes = flat.dictionary_encode().indices.to_numpy()
+    base = int(offsets[0])
+    keep = np.ones(len(codes), np.bool_)
+    known: dict[bytes, npt.NDArray[np.bool_]] = {}
+    for row in long.tolist():
+        low, high = int(offsets[row]) - base, int(offsets[row + 1]) - base
+        own = codes[low:high]
+        key = own.tobytes()
+        mask = known.get(key)
+        if mask is None:
+            mask = np.zeros(len(own), np.bool_)
+            mask[np.unique(own, return_index=True)[1]] = True
+            known[key] = mask
+        keep[low:high] = mask
+    if keep.all():
+        return lists
+    kept = np.concatenate(([0], np.cumsum(keep)))
+    new = kept[np.concatenate(([0], np.cumsum(lengths)))].astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(new), flat.filter(pa.array(keep)))
+
+
+def side_by_side(one: pa.ListArray, other: pa.ListArray) -> pa.ListArray:
+    """Return for each row the values of the first list, then those of the second."""
+    left, right = (np.diff(each.offsets.to_numpy()) for each in (one, other))
+    if not right.any():
+        return one
+    first, second = one.flatten(), other.flatten()
+    total = np.column_stack((left, right)).reshape(-1)
+    begin = np.column_stack((np.cumsum(left) - left, len(first) + np.cumsum(right) - right)).reshape(-1)
+    take = np.arange(int(total.sum())) + np.repeat(begin - (np.cumsum(total) - total), total)
+    offsets = np.concatenate(([0], np.cumsum(left + right))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.concat_arrays([first, second]).take(pa.array(take)))
+
+
+# The rows of a stretch.
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The requests that the responses of a stretch answer, in their order, as columns."""
+
+    number: Ints
+    time: Ints
+    wait: Ints
+    client: Ints
+    clients: tuple[str | None, ...]
+
+
+def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
+    before, count = len(stretch.pending), sum(values.count for values in requests)
+    number, time, wait, client = np.zeros((4, before + count), np.int64)
+    clients: dict[str | None, int] = {}
+    for at, line in enumerate(stretch.pending):
+        number[at], wait[at] = line.number, _wait_of(line)
+        time[at] = NO_TIME if line.seen.time is None else line.seen.time
+        client[at] = clients.setdefault(line.client_id, len(clients))
+    for values in requests:
+        own = before + values.frames.which
+        number[own], time[own] = values.frames.number, values.frames.time
+        client[own] = clients.setdefault(values.frames.client_id, len(clients))
+        waits = values.top(_WAIT)
+        wait[own] = -1 if waits is None else waits
+    return Asked(number, time, wait, client, tuple(clients))
+
+
+def stretch_rows(
+    stretch: Stretch,
+    requests: Sequence[Values],
+    responses: Sequence[Values],
+    topics: dict[int, pa.ListArray],
+    origin: Origin,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a stretch, layout by layout; `topics` are those of its frames by the identity of these."""
+    asked = _asked(stretch, requests)
+    for values in (*requests, *responses):
+        yield _rows(values, stretch, asked, topics[id(values.frames)], origin)
+
+
+def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, origin: Origin) -> pa.RecordBatch:
+    frames, layout, count = values.frames, values.frames.layout, values.count
+    is_response = layout.kind == "response"
+    file, packet = _places(frames.packet, origin)
+    src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
+    codes = values.error_codes()
+    none = pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
+    columns: dict[str, pa.Array] = {
+        "file": file,
+        "packet": packet,
+        "time": times(frames.time),
+        "src": word(src, count),
+        "dst": word(dst, count),
+        "stream": pa.array(np.full(count, stretch.stream)),
+        "frame": pa.array(frames.number),
+        "kind": word(layout.kind, count),
+        "size": pa.array(frames.size),
+        "api_key": pa.array(np.full(count, layout.api_key, np.int32)),
+        "api": word(layout.api, count),
+        "api_version": pa.array(np.full(count, layout.version, np.int32)),
+        "correlation_id": pa.array(frames.correlation_id.astype(np.int32)),
+        "software": word(stretch.connection.software, count),
+        "topics": topics,
+        "groups": values.groups(),
+        "transactional_id": values.transactional_id(),
+        "error_codes": codes,
+        "errors": _names_of(codes, stretch.connection.catalog),
+        "anomalies": none,
+        ADDRESS: word(stretch.dst, count),
+    }
+    throttle = values.top(_THROTTLE) if is_response else None
+    if throttle is not None:
+        columns["throttle_ms"] = pa.array(throttle)
+    if is_response:
+        own = frames.which
+        columns["request_frame"] = pa.array(asked.number[own])
+        untimed = (asked.time[own] == NO_TIME) | (frames.time == NO_TIME)
+        columns["latency_us"] = pa.array((frames.time - asked.time[own]) // 1000, mask=untimed)
+        columns["client_id"] = _words(asked.client[own], asked.clients)
+        wait = asked.wait[own]
+    else:
+        columns["client_id"] = word(frames.client_id, count)
+        waits = values.top(_WAIT)
+        wait = np.full(count, -1) if waits is None else waits
+    columns["wait_ms"] = pa.array(wait.astype(np.int32), mask=wait < 0)
+    return pa.RecordBatch.from_arrays(
+        [columns.get(each.name, pa.nulls(count, each.type)) for each in UNRESOLVED], schema=UNRESOLVED
+    )
+
+
+def word(text: str | None, count: int) -> pa.Array:
+    """Return a column in which each row has the same text."""
+    if text is None:
+        return pa.nulls(count, WORD)
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([text], pa.string()))
+
+
+def _words(codes: Ints, texts: Sequence[str | None]) -> pa.Array:
+    """Return the texts with these numbers."""
+    null = np.array([text is None for text in texts], np.bool_)
+    indices = pa.array(codes.astype(np.int32), mask=null[codes] if null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array([text or "" for text in texts], pa.string()))
+
+
+def times(nanoseconds: Ints) -> pa.Array:
+    """Return times; null where there is none, or it is none that a date can be."""
+    none = (nanoseconds == NO_TIME) | (nanoseconds < 0) | (nanoseconds // 1_000_000_000 >= _LAST_SECOND)
+    return pa.array(np.where(none, 0, nanoseconds) // 1000, mask=none if none.any() else None).cast(TIME)
+
+
+def _places(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
+    """Return the files of packets, and their numbers there."""
+    if isinstance(origin, InRow):
+        befores = np.array(origin.row.befores, np.int64)
+        at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
+        return _words(at, list(origin.row.files)), pa.array(packets - befores[at])
+    found = [origin.place(packet) for packet in packets.tolist()]
+    return (
+        pa.array([place.file for place in found], pa.string()).dictionary_encode(),
+        pa.array([place.packet for place in found], pa.int64()),
+    )
+
+
+def _names_of(codes: pa.ListArray, catalog: Catalog) -> pa.ListArray:
+    """Return the names of error codes."""
+    flat = codes.flatten().to_pylist()
+    return pa.ListArray.from_arrays(codes.offsets, pa.array([error_text(code, catalog) for code in flat], pa.string()))
+
+
+def error_text(code: int, catalog: Catalog) -> str:
+    """Return the name of an error code; the number if Kafka has no error of this code."""
+    return catalog.error_name(code) or str(code)
+
+
+# The rows of single lines: of whatever does not come in stretches.
+
+
+def line_rows(lines: Sequence[Captured]) -> pa.RecordBatch:
+    """Return the rows of lines."""
+    return batch_of([[LINE_COLUMNS[name](line) for name in UNRESOLVED.names] for line in lines], UNRESOLVED)
+
+
+def _time(line: Captured) -> int | None:
+    time = line.seen.time
+    return None if time is None or not 0 <= time < _LAST_SECOND * 1_000_000_000 else time // 1000
+
+
+def _latency(line: Captured) -> int | None:
+    request = line.request
+    if request is None or line.seen.time is None or request.seen.time is None:
+        return None
+    return (line.seen.time - request.seen.time) // 1000
+
+
+def _wait(line: Captured) -> int | None:
+    request = line.request if line.seen.kind == "response" else line
+    wait = _wait_of(request) if request is not None else -1
+    return wait if 0 <= wait < 1 << 31 else None
+
+
+def _wait_of(line: Captured) -> int:
+    wait = line.field(_WAIT)
+    return wait if isinstance(wait, int) else -1
+
+
+@lru_cache(maxsize=2048)
+def _entity_ids(spec: MessageSpec, version: int, kind: str) -> frozenset[int]:
+    return frozenset(leaf.id for leaf in entities(spec, entry_for(spec, version).program.leaves, kind))
+
+
+def _named(line: Captured, kind: str) -> list[str]:
+    """Return the entities of a kind that a line names, each once."""
+    plain = line.plain if line.is_frame else None
+    if plain is not None:
+        spec, version = line.connection.catalog.message(plain.layout.message), plain.layout.version
+    else:
+        body = line.frame.body if line.frame else None
+        if body is None or line.read is None:
+            return []
+        spec, version = body.spec, body.version
+    ids = _entity_ids(spec, version, kind)
+    if not ids or (decoded := line.read) is None or (decoded[0].secret and not decoded[1].well_formed):
+        return []
+    raw = decoded[1]
+    texts = [bytes(raw.data[raw.value[at] : raw.end[at]]) for at, node in enumerate(raw.node) if node in ids]
+    return [*dict.fromkeys(text.decode("utf-8", "replace") for text in texts if text)]
+
+
+def _address(line: Captured) -> str | None:
+    client = line.connection.client
+    return None if client is None else line.dst if client == line.seen.side else line.src
+
+
+LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
+    "file": lambda line: line.where.file,
+    "packet": lambda line: line.where.packet,
+    "time": _time,
+    "src": lambda line: line.src,
+    "dst": lambda line: line.dst,
+    "stream": lambda line: line.stream,
+    "frame": lambda line: line.number,
+    "request_frame": lambda line: line.request.number if line.request else None,
+    "kind": lambda line: line.kind,
+    "size": lambda line: line.seen.size,
+    "api_key": lambda line: line.api_key,
+    "api": lambda line: line.api,
+    "api_version": lambda line: line.api_version,
+    "correlation_id": lambda line: line.correlation_id,
+    "client_id": lambda line: line.client_id,
+    "software": lambda line: line.software,
+    "broker": lambda line: line.broker,
+    "topics": lambda line: line.topics,
+    "groups": lambda line: _named(line, _GROUP),
+    "transactional_id": lambda line: next(iter(_named(line, _TRANSACTIONAL_ID)), None),
+    "latency_us": _latency,
+    "wait_ms": _wait,
+    "throttle_ms": lambda line: line.throttle,
+    "error_codes": lambda line: line.error_codes,
+    "errors": lambda line: [str(error) for error in line.errors],
+    "protocol": lambda line: line.seen.protocol,
+    "anomalies": lambda line: line.anomalies,
+    ADDRESS: _address,
+}
+
+
+# Names that the whole capture point tells, put into rows.
+
+
+def resolved(rows: pa.RecordBatch, names: Names) -> pa.RecordBatch:
+    """Return rows with the names of topic ids and the node ids of brokers."""
+    topics = rows.column("topics")
+    known = pc.unique(topics.flatten()).to_pylist()
+    if any(text in names.topics for text in known):
+        flat = topics.flatten().dictionary_encode()
+        texts = pa.array([names.topics.get(text, text) for text in flat.dictionary.to_pylist()], pa.string())
+        topics = once(pa.ListArray.from_arrays(shifted(topics.offsets), texts.take(flat.indices)))
+    else:
+        topics = once(topics)
+    address = rows.column(ADDRESS)
+    nodes = pa.array([names.node(text) for text in address.dictionary.to_pylist()], pa.int32())
+    columns = {"topics": topics, "broker": nodes.take(address.indices)}
+    return pa.RecordBatch.from_arrays([columns.get(name, rows.column(name)) for name in FRAMES.names], schema=FRAMES)
+
+
+def shifted(offsets: pa.Array) -> pa.Array:
+    """Return the offsets of lists, counted from the first value of the first list."""
+    return pc.subtract(offsets, offsets[0]) if offsets[0].as_py() else offsets

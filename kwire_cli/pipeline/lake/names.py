@@ -1,0 +1,253 @@
+"""Names that stretches tell: topics of ids, brokers of addresses, topics of fetch sessions; and the table `names`."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import values_of
+from kwire_cli.pipeline.lake.frames import NO_UUID_TEXT, side_by_side
+from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, address_of, forget
+from kwire_cli.spec.kafka import DESCRIBE_CLUSTER, FETCH, METADATA
+from kwire_cli.structs.numbers import uuid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from kwire_cli.engine.program import Leaf
+    from kwire_cli.pipeline.lake.frames import Values
+    from kwire_cli.source.kafka.bulk_frames import Stretch
+    from kwire_cli.source.kafka.captured import Names
+
+    Ints = npt.NDArray[np.int64]
+
+NAMES = pa.schema([pa.field("kind", pa.string()), pa.field("key", pa.string()), pa.field("name", pa.string())])
+"""Of `kind` topic the id and the name of a topic, of `broker` an address and the node id there, of `client` a client id
+and its software."""
+_BROKERS = {METADATA: "nodeId", DESCRIBE_CLUSTER: "brokerId"}
+"""The fields of brokers that hold node ids, by api."""
+
+
+def learn(responses: Sequence[Values], names: Names) -> None:
+    """Learn the names of topics and brokers that responses tell."""
+    for values in responses:
+        layout, leaves = values.frames.layout, values.columns.walk.program.leaves
+        if layout.api_key == FETCH:
+            continue
+        for name, topic_id in layout.roles.naming:
+            texts = [values_of(leaves[node], values.columns.places(leaves[node])) for node in (topic_id, name)]
+            if len(texts[0]) == len(texts[1]):
+                for topic, text in dict.fromkeys(zip(*(each.to_pylist() for each in texts), strict=True)):
+                    if text and topic != NO_UUID_TEXT:
+                        names.topics.setdefault(topic, text)
+        forget(names.topics, MOST_NAMES)
+        if node_name := _BROKERS.get(layout.api_key):
+            _learn_brokers(values, node_name, names)
+
+
+def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
+    by_path = {leaf.path: leaf for leaf in values.columns.walk.program.leaves}
+    wanted = [by_path.get(f"brokers[].{name}") for name in ("host", "port", node_name)]
+    if any(leaf is None for leaf in wanted):
+        return
+    columns = [values_of(leaf, values.columns.places(leaf)).to_pylist() for leaf in wanted if leaf is not None]
+    for host, port, node in dict.fromkeys(zip(*columns, strict=True)):
+        if host:
+            names.brokers[address_of(host, port)] = node
+    forget(names.brokers, MOST_NAMES)
+
+
+# Topics of frames: those in them, and those of the fetch session that a Fetch belongs to (KIP-227).
+
+
+def topics_of(
+    names: Names, stretch: Stretch, requests: Sequence[Values], responses: Sequence[Values]
+) -> dict[int, pa.ListArray]:
+    """Return the topics of the frames of a stretch by the identity of the frames, and learn its names and sessions."""
+    learn(responses, names)
+    topics = {id(values.frames): values.topics() for values in (*requests, *responses)}
+    fetches = [values for values in (*requests, *responses) if values.frames.layout.api_key == FETCH]
+    if not fetches:
+        return topics
+    asked = [values for values in requests if values.frames.layout.api_key == FETCH]
+    sessions = _Sessions(names, stretch, asked, topics)
+    for values in fetches:
+        if values.frames.layout.version >= SESSIONS_SINCE:
+            sessions.hear(values)
+    for values, more in sessions.of_rows(fetches):
+        topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
+    for number, line in stretch.left.items():
+        for values in asked:
+            at = np.flatnonzero(values.frames.which == number)
+            if len(at):
+                line.session = sessions.state(values, int(at[0]))
+    for values in responses:
+        if values.frames.layout.api_key == FETCH:
+            topics[id(values.frames)] = _as_asked(topics[id(values.frames)], values, stretch, requests, topics)
+    return topics
+
+
+def _as_asked(
+    own: pa.ListArray,
+    values: Values,
+    stretch: Stretch,
+    requests: Sequence[Values],
+    topics: dict[int, pa.ListArray],
+) -> pa.ListArray:
+    """Return the topics of Fetch responses; a response that names no topics is about those of its request."""
+    empty = np.flatnonzero(np.diff(own.offsets.to_numpy()) == 0)
+    if not len(empty):
+        return own
+    before = len(stretch.pending)
+    places = {int(which): (each, at) for each in requests for at, which in enumerate(each.frames.which)}
+    more: list[list[str]] = [[]] * values.count
+    there = False
+    for row in empty.tolist():
+        number = int(values.frames.which[row])
+        if number < before:
+            more[row] = stretch.pending[number].topics
+        else:
+            each, at = places[number - before]
+            more[row] = topics[id(each.frames)][at].as_py()
+        there = there or bool(more[row])
+    return side_by_side(own, pa.array(more, pa.list_(pa.string()))) if there else own
+
+
+class _Sessions:
+    """The fetch sessions in a stretch: what their topics are after each request and response that changes them."""
+
+    def __init__(
+        self, names: Names, stretch: Stretch, asked: Sequence[Values], topics: dict[int, pa.ListArray]
+    ) -> None:
+        self._names, self._stretch, self._topics = names, stretch, topics
+        self._events: dict[int, list[tuple[int, bool, Values, int]]] = {}
+        self._ids: dict[int, Ints] = {}
+        before = len(stretch.pending)
+        count = before + sum(len(frames.which) for frames in stretch.requests)
+        self._epoch = np.full(count, 1, np.int64)
+        self._places: dict[int, tuple[Values, int]] = {}
+        for at, line in enumerate(stretch.pending):
+            epoch = line.field("sessionEpoch")
+            self._epoch[at] = 1 if epoch is None else epoch
+        for values in asked:
+            epochs = values.top("sessionEpoch")
+            if epochs is not None:
+                self._epoch[before + values.frames.which] = epochs
+        self._asked = asked
+        self._states: dict[int, tuple[list[int], list[list[str]]]] = {}
+
+    def hear(self, values: Values) -> None:
+        """Find the frames of a layout that make or change sessions."""
+        frames, ids = values.frames, values.top("sessionId")
+        if ids is None:
+            return
+        self._ids[id(frames)] = ids
+        if frames.layout.kind == "request":
+            changes = (ids != 0) & ((values.length("topics") > 0) | (values.length("forgottenTopicsData") > 0))
+        else:
+            epochs = self._epoch[frames.which]
+            changes = (ids != 0) & ((epochs == 0) | (epochs == -1))
+        for session in np.unique(ids[ids != 0]).tolist():
+            self._events.setdefault(session, [])
+        for row in np.flatnonzero(changes).tolist():
+            event = int(frames.number[row]), frames.layout.kind == "request", values, row
+            self._events[int(ids[row])].append(event)
+
+    def of_rows(self, fetches: Sequence[Values]) -> Iterator[tuple[Values, pa.ListArray]]:
+        """Yield the topics of the session of each frame, layout by layout."""
+        for session, events in self._events.items():
+            self._states[session] = self._follow(session, sorted(events, key=lambda event: event[0]))
+        for values in fetches:
+            ids = self._ids.get(id(values.frames))
+            if ids is None or not ids.any():
+                continue
+            words: list[list[str]] = [[]]
+            which = np.zeros(values.count, np.int64)
+            for session in np.unique(ids[ids != 0]).tolist():
+                since, states = self._states[session]
+                rows = np.flatnonzero(ids == session)
+                which[rows] = len(words) + np.searchsorted(since, values.frames.number[rows], side="right")
+                words += states
+            yield values, pa.array(words, pa.list_(pa.string())).take(pa.array(which))
+
+    def state(self, values: Values, row: int) -> list[str]:
+        """Return the topics of the session of a request."""
+        ids = self._ids.get(id(values.frames))
+        if ids is None or not ids[row]:
+            return []
+        since, states = self._states[int(ids[row])]
+        return states[bisect_right(since, int(values.frames.number[row]))]
+
+    def _follow(
+        self, session: int, events: Sequence[tuple[int, bool, Values, int]]
+    ) -> tuple[list[int], list[list[str]]]:
+        """Return the numbers of the frames that change a session, and its topics before and after each of them."""
+        known = self._names.sessions
+        key = self._stretch.dst, session
+        current = known.get(key)
+        since: list[int] = []
+        states = [current or []]
+        for number, is_request, values, row in events:
+            if is_request and current is not None:
+                current = _changed(values, row, current)
+            elif not is_request:
+                current = self._own_topics(values, row)
+            since.append(number)
+            states.append(current or [])
+        if current is not None:
+            known.pop(key, None)  # so that it is the newest
+            known[key] = current
+            forget(known, MOST_SESSIONS)
+        return since, states
+
+    def _own_topics(self, values: Values, row: int) -> list[str]:
+        """Return the topics in the request that a response answers."""
+        number = int(values.frames.which[row]) - len(self._stretch.pending)
+        if number < 0:
+            names, ids = self._stretch.pending[number].own_topics
+            return [*names, *ids]
+        for each in self._asked:
+            at = np.flatnonzero(each.frames.which == number)
+            if len(at):
+                own: list[str] = self._topics[id(each.frames)][int(at[0])].as_py()
+                return own
+        return []
+
+
+def _changed(values: Values, row: int, known: list[str]) -> list[str]:
+    """Return the topics of a session after a request that adds and forgets some."""
+    walk, job = values.frames.walk, values.frames.walk.only(np.array([row]))
+    leaves = walk.program.leaves
+    added: dict[str, None] = {}
+    forgotten: dict[str, None] = {}
+    for node, start, stop in zip(job.node.tolist(), job.value.tolist(), job.end.tolist(), strict=True):
+        leaf = leaves[node] if node >= 0 else None
+        if leaf is None or leaf not in (*values.nodes.names, *values.nodes.ids):
+            continue
+        text = _text(leaf, walk.data, start, stop)
+        (forgotten if leaf.path.startswith("forgottenTopicsData") else added)[text] = None
+    gone = {*forgotten} - {*added}
+    return [topic for topic in dict.fromkeys([*known, *added]) if topic not in gone]
+
+
+def _text(leaf: Leaf, data: Any, start: int, stop: int) -> str:
+    raw = bytes(data[start:stop])
+    return uuid_text(raw) if leaf.kind == "uuid" else raw.decode("utf-8", "replace")
+
+
+# The table.
+
+
+def name_rows(names: Names, clients: dict[str, str]) -> pa.RecordBatch:
+    """Return the rows of the table `names` of a capture point."""
+    rows = [("topic", key, name) for key, name in sorted(names.topics.items())]
+    rows += [("broker", key, str(node)) for key, node in sorted(names.brokers.items())]
+    rows += [("client", key, software) for key, software in sorted(clients.items())]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, pa.string()) for column in (zip(*rows, strict=True) if rows else ((), (), ()))], schema=NAMES
+    )

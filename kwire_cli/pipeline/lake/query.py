@@ -1,0 +1,187 @@
+"""Questions about a lake, in SQL that DuckDB runs in this process."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import duckdb
+import pyarrow as pa
+
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake import BODIES, FORMATS
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
+from kwire_cli.pipeline.lake.writing import recover
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kwire_cli.answer import Kind
+
+BATCH = 1 << 14
+"""Rows of a result that are read at once."""
+REPORTS = Path(__file__).parent.parent / "sql"
+"""The folder of the queries of reports."""
+
+
+class Lake:
+    """The tables of a lake as views of a connection to DuckDB; a context manager.
+
+    Tables that the lake has no rows of are empty views, so that every query over the tables of docs/tables.md runs.
+
+    Raises:
+        InputError: The folder is no lake.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        if not folder.is_dir():
+            raise InputError("there is no such folder", file=str(folder))
+        with contextlib.suppress(OSError):  # of a lake that this user may only read
+            recover(folder)
+        self.tables = {path.name: path for path in sorted(folder.iterdir()) if _is_table(path)}
+        if not self.tables:
+            raise InputError(
+                "there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder)
+            )
+        self._connection = duckdb.connect()
+        self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
+        for name in {**SHAPES, **self.tables}:
+            self._create(name)
+
+    def _create(self, name: str) -> None:
+        """Make the view of a table."""
+        path = self.tables.get(name)
+        if path is None:
+            self._connection.register(name, _empty(name))
+            return
+        if next(path.rglob("*.parquet"), None) is None:
+            other = next((each for each in FORMATS if next(path.rglob(f"*.{each}"), None)), "no format")
+            raise InputError(f"the table {name} is in {other}; query reads Parquet", file=str(self._folder))
+        files = str(path / "**" / "*.parquet").replace("'", "''")
+        partitions = "hive_partitioning = true, hive_types = {'day': date, 'capture_point': varchar}"
+        if name == "inputs":
+            partitions = "hive_partitioning = false"
+        elif SHAPES.get(name) is not None and SHAPES[name].time is None:
+            partitions = "hive_partitioning = true, hive_types = {'capture_point': varchar}"
+        self._connection.execute(f"create view \"{name}\" as select * from read_parquet('{files}', {partitions})")  # noqa: S608 - names of folders
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def arrow(self, query: str) -> pa.RecordBatchReader:
+        """Return the result of a query, which is made as it is read.
+
+        Raises:
+            InputError: DuckDB refuses the query: the error says why.
+
+        """
+        with _told():
+            result = self._connection.sql(query)
+            if result is None:
+                raise InputError("this statement has no rows; ask with select")
+            reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)
+            return reader
+
+    def answer(self, query: str, title: str = "kwire query") -> Answer:
+        """Return the result of a query as an answer of one table."""
+        reader = self.arrow(query)
+        columns = [Column(each.name, _kind(each.type), each.name) for each in reader.schema]
+        return Answer(title, [Table("rows", columns, _rows(reader))])
+
+    def report(self, name: str) -> Answer:
+        """Return the answer of a report, by the name of its query.
+
+        Raises:
+            InputError: There is no report of this name.
+
+        """
+        return self.answer(report_query(name), f"kwire query --report {name}")
+
+
+def reports() -> Mapping[str, str]:
+    """Return the reports, with the first line of the comment that each query begins with."""
+    out = {}
+    for path in sorted(REPORTS.glob("*.sql")):
+        first = path.read_text("utf-8").split("\n", 1)[0]
+        out[path.stem] = first.removeprefix("--").strip()
+    return out
+
+
+def report_query(name: str) -> str:
+    """Return the query of a report. InputError if there is none of this name."""
+    path = REPORTS / f"{name}.sql"
+    if not path.is_file():
+        raise InputError(f"there is no report {name!r}: reports are {', '.join(reports())}")
+    return path.read_text("utf-8")
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_dir() and (path.name in SHAPES or path.name.startswith(f"{BODIES}_"))
+
+
+def _empty(name: str) -> pa.Table:
+    """Return a table without rows."""
+    shape = SHAPES[name]
+    fields = [each for each in shape.schema if each.name != DAY]
+    if name != "inputs":
+        fields.append(pa.field(POINT, pa.string()))
+        if shape.time is not None:
+            fields.append(pa.field(DAY, pa.date32()))
+    return pa.schema(fields).empty_table()
+
+
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise InputError(f"DuckDB: {str(error).strip()}") from None
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+    with _told():
+        for batch in reader:
+            yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as answers take it."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def _kind(kind: pa.DataType) -> Kind:
+    """Return the kind of a column of an answer."""
+    if pa.types.is_boolean(kind):
+        return "flag"
+    if pa.types.is_integer(kind):
+        return "count"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_timestamp(kind):
+        return "instant"
+    if pa.types.is_list(kind):
+        return "list"
+    return "map" if pa.types.is_struct(kind) or pa.types.is_map(kind) else "text"

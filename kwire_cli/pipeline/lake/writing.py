@@ -1,0 +1,329 @@
+"""Files of a lake, written by a run: hidden until the run is complete, then put in their places together.
+
+A run writes into DIR/_run-<id>/. When all of its files are there, a journal says where they go and which files they
+replace; then they are moved. Whoever finds a journal that a killed run left carries it out: so a run counts as a whole
+or not at all. All that a killed run left without a journal is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake import FORMATS
+from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HIDDEN = "_run-"
+"""The beginning of the names of folders that a run writes into: readers of Parquet pass over them."""
+JOURNAL = "_journal.json"
+ROW_GROUP = 1 << 18
+"""Rows of a row group, at most."""
+SMALL = 1 << 14
+"""Bytes of rows in a file that are not worth compressing: it would take longer than writing them."""
+MOST_BYTES = 64 << 20
+"""Bytes of rows that wait to be written."""
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass
+class _File:
+    """Rows that go to one file, and the file once it is open."""
+
+    name: str
+    folder: str
+    rows: list[pa.RecordBatch] = field(default_factory=list)
+    count: int = 0
+    size: int = 0
+    out: Any = None
+
+
+class Run:
+    """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
+
+    def __init__(self, folder: Path, form: str = "parquet") -> None:
+        self.folder, self.form, self.id = folder, form, uuid4().hex[:12]
+        self.hidden = folder / f"{HIDDEN}{self.id}"
+        self.counts: dict[str, int] = {}
+        self._open: dict[tuple[str, str, str | None], _File] = {}
+        self._made: list[tuple[str, str]] = []
+        self._waiting = 0
+        self._unit = ""
+
+    def __enter__(self) -> Self:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            recover(self.folder)
+            self.hidden.mkdir()
+            (self.hidden / "_pid").write_text(str(os.getpid()), "ascii")
+        except OSError as error:
+            raise InputError(f"cannot be written to: {error.strerror}", file=str(self.folder)) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.hidden, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it has files
+            self.folder.rmdir()
+
+    def put(self, table: str, rows: pa.RecordBatch) -> None:
+        """Write all rows of a table that is one file."""
+        name = f"{self.id}.{self.form}"
+        path, rows_of_table = self.hidden / "whole.part", pa.Table.from_batches([rows])
+        out = _OPENED[self.form](path, _stamped(rows.schema))
+        out.write_table(rows_of_table.replace_schema_metadata(out.schema.metadata))
+        out.close()
+        _FINISHED[self.form](path, self.hidden / name)
+        self._made.append((name, f"{table}/{name}"))
+
+    def begin(self, unit: str) -> None:
+        """Begin with the rows of a unit: its files begin with this name."""
+        self.end()
+        self._unit = unit
+
+    def add(self, table: str, point: str, rows: pa.RecordBatch) -> None:
+        """Take rows of a table; they are written when there are enough of them."""
+        if not rows.num_rows:
+            return
+        self.counts[table] = self.counts.get(table, 0) + rows.num_rows
+        for day, part in by_day(rows, day_column(table)):
+            key = table, point, day
+            file = self._open.get(key)
+            if file is None:
+                folder = folder_of(table, point, day, has_days=day_column(table) is not None)
+                file = self._open[key] = _File(f"{len(self._made) + len(self._open):06d}", folder)
+            file.rows.append(part)
+            file.count += part.num_rows
+            file.size += part.nbytes
+            self._waiting += part.nbytes
+            if file.count >= ROW_GROUP:
+                self._write(file)
+        while self._waiting > MOST_BYTES:
+            self._write(max(self._open.values(), key=lambda each: each.size))
+
+    def end(self) -> None:
+        """Close the files of the unit."""
+        for file in self._open.values():
+            self._write(file)
+            file.out.close()
+            name = f"{self._unit}-{self.id}-{file.name}.{self.form}"
+            _FINISHED[self.form](self._path(file), self.hidden / name)
+            self._made.append((name, f"{file.folder}/{name}"))
+        self._open.clear()
+
+    def _path(self, file: _File) -> Path:
+        return self.hidden / f"{file.name}.part"
+
+    def _write(self, file: _File) -> None:
+        if not file.rows:
+            return
+        table = pa.Table.from_batches([without_day(each) for each in file.rows]).unify_dictionaries()
+        if file.out is None:
+            file.out = _OPENED[self.form](self._path(file), _stamped(table.schema), small=file.size < SMALL)
+        file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
+        self._waiting -= file.size
+        file.rows, file.count, file.size = [], 0, 0
+
+    def commit(self, replaced: Callable[[Path], bool]) -> None:
+        """Put all files in their places, instead of those for which `replaced` is true."""
+        self.end()
+        gone = [str(path.relative_to(self.folder)) for path in data_files(self.folder) if replaced(path)]
+        journal = self.hidden / JOURNAL
+        draft = self.hidden / "_draft.json"
+        with draft.open("w", encoding="utf-8") as out:
+            json.dump({"moves": self._made, "gone": gone}, out)
+            out.flush()
+            os.fsync(out.fileno())
+        draft.rename(journal)
+        _carry_out(self.folder, journal)
+
+
+def _stamped(schema: pa.Schema) -> pa.Schema:
+    return schema.with_metadata({SCHEMA_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def data_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of all tables of a lake."""
+    for table in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if table.is_dir() and not table.name.startswith(("_", ".")):
+            yield from sorted(path for path in table.rglob("*") if path.suffix.lstrip(".") in FORMATS)
+
+
+def recover(folder: Path) -> None:
+    """Carry out what a killed run had ready, and remove what it had not."""
+    for hidden in sorted(folder.glob(f"{HIDDEN}*")):
+        journal = hidden / JOURNAL
+        if journal.exists():
+            _carry_out(folder, journal)
+        elif not _is_alive(hidden):
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _is_alive(hidden: Path) -> bool:
+    """Return whether the process that writes into a hidden folder is there: it has the folder's `_pid`."""
+    try:
+        pid = int((hidden / "_pid").read_text("ascii"))
+        os.kill(pid, 0)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _carry_out(folder: Path, journal: Path) -> None:
+    plan = json.loads(journal.read_text("utf-8"))
+    for name, target in plan["moves"]:
+        source, place = journal.parent / name, folder / target
+        if source.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            source.replace(place)
+    for name in plan["gone"]:
+        path = folder / name
+        path.unlink(missing_ok=True)
+        for parent in path.parents:
+            if parent == folder or any(parent.iterdir()):
+                break
+            parent.rmdir()
+    shutil.rmtree(journal.parent, ignore_errors=True)
+
+
+def by_day(rows: pa.RecordBatch, column: str | None) -> Iterator[tuple[str | None, pa.RecordBatch]]:
+    """Yield rows by the day of a column, as text; None for rows without a time."""
+    if column is None:
+        yield None, rows
+        return
+    days = rows.column(column).cast(pa.date32()).cast(pa.int32())
+    if not days.null_count:
+        bounds = pc.min_max(days).as_py()
+        if bounds["min"] == bounds["max"]:
+            yield _text(bounds["min"]), rows
+            return
+    values = days.fill_null(-1).to_numpy(zero_copy_only=False)
+    for day in np.unique(values).tolist():
+        yield (None if day < 0 else _text(day)), rows.take(pa.array(np.flatnonzero(values == day)))
+
+
+def _text(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).isoformat()
+
+
+def without_day(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows without the column that the name of their folder has."""
+    return rows.select([name for name in rows.schema.names if name != DAY]) if DAY in rows.schema.names else rows
+
+
+# Formats of files.
+
+
+def _parquet(path: Path, schema: pa.Schema, *, small: bool = False) -> Any:
+    return pq.ParquetWriter(path, schema, compression="none" if small else "zstd", version="2.6")
+
+
+class _ArrowFile:
+    def __init__(self, path: Path, schema: pa.Schema, *, small: bool = False) -> None:
+        self.schema = _plain(schema)
+        options = pa.ipc.IpcWriteOptions(compression=None if small else "zstd")
+        self._sink = pa.OSFile(str(path), "wb")
+        self._out = pa.ipc.new_file(self._sink, self.schema, options=options)
+
+    def write_table(self, table: pa.Table) -> None:
+        self._out.write_table(table.cast(self.schema))
+
+    def close(self) -> None:
+        self._out.close()
+        self._sink.close()
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without dictionaries, which in a file of Arrow cannot change from batch to batch."""
+    return pa.schema(
+        [
+            pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
+            for each in schema
+        ],
+        metadata=schema.metadata,
+    )
+
+
+def _moved(path: Path, target: Path) -> None:
+    path.rename(target)
+
+
+def _as_text(form: str) -> Callable[[Path, Path], None]:
+    def write(path: Path, target: Path) -> None:
+        import duckdb  # noqa: PLC0415 - Parquet and Arrow need it not
+
+        with duckdb.connect() as connection:
+            options = "(format csv, header)" if form == "csv" else "(format json)"
+            connection.execute("set timezone = 'UTC'")
+            connection.execute(f"copy (select * from read_parquet($1)) to '{_quoted(target)}' {options}", [str(path)])  # noqa: S608 - the name is our own
+        path.unlink()
+
+    return write
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+_OPENED: dict[str, Callable[..., Any]] = {
+    "parquet": _parquet,
+    "arrow": _ArrowFile,
+    "csv": _parquet,
+    "jsonl": _parquet,
+}
+_FINISHED: dict[str, Callable[[Path, Path], None]] = {
+    "parquet": _moved,
+    "arrow": _moved,
+    "csv": _as_text("csv"),
+    "jsonl": _as_text("jsonl"),
+}
+
+
+# Rows that wait for what only the end of a capture point tells.
+
+
+class Spool:
+    """Rows of a capture point, kept in memory as long as they are few, then in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: list[pa.RecordBatch] = []
+        self._size = 0
+        self._out: Any = None
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take rows."""
+        self._rows.append(rows)
+        self._size += rows.nbytes
+        if self._size > MOST_BYTES:
+            if self._out is None:
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                self._out = pa.ipc.new_stream(str(self._path), rows.schema, options=options)
+            for each in self._rows:
+                self._out.write_batch(each)
+            self._rows, self._size = [], 0
+
+    def taken(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows in the order in which they came, and forget them."""
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as stream:
+                yield from stream
+            self._path.unlink()
+        rows, self._rows, self._size = self._rows, [], 0
+        yield from rows
