@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
@@ -16,6 +19,11 @@ from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.pipeline import lake
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from kwire_cli.answer import Kind
     from kwire_cli.cli.environment import Environment
 
 EXAMPLES = (
@@ -48,8 +56,56 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.query import Lake
+    from kwire_cli.pipeline.lake.query import Lake, report_query, told
 
-    with Lake(Path(options.folder)) as tables:
-        answer = tables.answer(options.sql) if options.sql is not None else tables.report(options.report or "")
-        return emit(environment, answer, options)
+    title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
+    with Lake(Path(options.folder)) as tables, told():
+        reader = tables.arrow(options.sql if options.sql is not None else report_query(options.report or ""))
+        columns = [Column(each.name, _kind(each.type), each.name) for each in reader.schema]
+        return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
+
+
+def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+    with _told():
+        for batch in reader:
+            yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as answers take it."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def _kind(kind: pa.DataType) -> Kind:
+    """Return the kind of a column of an answer."""
+    name = str(kind)
+    return next((own for start, own in _KINDS if name.startswith(start)), "text")
+
+
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("bool", "flag"),
+    ("int", "count"),
+    ("uint", "count"),
+    ("float", "number"),
+    ("double", "number"),
+    ("decimal", "number"),
+    ("timestamp", "instant"),
+    ("list", "list"),
+    ("struct", "map"),
+    ("map", "map"),
+)
+"""Kinds of columns by the beginnings of the names of Arrow's types."""

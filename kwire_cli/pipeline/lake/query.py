@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import duckdb
 import pyarrow as pa
 
-from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES, FORMATS
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
@@ -19,8 +16,6 @@ from kwire_cli.pipeline.lake.writing import recover
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from kwire_cli.answer import Kind
 
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
@@ -84,27 +79,12 @@ class Lake:
             InputError: DuckDB refuses the query: the error says why.
 
         """
-        with _told():
+        with told():
             result = self._connection.sql(query)
             if result is None:
                 raise InputError("this statement has no rows; ask with select")
             reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)
             return reader
-
-    def answer(self, query: str, title: str = "kwire query") -> Answer:
-        """Return the result of a query as an answer of one table."""
-        reader = self.arrow(query)
-        columns = [Column(each.name, _kind(each.type), each.name) for each in reader.schema]
-        return Answer(title, [Table("rows", columns, _rows(reader))])
-
-    def report(self, name: str) -> Answer:
-        """Return the answer of a report, by the name of its query.
-
-        Raises:
-            InputError: There is no report of this name.
-
-        """
-        return self.answer(report_query(name), f"kwire query --report {name}")
 
 
 def reports() -> Mapping[str, str]:
@@ -140,48 +120,9 @@ def _empty(name: str) -> pa.Table:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def told() -> Iterator[None]:
+    """Turn errors of DuckDB into InputError: results are made while they are read."""
     try:
         yield
     except duckdb.Error as error:
         raise InputError(f"DuckDB: {str(error).strip()}") from None
-
-
-def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
-    with _told():
-        for batch in reader:
-            yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as answers take it."""
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return value
-
-
-def _kind(kind: pa.DataType) -> Kind:
-    """Return the kind of a column of an answer."""
-    if pa.types.is_boolean(kind):
-        return "flag"
-    if pa.types.is_integer(kind):
-        return "count"
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    if pa.types.is_timestamp(kind):
-        return "instant"
-    if pa.types.is_list(kind):
-        return "list"
-    return "map" if pa.types.is_struct(kind) or pa.types.is_map(kind) else "text"
