@@ -66,9 +66,8 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
-    with _told():
-        for batch in reader:
-            yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
+    for batch in reader:
+        yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
 
 
 def _plain(value: Any) -> Any:

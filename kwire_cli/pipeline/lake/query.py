@@ -81,8 +81,8 @@ class Lake:
         """
         with told():
             result = self._connection.sql(query)
-            if result is None:
-                raise InputError("this statement has no rows; ask with select")
+            if result is None:  # of a statement that is no select
+                return pa.schema([]).empty_table().to_reader()
             reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)
             return reader
 
