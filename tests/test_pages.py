@@ -19,7 +19,7 @@ SOURCES = {
     "docker run ": "samples/incidents/any.pcap",
 }
 """Commands that need a cluster, and what they printed."""
-SEEN = ["decode-captures", "dump", "input", "payloads", "secrets", "sequence", "specs", "summary", "tasks"]
+SEEN = ["decode-captures", "dump", "input", "payloads", "secrets", "sequence", "specs", "summary", "tables", "tasks"]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 
@@ -90,7 +90,7 @@ def test_the_page_on_the_library_uses_every_public_name():
     assert [name for name in kwire_cli.__all__ if f"kwire.{name}" not in code] == []
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"completion", "doctor", "scan"}])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"completion", "doctor", "query", "scan"}])
 def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     hold_page(DOCS / "commands.md", updating, run=seen, only=f"kwire {name} ")

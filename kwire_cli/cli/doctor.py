@@ -67,7 +67,8 @@ def one_line(text: object) -> str:
 # imported.
 
 PURPOSES = {
-    "fast": "machine code of the library's API for many messages; part of kwire[spark]",
+    "fast": "another name of kwire[lake]",
+    "lake": "kwire export, kwire query, and machine code for many messages; part of kwire[spark]",
     "otlp": "the metrics that clients push (PushTelemetry), decoded",
     "spark": "kwire scan; it also needs Java",
     "stores": "s3://, gs://, hdfs:// and other URLs in place of paths",
@@ -271,7 +272,7 @@ def _machine_code() -> Finding:
             "absent",
             "",
             purpose,
-            "pip install 'kwire[fast]' or 'kwire[spark]': without numba there is no machine code to keep",
+            "pip install 'kwire[lake]' or 'kwire[spark]': without numba there is no machine code to keep",
         )
     folder = cache_folder(kernel.run)
     if folder is None:

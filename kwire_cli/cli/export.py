@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -77,7 +76,6 @@ def command(environment: Environment, options: Options) -> int:
     lake.check()
     from kwire_cli.pipeline.lake.export import export
 
-    begun = time.monotonic()
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
     )
@@ -91,7 +89,6 @@ def command(environment: Environment, options: Options) -> int:
         note=partial(_note, environment),
         again=options.force,
     )
-    seconds = time.monotonic() - begun
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]
     if done.known:
         parts.append(f"{counted(done.known, 'input file')} unchanged")
@@ -102,7 +99,7 @@ def command(environment: Environment, options: Options) -> int:
     answer = Answer(f"kwire export --into {options.into}", [Table("tables", columns, rows)])
     code = emit(environment, answer, options)
     environment.flush()
-    _note(environment, f"{', '.join(parts)}, {seconds:.1f} s")
+    _note(environment, ", ".join(parts))
     if done.read and not done.rows:
         raise InputError("nothing could be read of the inputs; the table faults says why", file=options.paths[0])
     return code

@@ -121,11 +121,11 @@ def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
 
 
 def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf, ...]:
-    """Return the strings of a layout that name entities of a kind, such as `groupId`."""
+    """Return the strings of a layout that name entities of a kind, such as `groupId`, by type or by name."""
     out = []
     for leaf in leaves:
         known = field_at(spec, leaf.path.replace("[]", "")) if leaf.kind == "string" else None
-        if known is not None and known.entity_type == kind:
+        if known is not None and kind in {known.entity_type, known.name}:
             out.append(leaf)
     return tuple(out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 import pyarrow as pa
@@ -80,7 +80,7 @@ class Lake:
 
         """
         with told():
-            result = self._connection.sql(query)
+            result: Any = self._connection.sql(query)
             if result is None:  # of a statement that is no select
                 return pa.schema([]).empty_table().to_reader()
             reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)

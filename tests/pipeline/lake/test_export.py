@@ -1,0 +1,303 @@
+"""`kwire export`: files that every reader of Parquet takes, runs that count as a whole or not at all, and what is read
+again.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("duckdb")
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+import pyarrow.parquet as pq
+
+import kwire_cli as kwire
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake import CHOICES, chosen, writing
+from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
+from kwire_cli.pipeline.model import Reading
+
+pytestmark = pytest.mark.numba
+
+ROOT = Path(__file__).resolve().parents[3]
+CAPTURES = ROOT / "samples" / "captures"
+SEGMENTS = ROOT / "samples" / "segments"
+LOGS = ROOT / "samples" / "request-logs"
+OWN = ROOT.parent / "shared" / "real" / "own"
+
+
+def run(inputs, into, **settings):
+    settings.setdefault("tables", chosen("all"))
+    return export([str(path) for path in inputs], into, reading=Reading(), **settings)
+
+
+def rows(lake, query):
+    with Lake(lake) as tables:
+        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
+
+
+def content(lake):
+    """The rows of all tables but `inputs`, and what that says of files."""
+    out = {}
+    with Lake(lake) as tables:
+        for name in tables.tables:
+            query = f"select * from {name}" if name != "inputs" else "select path, size, digest from inputs"
+            out[name] = sorted(map(repr, tables.arrow(query).read_all().to_pylist()))
+    return out
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lake") / "of samples"
+    run([CAPTURES, SEGMENTS, LOGS], folder)
+    return folder
+
+
+def test_frames_cost_what_they_are_long(lake):
+    """The bytes of all paths add up to those of all frames, day by day."""
+    by = "group by capture_point, day order by capture_point, day"
+    costs = rows(lake, f"select capture_point, day, sum(prefix_bytes + value_bytes)::bigint from costs {by}")
+    frames = rows(lake, f"select capture_point, day, sum(size)::bigint from frames where stream is not null {by}")
+    assert costs == frames
+    assert frames
+
+
+def test_records_are_those_of_the_segments(lake):
+    found = rows(lake, 'select file, "offset", key, value from records order by file, position, "offset"')
+    wanted = []
+    for path in sorted(SEGMENTS.glob("**/*.log")):
+        for batch in kwire.read_records(path.read_bytes(), topic=path.parent.name.rpartition("-")[0]):
+            if hasattr(batch, "records"):
+                wanted += [(str(path), record.offset, record.key, record.value) for record in batch.records()]
+    internal = {row[0] for row in found if "/__" in row[0]}
+    assert sorted(map(repr, (row for row in found if row[0] not in internal and row[0].endswith(".log")))) == sorted(
+        map(repr, (row for row in wanted if row[0] not in internal))
+    )
+    assert len(wanted) > 100
+
+
+def test_request_logs_are_frames_too(lake):
+    (count,) = rows(lake, "select count(*) from frames where stream is null and kind = 'response'")[0]
+    assert count > 10
+    assert rows(lake, "select count(*) from frames where stream is null and latency_us < 0") == [(0,)]
+
+
+def test_names_are_in_the_frames(lake):
+    """Topic ids of Fetch have their names, brokers their node ids."""
+    topics = {topic for (topic,) in rows(lake, "select distinct unnest(topics) from frames where api = 'Fetch'")}
+    known = dict(rows(lake, "select key, name from names where kind = 'topic'"))
+    assert topics.isdisjoint(known)
+    assert rows(lake, "select count(*) from frames where broker is not null")[0][0] > 100
+
+
+def test_every_reader_takes_every_file(lake):
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    files = sorted(lake.rglob("*.parquet"))
+    for path in files:
+        table = pq.read_table(path, partitioning=None)
+        assert table.schema.metadata[SCHEMA_KEY] == str(SCHEMA_VERSION).encode()
+        heights = len(pandas.read_parquet(path, partitioning=None)), polars.read_parquet(path).height
+        assert set(heights) == {table.num_rows}
+    assert len(files) > 50
+
+
+def test_columns_are_those_of_the_tables(lake):
+    """Of one table all files have the same columns, in the types that docs/tables.md says."""
+    for name, shape in SHAPES.items():
+        for path in sorted((lake / name).rglob("*.parquet")):
+            found = pq.read_schema(path)
+            wanted = [each for each in shape.schema if each.name != "day"]
+            assert [each.name for each in found] == [each.name for each in wanted], name
+
+
+def test_a_second_run_reads_what_is_new(tmp_path):
+    inputs, lake = tmp_path / "in", tmp_path / "lake"
+    shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
+    shutil.copytree(CAPTURES, inputs / "captures")
+    assert run([inputs], lake).read > 2
+    before = content(lake)
+    assert (done := run([inputs], lake)).read == 0
+    assert done.known > 2
+    assert content(lake) == before
+    (new := inputs / "more").mkdir()
+    shutil.copy(next(CAPTURES.glob("*.pcapng")), new)
+    assert run([inputs], lake).read == 1
+    whole = tmp_path / "whole"
+    run([inputs], whole)
+    assert content(lake) == content(whole)
+    assert run([inputs], lake, again=True).read > 3
+    assert content(lake) == content(whole)
+
+
+def test_a_changed_input_is_replaced(tmp_path):
+    inputs, lake = tmp_path / "in", tmp_path / "lake"
+    inputs.mkdir()
+    some, other = sorted(CAPTURES.glob("*.pcapng"))[:2]
+    shutil.copy(some, inputs / "a.pcapng")
+    run([inputs], lake)
+    shutil.copy(other, inputs / "a.pcapng")
+    assert run([inputs], lake).read == 1
+    whole = tmp_path / "whole"
+    run([inputs], whole)
+    assert content(lake) == content(whole)
+
+
+def test_two_folders_with_the_same_addresses_give_both(tmp_path):
+    some = CAPTURES / "ipv6.pcap"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copy(some, tmp_path / name)
+    run([tmp_path / "one", tmp_path / "two"], tmp_path / "lake")
+    counts = rows(tmp_path / "lake", "select capture_point, count(*) from frames group by all")
+    assert len(counts) == 2
+    assert len({count for _, count in counts}) == 1
+
+
+@pytest.mark.parametrize("after", [0, 1, 7])
+def test_a_journal_is_carried_out(tmp_path, monkeypatch, after):
+    """A run that dies while it moves its files is completed by whoever comes next."""
+    whole, lake = tmp_path / "whole", tmp_path / "lake"
+    run([CAPTURES], whole)
+    moved = []
+    replace = Path.replace
+
+    def failing(self, target):
+        if len(moved) == after:
+            raise KeyboardInterrupt
+        moved.append(target)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    monkeypatch.setattr(writing.shutil, "rmtree", lambda *_, **__: None)  # it died: nothing tidies up
+    with pytest.raises(KeyboardInterrupt):
+        run([CAPTURES], lake)
+    monkeypatch.undo()
+    assert content(lake) == content(whole)
+    assert not [*lake.glob("_run-*")]
+
+
+@pytest.mark.slow
+def test_killed_runs_leave_nothing_half(tmp_path):
+    """Killed five times at any moment, then left alone."""
+    dice, lake = random.Random(1), tmp_path / "lake"
+    command = [sys.executable, "-m", "kwire_cli", "export", str(CAPTURES), str(SEGMENTS), "--into", str(lake)]
+    for _ in range(5):
+        running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.uniform(0.3, 2.5))
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        if [*lake.glob("[a-z]*")]:
+            assert set(content(lake)) >= {"frames", "inputs"}
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    whole = tmp_path / "whole"
+    run([CAPTURES, SEGMENTS], whole, tables=chosen(None))
+    assert content(lake) == content(whole)
+    assert not [*lake.glob("_run-*")]
+
+
+def test_a_run_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing.Run, "commit", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run([CAPTURES], tmp_path / "lake")
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_run_beside_another_one_stays(tmp_path):
+    """The folder of a process that is there is nobody's to remove."""
+    other = tmp_path / "lake" / "_run-other"
+    other.mkdir(parents=True)
+    (other / "_pid").write_text(str(os.getpid()), "ascii")
+    run([CAPTURES], tmp_path / "lake")
+    assert other.is_dir()
+
+
+def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
+    """However few bytes may wait, the tables are the same."""
+    monkeypatch.setattr(writing, "MOST_BYTES", 4096)
+    monkeypatch.setattr(writing, "ROW_GROUP", 64)
+    run([CAPTURES, SEGMENTS, LOGS], tmp_path / "small")
+    assert content(tmp_path / "small") == content(lake)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("csv", "csv"), ("jsonl", "jsonl"), ("arrow", "arrow")])
+def test_formats(tmp_path, form, suffix):
+    path = next(CAPTURES.glob("*.pcapng"))
+    run([path], tmp_path / "parquet", tables={"frames", "costs"})
+    run([path], tmp_path / form, tables={"frames", "costs"}, form=form)
+    (count,) = rows(tmp_path / "parquet", "select count(*) from frames")[0]
+    (file,) = (tmp_path / form / "frames").rglob(f"*.{suffix}")
+    if form == "arrow":
+        import pyarrow as pa
+
+        with pa.memory_map(str(file)) as source:
+            table = pa.ipc.open_file(source).read_all()
+        assert table.num_rows == count
+        assert table.schema.names == [each.name for each in SHAPES["frames"].schema]
+        return
+    lines = file.read_text("utf-8").splitlines()
+    assert len(lines) == count + (form == "csv")
+    if form == "jsonl":
+        assert {json.loads(line)["api"] for line in lines} == {
+            api for (api,) in rows(tmp_path / "parquet", "select distinct api from frames")
+        }
+    with pytest.raises(InputError, match=f"in {form}; query reads Parquet"):
+        Lake(tmp_path / form)
+
+
+def test_files_that_cannot_be_read_are_faults(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
+    shutil.copy(next(CAPTURES.glob("*.pcapng")), tmp_path / "in")
+    run([tmp_path / "in"], tmp_path / "lake")
+    faults = rows(tmp_path / "lake", "select code, file from faults where file like '%broken.pcap'")
+    assert [code for code, _ in faults] == ["UNREADABLE"]
+
+
+def test_tables_are_chosen(tmp_path):
+    run([CAPTURES], tmp_path / "lake", tables=chosen("frames, names"))
+    assert {path.name for path in (tmp_path / "lake").iterdir()} == {"frames", "names", "inputs"}
+    with pytest.raises(InputError, match="did you mean frames"):
+        chosen("frame")
+    assert chosen("all") == frozenset(CHOICES)
+
+
+def test_an_empty_table_can_be_asked(tmp_path):
+    run([next(CAPTURES.glob("*.pcapng"))], tmp_path / "lake", tables={"frames"})
+    assert rows(tmp_path / "lake", "select count(*) from records where day is null and capture_point = ''") == [(0,)]
+
+
+@pytest.mark.parametrize("query", ["select * from framez", "selec 1", "select cast('x' as int)"])
+def test_wrong_queries_say_why(lake, query):
+    with pytest.raises(InputError, match=r"^DuckDB: "):
+        rows(lake, query)
+
+
+def test_no_lake(tmp_path):
+    with pytest.raises(InputError, match="no tables in this"):
+        Lake(tmp_path)
+    with pytest.raises(InputError, match="no such folder"):
+        Lake(tmp_path / "nothing")
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_costs_of_real_captures_add_up(tmp_path):
+    run([OWN], tmp_path / "lake", tables=chosen(None))
+    sums = rows(
+        tmp_path / "lake",
+        "select (select sum(prefix_bytes + value_bytes) from costs)::bigint, "
+        "(select sum(size) from frames where stream is not null)::bigint",
+    )
+    assert sums[0][0] == sums[0][1] > 1_000_000
