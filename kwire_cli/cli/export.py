@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
     ("kwire export kafka-logs --into lake --tables batches,index", "headers of batches, without records"),
-    ('kwire query lake "select api, count(*) from frames group by api"', "an answer from them"),
+    ("kwire export orders-0 --into lake --out-format csv", "records as CSV"),
 )
 
 
