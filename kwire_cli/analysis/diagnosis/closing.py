@@ -110,7 +110,7 @@ class ClosedAtRequest(Rule):
             connection.versions |= call.api == "ApiVersions"
             connection.answered |= call.api not in BEFORE_LOGIN
             connection.asked = None
-        elif connection.asked is None and call.request.get("acks") != 0:
+        elif connection.asked is None and call.field("acks") != 0:
             connection.asked = call.evidence(of_request=True)
             connection.who, connection.api = client_of(call), (call.api, call.api_key, call.version)
             connection.before_login = call.api in BEFORE_LOGIN

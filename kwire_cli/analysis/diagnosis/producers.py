@@ -108,10 +108,10 @@ class Producers(Rule):
         """Take a call of a producer."""
         errors = call.errors
         if call.api == "Produce":
-            if call.response is None and call.field("acks") == 0:
+            if not call.has_response and call.field("acks") == 0:
                 self._add(self._unanswered, call.who, call, sorted(call.topics)[:3])
             self._produce(call, bool(errors))
-        elif call.api == "InitProducerId" and call.response is not None and not errors:
+        elif call.api == "InitProducerId" and call.has_response and not errors:
             name = call.request.get("transactionalId")
             if isinstance(name, str) and name and len(self._instances) < MOST_PRODUCERS:
                 self._instances.setdefault(name, {})[f"{call.who} at {call.client}"] = None

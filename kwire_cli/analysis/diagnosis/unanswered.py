@@ -81,7 +81,7 @@ class Unanswered(Rule):
             late = _Waiting(asked, answered, _patience(call), f"{call.api} {call.version}", place)
             self._broker(client_of(call), call.broker).append(late)
             return
-        if asked is None or (call.api == "Produce" and call.request.get("acks") == 0) or call.connection in self._open:
+        if asked is None or (call.api == "Produce" and call.field("acks") == 0) or call.connection in self._open:
             return
         place = call.evidence(of_request=True)
         first = _Waiting(asked, None, _patience(call), f"{call.api} {call.version}", place)

@@ -137,7 +137,7 @@ def _markers(call: Call) -> Iterator[Event]:
         producer, epoch = whole(marker.get("producerId")), whole(marker.get("producerEpoch"))
         event = _event(call, "writeMarkers", None, producer, epoch)
         event.errors, event.by_broker = failed.get(producer, Counter()), True
-        event.ok = call.response is not None and not event.errors
+        event.ok = call.has_response and not event.errors
         event.result = COMMITTED if marker.get("transactionResult") is True else ABORTED
         for (topic,) in parts(marker, "topics"):
             numbers = topic.get("partitionIndexes")
@@ -154,7 +154,7 @@ def _of_request(call: Call, what: Any) -> Event:
 
 def _event(call: Call, what: Any, name: str | None, producer: int, epoch: int) -> Event:
     errors = Counter(str(error) for error in call.errors)
-    ok = call.response is not None and not errors
+    ok = call.has_response and not errors
     return Event(what, call.asked, call.answered, name, producer, epoch, call.evidence(of_request=True), call.who,
                  errors=errors, ok=ok)  # fmt: skip
 

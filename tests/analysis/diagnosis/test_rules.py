@@ -106,6 +106,9 @@ class Hostile:
     def who(self):
         return self.client
 
+    def field(self, name):
+        return self.request.get(name)
+
     def topic(self, of):
         return str(of.get("topicId"))
 
