@@ -94,7 +94,7 @@ class EmptyFetches:
 
     def fetch(self, fetch: FetchCall) -> None:
         """Take a Fetch."""
-        total = 0
+        total, empty = 0, []
         for key, offset, answer in fetch.parts:
             if answer is None:
                 continue
@@ -104,12 +104,14 @@ class EmptyFetches:
                 continue
             end = answer.get("highWatermark")
             if type(end) is int and MOST_OFFSET > end > offset >= 0 and not answer.get("errorCode"):
-                self._take_empty(fetch, key, offset, answer)
+                empty.append((key, offset, answer))
+        for key, offset, answer in empty:
+            self._take_empty(fetch, key, offset, answer, total)
         least = whole(fetch.request.get("minBytes"))
         if least is not None and least > 1 and fetch.response is not None:
             self._take_wait(fetch, least, total)
 
-    def _take_empty(self, fetch: FetchCall, key: Partition, offset: int, answer: dict[str, Any]) -> None:
+    def _take_empty(self, fetch: FetchCall, key: Partition, offset: int, answer: dict[str, Any], total: int) -> None:
         if (whole(answer.get("preferredReadReplica")) or -1) >= 0:
             return  # the client is sent to a replica near it
         stable = whole(answer.get("lastStableOffset"))
@@ -118,7 +120,7 @@ class EmptyFetches:
         elif fetch.call.throttle > 0:
             reason = "throttled"
         else:
-            most, total = whole(fetch.request.get("maxBytes")), sum(size_of(part.answer or {}) for part in fetch.parts)
+            most = whole(fetch.request.get("maxBytes"))
             reason = "size" if most and total * 2 > most else "other"
         empty = self._empty[fetch.client, key, offset, reason]
         empty.add(fetch.call)
