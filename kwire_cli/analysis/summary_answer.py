@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS
+from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, row_of
 from kwire_cli.analysis.diagnosis.model import SEVERITIES
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
@@ -41,7 +41,6 @@ _LEAST_AVERAGE = 2.0
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
-_LEVELS: dict[str, Level] = {"error": "error", "warning": "warning", "info": "info"}
 _NEXT = (Column("command"),)
 
 
@@ -55,7 +54,7 @@ def summary_answer(summary: Contents, arguments: str, commands: Collection[str] 
         Facts(spoken),
         Facts([fact for fact in about if fact.value is not None]),
         *tables_of(summary),
-        Table("findings", FINDINGS, list(summary.diagnosis.answer().tables[0].rows), wide=True),
+        Table("findings", FINDINGS, [row_of(finding) for finding in findings], wide=True),
         Table("next", _NEXT, [(command,) for command in following], wide=True),
         Facts([*_spoken_findings(findings, arguments)]),
         Facts([Fact("next" if not at else " ", command, spoken=True) for at, command in enumerate(following)]),
@@ -211,7 +210,7 @@ def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fa
         level = finding.level
         text = f"{finding.kind.code}  {finding.subject}: {finding.text}"
         heading = level.upper() if level == "error" else level
-        yield Fact(level, _cut(text, LONGEST_TEXT), title=heading, level=_LEVELS[level], spoken=True)
+        yield Fact(level, _cut(text, LONGEST_TEXT), title=heading, level=level, spoken=True)
     more = len(findings) - MOST_FINDINGS
     if findings:
         rest = f"{more} more, and the evidence" if more > 0 else "the evidence, and what to do"

@@ -35,7 +35,6 @@ COLUMNS = (
     Column("see", "list"),
     Column("command"),
 )
-_LEVELS = {"error": "error", "warning": "warning", "info": "info"}
 _SHOWN_PLACES = 4
 FRAMES = frozenset({"request", "response"})
 """Kinds of lines that make calls."""
@@ -151,7 +150,7 @@ class Diagnosis:
         findings = self.findings(least)
         counts = {level: sum(finding.level == level for finding in findings) for level in SEVERITIES}
         facts = Facts([Fact("findings", {level: count for level, count in counts.items() if count}, "map")])
-        table = Table("findings", COLUMNS, [_row(finding) for finding in findings], wide=True)
+        table = Table("findings", COLUMNS, [row_of(finding) for finding in findings], wide=True)
         outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
         if not findings:
@@ -164,7 +163,8 @@ def _order(finding: Finding) -> tuple[Any, ...]:
     return SEVERITIES.index(finding.level), kind.rank, -finding.weight, kind.code, finding.subject, finding.text
 
 
-def _row(finding: Finding) -> tuple[Any, ...]:
+def row_of(finding: Finding) -> tuple[Any, ...]:
+    """Return a finding in COLUMNS."""
     kind = finding.kind
     evidence = [place.to_json() for place in _by_time(finding.evidence)[:MOST_EVIDENCE]]
     return (
@@ -191,7 +191,7 @@ def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
     told = set()
     for finding in findings:
         kind = finding.kind
-        yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, _LEVELS[finding.level])  # type: ignore[arg-type] # levels of findings are levels
+        yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, finding.level)
         yield Item(1, finding.text)
         if finding.evidence:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
