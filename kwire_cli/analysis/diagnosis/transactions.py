@@ -221,10 +221,9 @@ class TransactionTrouble(Rule):
             del self._readers[connection]
 
     def findings(self) -> Iterator[Finding]:
-        transactions = self._transactions.transactions()
+        events, _, _, transactions, rows = self._transactions.found()
         named: set[tuple[str, int]] = set()
         open_: dict[tuple[int, int], list[HeldBack]] = {}
-        rows = self._transactions.held_back()
         for row in rows:
             if _hangs(row):
                 named.add((row.partition, row.first_offset))
@@ -241,7 +240,6 @@ class TransactionTrouble(Rule):
             by_name.setdefault(transaction.name, []).append(transaction)
         said = {row.transactional_id for row in rows}
         said |= {holder for _, holder in held}
-        events = self._transactions.events()
         until = max((event.answered for event in events if event.answered is not None), default=None)
         for name, own in by_name.items():
             yield from _long(name, own)
@@ -385,9 +383,9 @@ def _finding(
 
 
 def _runs(events: Sequence[Event]) -> Iterator[_Run]:
-    """Yield the runs of refused requests of a transactional id."""
+    """Yield the runs of refused requests of a transactional id from its events in the order of their times."""
     run: _Run | None = None
-    for event in sorted(events, key=lambda event: event.order):
+    for event in events:
         if WAITS in event.errors:
             count, first, _, places = run or _Run(0, event.time, event.time, [])
             run = _Run(count + event.count, first, event.answered, [*places[:4], event.place])

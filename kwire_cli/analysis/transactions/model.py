@@ -79,7 +79,6 @@ class Event:
     implicit: bool = False
     ok: bool = True
     count: int = 1
-    next_epoch: int = NO_PRODUCER
     timeout: float | None = None
     by_broker: bool = False
 

@@ -39,9 +39,12 @@ def transactions_of(
     pieces: Mapping[int, Sequence[tuple[str, Piece]]],
     names: Mapping[int, str],
 ) -> list[Transaction]:
-    """Return all transactions, by the time of their begin; `names` are transactional ids by producer id."""
+    """Return all transactions, by the time of their begin.
+
+    `events` are in the order of their times; `names` are transactional ids by producer id.
+    """
     by_identity: dict[Identity, list[Event]] = {}
-    for event in sorted(events, key=lambda event: event.order):
+    for event in events:
         by_identity.setdefault(_identity(event.transactional_id, event.producer_id, names), []).append(event)
     timelines = {identity: _of_events(own) for identity, own in by_identity.items()}
     by_name: dict[str, list[StateRecord]] = {}

@@ -104,7 +104,6 @@ def _commit_offsets(call: Call) -> Iterator[Event]:
 def _end(call: Call) -> Iterator[Event]:
     event = _of_request(call, "endTransaction")
     event.result = COMMITTED if call.request.get("committed") is True else ABORTED
-    event.next_epoch = whole((call.response or {}).get("producerEpoch"))
     yield event
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, instant
 from kwire_cli.analysis.subjects import CallFold, LogItem
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from kwire_cli.analysis.call import Call
-    from kwire_cli.analysis.transactions.model import Event, HeldBack, Transaction
+    from kwire_cli.analysis.transactions.model import Event, HeldBack, Piece, StateRecord, Transaction
     from kwire_cli.answer import Block, Row
 
 TRANSACTIONS = (
@@ -79,6 +79,20 @@ HELD_BACK = (
 )
 _NAMES_OF_EVENTS = {"addPartitions", "verifyPartitions", "produce", "writeMarkers"}
 _SOME = 3
+
+
+class Found(NamedTuple):
+    """The events of traffic in the order of their times, and what was put together from them and from logs.
+
+    `names` are transactional ids and `pieces` the parts of transactions in logs, both by producer id. Transactions are
+    in the order of their begin; `held_back` are the open ones in logs.
+    """
+
+    events: list[Event]
+    names: dict[int, str]
+    pieces: dict[int, list[tuple[str, Piece]]]
+    transactions: list[Transaction]
+    held_back: list[HeldBack]
 
 
 class Transactions(CallFold):
@@ -139,36 +153,32 @@ class Transactions(CallFold):
             self._name(producer, name)
         self.logs.merge(other.logs)
 
-    def producers(self) -> dict[int, str]:
-        """Return transactional ids by producer id."""
+    def _producers(self) -> dict[int, str]:
         by_records = {record.producer_id: record.transactional_id for record in self.logs.records}
         latest = {record.producer_id: record.transactional_id for record in self.logs.latest.values()}
         names = by_records | latest | self.names
         names.pop(NO_PRODUCER, None)
         return names
 
-    def transactions(self) -> list[Transaction]:
-        """Return all transactions by the time of their begin."""
-        return transactions_of(self.events(), self.logs.records, self.logs.pieces(), self.producers())
-
-    def held_back(self) -> list[HeldBack]:
-        """Return the open transactions in the logs of partitions."""
-        return self.logs.held_back(self.producers())
+    def found(self) -> Found:
+        """Return all transactions, and what they were put together from."""
+        events, names, pieces = self.events(), self._producers(), self.logs.pieces()
+        transactions = transactions_of(events, self.logs.records, pieces, names)
+        return Found(events, names, pieces, transactions, self.logs.held_back(names))
 
     def answer(self, ids: Collection[str] = (), *, only_open: bool = False) -> Answer:
         """Return the transactions: those of transactional ids, and those that are open at the end of the input."""
-        transactions = self.transactions()
-        names = self.producers()
-        held = [row for row in self.held_back() if not ids or row.transactional_id in ids]
+        found = self.found()
+        held = [row for row in found.held_back if not ids or row.transactional_id in ids]
         rows = [
             transaction
-            for transaction in transactions
+            for transaction in found.transactions
             if (not ids or transaction.transactional_id in ids) and (not only_open or transaction.result == OPEN)
         ]
         wanted = {transaction.name for transaction in rows} if only_open else None
         events = [
             row
-            for row in _event_rows(self.events(), self.logs, names)
+            for row in _event_rows(found, self.logs.records)
             if (not ids or row[1] in ids) and (wanted is None or (row[1] or f"producer {row[2]}") in wanted)
         ]
         blocks: list[Block] = [
@@ -244,22 +254,23 @@ def _number(number: int) -> int | None:
     return None if number == NO_PRODUCER else number
 
 
-def _event_rows(events: Iterable[Event], logs: LogTransactions, names: dict[int, str]) -> list[Row]:
+def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
     """Return the rows of all events in the order of time."""
     rows: list[tuple[tuple[float, int], Row]] = []
-    for event in events:
+    names = found.names
+    for event in found.events:
         at = event.time if event.time is not None else -1.0
         name = event.transactional_id or names.get(event.producer_id)
         head = name, _number(event.producer_id), _number(event.epoch), event.what, event.count, _detail(event)
         tail = dict(event.errors), event.client, *_place(event.place)
         rows.append(((at, 0), (instant(event.time), *head, *tail)))
-    for record in set(logs.records):
+    for record in set(records):
         detail = record.state + (f": {_few(record.partitions)}" if record.partitions else "")
         place = Evidence("", file=record.file, offset=record.offset)
         ids = _number(record.producer_id), _number(record.epoch)
         row = (instant(record.time), record.transactional_id, *ids, "state", 1, detail, {}, None, *_place(place))
         rows.append(((record.time if record.time is not None else -1.0, record.offset), row))
-    for producer, pieces in logs.pieces().items():
+    for producer, pieces in found.pieces.items():
         for partition, piece in pieces:
             rows += _piece_rows(partition, names.get(producer), piece)
     return [row for _, row in sorted(rows, key=lambda pair: (pair[0], str(pair[1])))]
