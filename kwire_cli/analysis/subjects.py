@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from kwire_cli.analysis.calls import Calls
@@ -47,6 +49,16 @@ class LogItem(NamedTuple):
     def name(self) -> str:
         """The partition's folder, such as `orders-0`; the file if no folder names it."""
         return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+    @property
+    def log(self) -> tuple[str, str]:
+        """The log: its folder and the partition. Copies on several brokers are logs of their own."""
+        return _folder_of(self.file), self.name
+
+
+@lru_cache(maxsize=1 << 10)
+def _folder_of(file: str) -> str:
+    return str(PurePath(file).parent)
 
 
 class Bounded(list[Any]):

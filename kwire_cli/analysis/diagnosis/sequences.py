@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from pathlib import PurePath
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import Evidence
@@ -76,7 +75,7 @@ class LogSequences:
         ):
             return
         head = batch.head
-        key = str(PurePath(item.file).parent), item.name
+        key = item.log
         log = self._logs.get(key)
         if log is None:
             log = self._logs[key] = _Log(item.name)
@@ -161,17 +160,7 @@ def _joined(runs: Sequence[_Run]) -> Iterator[_Run]:
     last: _Run | None = None
     for run in sorted(runs, key=lambda run: (run.begin, run.end)):
         if last is not None and last.epoch == run.epoch and sequence_after(last.last, 1) == run.first:
-            last = _Run(
-                last.producer,
-                last.epoch,
-                last.first,
-                run.last,
-                last.begin,
-                run.end,
-                last.leader,
-                last.file,
-                last.transactional,
-            )
+            last = replace(last, last=run.last, end=run.end)
             continue
         if last is not None:
             yield last

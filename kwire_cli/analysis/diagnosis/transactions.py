@@ -160,6 +160,7 @@ class TransactionTrouble(Rule):
         if waits:
             self._forget(waits, call)
         at_hand = dict(waits) if waits and call.request.get("sessionId") else {}
+        seen: Evidence | None = None
         for topic, partition in parts(response, "responses", "partitions"):
             index, high = whole(partition.get("partitionIndex")), whole(partition.get("highWatermark"))
             stable = whole(partition.get("lastStableOffset"))
@@ -170,7 +171,8 @@ class TransactionTrouble(Rule):
             if 0 <= stable < high and index >= 0:
                 waits = self._reader(call.connection) if waits is None else waits
                 at_hand[name] = waits[name] = stable
-                self._hold((name, stable), high, call)
+                seen = seen or call.evidence()
+                self._hold((name, stable), high, call.answered, seen)
         for place in at_hand.items():
             if (held := self._held.get(place)) is not None:
                 held.last = call.answered if call.answered is not None else held.last
@@ -198,16 +200,16 @@ class TransactionTrouble(Rule):
             for number in numbers if isinstance(numbers, list) else ():
                 waits.pop(f"{call.topic(topic)}-{number}", None)
 
-    def _hold(self, place: tuple[str, int], high: int, call: Call) -> None:
+    def _hold(self, place: tuple[str, int], high: int, answered: float | None, seen: Evidence) -> None:
         held = self._held.get(place)
         if held is None:
             if len(self._held) >= MOST_HELD:
                 self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
             if len(self._held) >= MOST_HELD:
                 return
-            held = self._held[place] = _Held(high, call.answered, call.answered)
+            held = self._held[place] = _Held(high, answered, answered)
         held.high = max(held.high, high)
-        held.evidence.append(call.evidence())
+        held.evidence.append(seen)
 
     def merge(self, other: TransactionTrouble) -> None:
         self._transactions.merge(other._transactions)

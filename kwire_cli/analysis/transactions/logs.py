@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.state.events import decoded
@@ -89,7 +88,7 @@ class LogTransactions:
             self._add_state(item, batch)
             return
         head = batch.head
-        key = str(PurePath(item.file).parent), item.name
+        key = item.log
         log = self.partitions.get(key)
         if log is None:
             log = self.partitions[key] = PartitionLog(item.name)
