@@ -54,7 +54,7 @@ class ClassicReplay:
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
-        self._back = returns(moves)
+        back = returns(moves)
         points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
         for at, move in points:
             if move.client and move.member:
@@ -65,7 +65,7 @@ class ClassicReplay:
                 case "sync":
                     self._sync(move)
                 case "leave":
-                    self._leave(move, self._back.get(at))
+                    self._leave(move, back.get(at))
                 case "generation":
                     self._record(move)
                 case "gone":
@@ -175,9 +175,7 @@ class ClassicReplay:
         member.ended, member.end = move.time, text.partition(" (")[0]
         self._next.left[move.member] = move.time
         self._gone.add(move.client, member.host or move.host, move.time, cause)
-        self._next.triggers.append(
-            Trigger(move.time, cause, text, move.place, move.member, move.client, back=back is not None)
-        )
+        self._next.triggers.append(Trigger(move.time, cause, text, move.place, move.member, move.client))
         self._event(move, "leave", text)
 
     def _heartbeat(self, move: Move) -> None:
@@ -307,7 +305,7 @@ class ClassicReplay:
             topics, earlier = join.topics, self._subscribed.get(member)
             if topics is not None and earlier is not None and topics != earlier:
                 text = f"subscribes to {', '.join(topics[:3])}, before to {', '.join(earlier[:3])}"
-                triggers.append(Trigger(join.time, "subscription", text, join.place, member, client, back=True))
+                triggers.append(Trigger(join.time, "subscription", text, join.place, member, client))
             elif reason and told is None:
                 triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))
             elif told is None and previous is not None and join.time < first:

@@ -78,7 +78,7 @@ class ModernReplay:
                 case "epoch":
                     self._reach(move)
                 case "gone":
-                    self._leaves(move, "leave", "left, or its session timed out", back=False)
+                    self._leaves(move, "leave", "left, or its session timed out")
                 case _ if move.error:
                     self._error(move)
                 case "leave":
@@ -151,9 +151,7 @@ class ModernReplay:
                 self._subscribes(move, state)
             return
         coming = self._gone.coming(move, move.time, self._fenced.pop(move.member, ""))
-        self._trigger(
-            Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client, back=state is not None)
-        )
+        self._trigger(Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client))
         self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
         if move.detail:
             self._event(move, "status", move.detail)
@@ -169,12 +167,12 @@ class ModernReplay:
         state = self._members.get(move.member)
         since = move.time - state.assigned_at if state and state.assigned_at else None
         cause, text = why_left(move, back, since, member.rebalance_timeout, by_admin=False)
-        self._leaves(move, cause, text, back=back is not None)
+        self._leaves(move, cause, text)
 
-    def _leaves(self, move: Move, cause: Cause, text: str, *, back: bool) -> None:
+    def _leaves(self, move: Move, cause: Cause, text: str) -> None:
         member = self.timeline.member(move.member)
         move = move._replace(client=move.client or member.client)
-        self._trigger(Trigger(move.time, cause, text, move.place, move.member, move.client, back=back))
+        self._trigger(Trigger(move.time, cause, text, move.place, move.member, move.client))
         if state := self._members.pop(move.member, None):
             self._settle_empty(move.member, state, move.time)
         member.ended, member.end = move.time, text.partition(" (")[0]
@@ -184,7 +182,7 @@ class ModernReplay:
     def _subscribes(self, move: Move, state: _State) -> None:
         topics = ", ".join((move.topics or ())[:3])
         text = f"subscribes to {topics or 'nothing'}, before to {', '.join((state.topics or ())[:3]) or 'nothing'}"
-        self._trigger(Trigger(move.time, "subscription", text, move.place, move.member, move.client, back=True))
+        self._trigger(Trigger(move.time, "subscription", text, move.place, move.member, move.client))
         self._event(move, "subscription", text)
         state.topics = move.topics
 

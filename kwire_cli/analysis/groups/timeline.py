@@ -71,8 +71,6 @@ class Trigger(NamedTuple):
     place: Evidence
     member: str = ""
     client: str = ""
-    back: bool = False
-    """Whether the member was in the group before, and goes on in it afterwards."""
 
 
 class Coming(NamedTuple):
