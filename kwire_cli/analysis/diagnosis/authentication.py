@@ -67,7 +67,6 @@ ILLEGAL_STATE = "ILLEGAL_SASL_STATE"
 
 @dataclass
 class _Failure:
-    count: int = 0
     reasons: set[str] = field(default_factory=set)
     evidence: Places = field(default_factory=Places)
 
@@ -148,7 +147,6 @@ class Authentication(Rule):
 
     def _add(self, kind: FindingKind, who: str, broker: str, reason: str, place: Evidence) -> None:
         failure = self._failures[kind.code, who, broker]
-        failure.count += 1
         if len(failure.reasons) < MOST_REASONS:
             failure.reasons.add(reason)
         failure.evidence.add(place)
@@ -157,14 +155,13 @@ class Authentication(Rule):
         self._open |= other._open
         for key, its in other._failures.items():
             own = self._failures[key]
-            own.count += its.count
             own.reasons |= its.reasons
             own.evidence.merge(its.evidence)
 
     def findings(self) -> Iterator[Finding]:
         kinds = {kind.code: kind for kind in self.KINDS}
         for (code, who, broker), failure in self._failures.items():
-            times = counted(failure.count, "login")
+            times = counted(failure.evidence.count, "login")
             reasons = "; ".join(sorted(failure.reasons)[:3])
             text = f"{times} at {broker} failed: {reasons}"
-            yield Finding(kinds[code], f"client {who}", text, failure.evidence.earliest, failure.count)
+            yield Finding(kinds[code], f"client {who}", text, failure.evidence.earliest, failure.evidence.count)

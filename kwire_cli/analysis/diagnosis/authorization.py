@@ -47,7 +47,6 @@ MOST_DEPTH = 8
 
 @dataclass
 class _Refusals:
-    count: int = 0
     names: set[str] = field(default_factory=set)
     apis: set[str] = field(default_factory=set)
     evidence: Places = field(default_factory=Places)
@@ -73,7 +72,6 @@ class Authorization(Rule):
             if code is None:
                 continue
             refusals = self._refusals[client_of(call), code]
-            refusals.count += 1
             refusals.apis.add(call.api)
             refusals.evidence.add(call.evidence())
             for name in _refused(call, code):
@@ -83,7 +81,6 @@ class Authorization(Rule):
     def merge(self, other: Authorization) -> None:
         for key, its in other._refusals.items():
             own = self._refusals[key]
-            own.count += its.count
             own.names |= its.names
             own.apis |= its.apis
             own.evidence.merge(its.evidence)
@@ -95,8 +92,9 @@ class Authorization(Rule):
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             what = f"{kind} {', '.join(names[:5])}{more}" if names else f"the {kind}"
             apis = ", ".join(sorted(refusals.apis)[:5])
-            text = f"{counted(refusals.count, 'response')} with {error} for {what}: {apis}"
-            yield Finding(REFUSED, f"client {who}", text, refusals.evidence.earliest, refusals.count)
+            count = refusals.evidence.count
+            text = f"{counted(count, 'response')} with {error} for {what}: {apis}"
+            yield Finding(REFUSED, f"client {who}", text, refusals.evidence.earliest, count)
 
 
 def _refused(call: Call, code: int) -> Iterator[str]:

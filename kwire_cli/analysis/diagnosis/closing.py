@@ -81,7 +81,6 @@ class _Connection:
 
 @dataclass
 class _Closed:
-    count: int = 0
     apis: set[tuple[str, int, int]] = field(default_factory=set)
     idle: float = 0.0
     size: int = 0
@@ -144,7 +143,6 @@ class ClosedAtRequest(Rule):
         else:
             kind = CLOSED
         closed = self._closed[kind.code, seen.who, connection.broker]
-        closed.count += 1
         closed.idle = max(closed.idle, seen.idle)
         closed.size = max(closed.size, seen.size)
         if len(closed.apis) < MOST_APIS:
@@ -155,27 +153,27 @@ class ClosedAtRequest(Rule):
         self._open |= other._open
         self._foreign |= other._foreign
         for key, its in other._closed.items():
-            own = self._closed[key]
-            _join(own, its)
+            _join(self._closed[key], its)
 
     def findings(self) -> Iterator[Finding]:
         kinds = {kind.code: kind for kind in self.KINDS}
         judged: dict[tuple[str, str, str], _Closed] = {}
         for (code, who, broker), closed in self._closed.items():
             # Other connections of the client to this broker were closed elsewhere: it is no missing login.
-            alone = (CLOSED.code, who, broker) not in self._closed and closed.count >= LEAST
+            alone = (CLOSED.code, who, broker) not in self._closed and closed.evidence.count >= LEAST
             judged_as = CLOSED.code if code == NO_LOGIN.code and not alone else code
             _join(judged.setdefault((judged_as, who, broker), _Closed()), closed)
         for (code, who, broker), closed in judged.items():
             at = ", ".join(f"{api} {version}" for api, _, version in sorted(closed.apis)[:3])
-            times = "a connection" if closed.count == 1 else counted(closed.count, "connection")
+            count = closed.evidence.count
+            times = "a connection" if count == 1 else counted(count, "connection")
             text = f"{broker} closed {times} at {at}, without an answer"
             if code == STALE.code:
                 text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
             elif code == CLOSED.code:
                 text += f"; the largest request has {size_text(closed.size)}" if closed.size >= LARGE else ""
                 text += "".join(sorted(_refusals(closed)))
-            yield Finding(kinds[code], f"client {who}", text, closed.evidence.earliest, closed.count)
+            yield Finding(kinds[code], f"client {who}", text, closed.evidence.earliest, count)
 
 
 def _refusals(closed: _Closed) -> set[str]:
@@ -190,7 +188,6 @@ def _refusals(closed: _Closed) -> set[str]:
 
 
 def _join(own: _Closed, its: _Closed) -> None:
-    own.count += its.count
     own.idle = max(own.idle, its.idle)
     own.size = max(own.size, its.size)
     own.apis |= its.apis

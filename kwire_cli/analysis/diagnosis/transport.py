@@ -66,7 +66,6 @@ class _Direction:
 
 @dataclass
 class _Shut:
-    connections: int = 0
     longest: int = 0
     places: Places = field(default_factory=Places)
 
@@ -108,7 +107,6 @@ class Transport(Rule):
                         direction.places.add(slowest[1])
             if connection.shut[side] >= LEAST_SHUT * 1e9:
                 shut = self._shut[*ends, side]
-                shut.connections += 1
                 shut.longest = max(shut.longest, connection.shut[side])
                 shut.places.add(place_of(connection))
 
@@ -123,7 +121,6 @@ class Transport(Rule):
             own.places.merge(its.places)
         for key, theirs in other._shut.items():
             shut = self._shut[key]
-            shut.connections += theirs.connections
             shut.longest = max(shut.longest, theirs.longest)
             shut.places.merge(theirs.places)
 
@@ -145,6 +142,6 @@ class Transport(Rule):
             sender = broker if side == 0 else host
             text = (
                 f"it took no bytes from {sender} for up to {shut.longest / 1e9:.1f} s, "
-                f"on {counted(shut.connections, 'connection')}"
+                f"on {counted(shut.places.count, 'connection')}"
             )
             yield Finding(SHUT, reader, text, shut.places.earliest, shut.longest / 1e9)

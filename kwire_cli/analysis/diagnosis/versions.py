@@ -68,7 +68,6 @@ CUT_BY_CAPTURE = frozenset({"TRUNCATED", "LOST", "NOT_RECOGNISED", "FRAME_SIZE_M
 
 @dataclass
 class _Refusals:
-    count: int = 0
     reasons: set[str] = field(default_factory=set)
     evidence: Places = field(default_factory=Places)
 
@@ -108,7 +107,6 @@ class Versions(Rule):
             # Every client negotiates in this way: of ApiVersions the brokers count.
             who = f"broker {call.broker}" if call.api_key == API_VERSIONS else f"client {client_of(call)}"
             refusals = self._refused[who, call.broker, call.api, call.version]
-            refusals.count += 1
             reason = (call.response or {}).get("errorMessage")
             if isinstance(reason, str) and reason and len(refusals.reasons) < MOST_REASONS:
                 refusals.reasons.add(reason)
@@ -163,7 +161,6 @@ class Versions(Rule):
         self._known.clear()
         for key, its in other._refused.items():
             own = self._refused[key]
-            own.count += its.count
             own.reasons |= its.reasons
             own.evidence.merge(its.evidence)
         for offer, versions in other._offered.items():
@@ -196,10 +193,11 @@ class Versions(Rule):
         for (who, broker, api, version), refusals in self._refused.items():
             offer = self._offered.get((broker, keys.get(api, -1)))
             offers = f"; the broker offers {offer[0]} to {offer[1]}" if offer else ""
-            text = f"{broker} refused {counted(refusals.count, 'request')} {api} {version}{offers}"
+            count = refusals.evidence.count
+            text = f"{broker} refused {counted(count, 'request')} {api} {version}{offers}"
             text += f": {'; '.join(sorted(refusals.reasons))}" if refusals.reasons else ""
             level: Severity | None = "info" if api == "ApiVersions" else None
-            yield Finding(UNSUPPORTED, who, text, refusals.evidence.earliest, refusals.count, level)
+            yield Finding(UNSUPPORTED, who, text, refusals.evidence.earliest, count, level)
 
     def _below(self) -> Iterator[Finding]:
         together: dict[tuple[str, int], dict[int, int]] = {}
