@@ -92,3 +92,8 @@ def did_you_mean(close: Sequence[str]) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Return `1 byte` or `2 bytes`; `many` is the plural of `one` if it is not `one` with an s."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are: `a, b, c and 2 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

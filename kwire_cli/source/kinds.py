@@ -10,7 +10,7 @@ import io
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, few
 from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
 from kwire_cli.message.guess import response_candidates
@@ -459,8 +459,7 @@ def kinds_by_line(pieces: Sequence[Recognised]) -> str:
 def _lines(text: Input | None, most: int = 5) -> str:
     """Return the lines of the chunks of a text, for a message."""
     numbers = [str(chunk.line) for chunk in text.chunks] if text else []
-    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
-    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {', '.join(numbers[:most])}{more} hold"
+    return f"line {numbers[0]} holds" if len(numbers) == 1 else f"lines {few(numbers, most)} hold"
 
 
 def _kind_of_json(data: bytes) -> Kind | None:

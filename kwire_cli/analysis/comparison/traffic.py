@@ -27,7 +27,7 @@ from kwire_cli.analysis.comparison.profiles import (
 from kwire_cli.analysis.comparison.set_fields import fields_of, versions_with
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
-from kwire_cli.errors import counted
+from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -386,8 +386,7 @@ def _about(groups: Sequence[Group | None], *, named: bool = True) -> str:
     for group in present:
         profile.merge(group.profile)
     software = sorted({name for group in present for name in group.software}) if named else []
-    more = len(software) - SHOWN_CLIENTS
-    names = ", ".join(software[:SHOWN_CLIENTS]) + (f" and {more} more" if more > 0 else "")
+    names = few(software, SHOWN_CLIENTS)
     requests = counted(profile.requests, "request")
     took = "" if profile.first is None else f" in {between(profile.first, profile.last):.2f} s"
     return f"{names}, {requests}{took}" if names else f"{requests}{took}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted
 from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.errors import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +90,7 @@ class Authorization(Rule):
         for (who, code), refusals in self._refusals.items():
             error, kind = KINDS_OF_RESOURCE[code]
             names = sorted(refusals.names)
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-            what = f"{kind} {', '.join(names[:5])}{more}" if names else f"the {kind}"
+            what = f"{kind} {few(names, 5)}" if names else f"the {kind}"
             apis = ", ".join(sorted(refusals.apis)[:5])
             count = refusals.evidence.count
             text = f"{counted(count, 'response')} with {error} for {what}: {apis}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, rate
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, rate
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +83,9 @@ class Commits:
             topics = {topic for topic, _ in commits.offsets}
             of = f" of {topics.pop()}" if len(topics) == 1 else ""
             per = f", {rate(commits.records / (commits.count - 1))} records{of} apart" if commits.records else ""
-            text = f"{plural(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
+            text = (
+                f"{counted(commits.count, 'commit')} in {duration(commits.span)} ({rate(commits.rate)} a second){per}"
+            )
             yield Finding(
                 TOO_OFTEN, f"client {who} of group {group}", text, commits.places, commits.count,
                 command=f"groups --group {group}",

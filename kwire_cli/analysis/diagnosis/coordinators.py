@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, host_of, merge_all, plural, some
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, host_of, merge_all, some
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,7 +121,7 @@ class Coordinators(Rule):
             apis = {api for failed, _, _ in its for api in failed.apis}
             errors = {error for failed, _, _ in its for error in failed.errors}
             text = (
-                f"{plural(total, 'answer')} ({some(apis)}) for {some(name for _, name, _ in its)}"
+                f"{counted(total, 'answer')} ({some(apis)}) for {some(name for _, name, _ in its)}"
                 f"{f' in {duration(span)}' if span else ''}: {some(errors)}"
             )
             over = all(its_over for _, _, its_over in its)

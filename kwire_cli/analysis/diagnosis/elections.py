@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Tally, duration, earliest, plural, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Tally, duration, earliest, some, whole
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +96,7 @@ class Elections(Rule):
         if events:
             yield _finding(events)
         for node, tally in self._snapshots.items():
-            text = f"{plural(tally.count, 'FetchSnapshot request')} in {duration(tally.span)}"
+            text = f"{counted(tally.count, 'FetchSnapshot request')} in {duration(tally.span)}"
             yield Finding(SNAPSHOTS, f"node {node}", text, tally.places, tally.count)
 
 
@@ -105,9 +106,9 @@ def _finding(events: list[_Event]) -> Finding:
     epochs = {event.epoch for event in votes}
     texts = []
     if before:
-        texts.append(f"{plural(len(before), 'pre-vote request')} of {_nodes(before)}")
+        texts.append(f"{counted(len(before), 'pre-vote request')} of {_nodes(before)}")
     if votes:
-        texts.append(f"{plural(len(votes), 'vote request')} of {_nodes(votes)} for {_epochs(epochs)}")
+        texts.append(f"{counted(len(votes), 'vote request')} of {_nodes(votes)} for {_epochs(epochs)}")
     for epoch, node in sorted({(event.epoch, event.node) for event in events if event.kind == "BeginQuorumEpoch"})[-4:]:
         texts.append(f"controller {node} leads from epoch {epoch} on")
     for epoch, node in sorted({(event.epoch, event.node) for event in events if event.kind == "EndQuorumEpoch"})[-4:]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, merge_all, plural, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, merge_all, some, whole
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,7 +156,7 @@ class EmptyFetches:
             if slow.count < LEAST_SLOW:
                 continue
             text = (
-                f"{slow.count} of {plural(slow.fetches, 'fetch', 'fetches')} waited {slow.wait_ms / 1000:g} s for "
+                f"{slow.count} of {counted(slow.fetches, 'fetch', 'fetches')} waited {slow.wait_ms / 1000:g} s for "
                 f"{slow.least} bytes and brought {slow.most_bytes} bytes at most"
             )
             yield Finding(SLOW, f"client {who}", text, slow.places, slow.count, "info" if slow.wait_ms < LATE else None)
@@ -164,11 +165,11 @@ class EmptyFetches:
 def _empty_finding(who: str, reason: str, its: list[tuple[_Empty, str, int]]) -> Finding:
     worst, name, offset = max(its, key=lambda item: (item[0].span, item[0].count, item[1], item[2]))
     text = (
-        f"{plural(worst.count, 'empty answer')} in {duration(worst.span)} at offset {offset} of {name}, "
+        f"{counted(worst.count, 'empty answer')} in {duration(worst.span)} at offset {offset} of {name}, "
         f"whose high watermark is {worst.end}: {_REASONS[reason].format(stable=worst.stable)}"
     )
     if len(its) > 1:
-        text += f"; {plural(len(its) - 1, 'more offset')} of {some(name for _, name, _ in its)}"
+        text += f"; {counted(len(its) - 1, 'more offset')} of {some(name for _, name, _ in its)}"
     short = reason == "throttled" or (reason == "transaction" and worst.span < HELD_LONG)
     places = earliest(place for empty, _, _ in its for place in empty.places)
     weight = sum(empty.count for empty, _, _ in its)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.call import Evidence, between
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, plural, rate, some
+from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, rate, some
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -240,7 +241,7 @@ def _finding(who: str, topic: str, its: list[_OfPartition], command: str) -> Fin
     its.sort(key=lambda item: (item.trend.how != "grew", -item.trend.last.lag, item.partition))
     texts = [item.trend.text(f"{topic}-{item.partition}") for item in its[:2]]
     if len(its) > len(texts):
-        texts.append(f"{plural(len(its) - len(texts), 'more partition')} of {topic} behind")
+        texts.append(f"{counted(len(its) - len(texts), 'more partition')} of {topic} behind")
     total = sum(item.trend.last.lag for item in its)
     places = earliest(dict.fromkeys(place for item in its[:2] for place in item.places))
     level: Severity | None = "warning" if its[0].trend.how == "grew" else None

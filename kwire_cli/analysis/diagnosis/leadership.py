@@ -16,10 +16,10 @@ from kwire_cli.analysis.diagnosis.tallies import (
     host_of,
     merge_all,
     part_errors,
-    plural,
     some,
     whole,
 )
+from kwire_cli.errors import counted
 from kwire_cli.source.kafka.captured import address_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Leadership(Rule):
             names = ", ".join(map(str, nodes[:8])) + (", ..." if len(nodes) > 8 else "")
             text = (
                 f"{len(nodes)} of {count} brokers ({names}) have the address {address} in "
-                f"{plural(tally.count, 'Metadata response')}"
+                f"{counted(tally.count, 'Metadata response')}"
             )
             yield Finding(ONE_ADDRESS, f"address {address}", text, tally.places, tally.count)
         loops: dict[tuple[str, str, str], list[tuple[str, _Refused]]] = {}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import CapturedCall, evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, host_of, merge_all, plural
+from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, host_of, merge_all
+from kwire_cli.errors import counted
 from kwire_cli.message.frames import Hints, read
 
 if TYPE_CHECKING:
@@ -91,5 +92,5 @@ class Mangling(Rule):
     def findings(self) -> Iterator[Finding]:
         for (src, dst, name), places in self._mangled.items():
             count = len(places) + places.dropped
-            text = f"{plural(count, 'malformed frame')} from {src} to {dst}: well-formed once each 0d 0a is 0a again"
+            text = f"{counted(count, 'malformed frame')} from {src} to {dst}: well-formed once each 0d 0a is 0a again"
             yield Finding(MANGLED, f"client {name}", text, earliest(places), count)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, part_errors, plural, rate
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, part_errors, rate
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,7 @@ class UnknownTopics(Rule):
                 continue
             names = ", ".join(NAMES[code] for code in sorted(unknown.codes))
             text = (
-                f"{plural(unknown.count, 'answer')} ({', '.join(sorted(unknown.apis))}) in {duration(unknown.span)}: "
+                f"{counted(unknown.count, 'answer')} ({', '.join(sorted(unknown.apis))}) in {duration(unknown.span)}: "
                 f"{names} for {topic or 'a topic without a name'}"
             )
             text += "; later answers know it" if came else "" if known is None else "; earlier answers knew it"
@@ -147,7 +148,7 @@ class UnknownTopics(Rule):
             if asked.count < LEAST_METADATA or asked.span < LEAST_SECONDS or asked.rate < MOST_A_SECOND:
                 continue
             text = f"{asked.count} Metadata requests in {duration(asked.span)} ({rate(asked.rate)} a second)"
-            text += f"; {plural(asked.failed, 'answer')} had errors" if asked.failed else ""
+            text += f"; {counted(asked.failed, 'answer')} had errors" if asked.failed else ""
             text += f"; the largest answer has {asked.size} bytes" if asked.size else ""
             yield Finding(STORM, f"client {who}", text, asked.places, asked.count)
 

@@ -9,6 +9,7 @@ from kwire_cli.analysis.client_verdicts import REFUSED
 from kwire_cli.analysis.clients import Clients, report
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import host_of, in_time
+from kwire_cli.errors import few
 from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.spec.kafka import API_VERSIONS
 
@@ -88,9 +89,8 @@ class OldClients(Rule):
             if not refused:
                 continue
             named = [f"{version.name} (it accepts {accepted.versions[version.api_key]})" for version in refused]
-            names = ", ".join(named[:MOST_NAMES]) + (f" and {len(named) - MOST_NAMES} more" * (len(named) > MOST_NAMES))
             software = f" ({row.client.software})" if row.client.software else ""
-            text = f"Kafka {release} refuses {names}"
+            text = f"Kafka {release} refuses {few(named, MOST_NAMES)}"
             places = self._places(row, {(version.api_key, version.version) for version in refused})
             who = row.client.client_id or row.client.address or "without a name"
             command = f"clients --to {release}"

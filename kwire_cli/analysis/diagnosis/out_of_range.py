@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, earliest, plural, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, earliest, whole
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ class OutOfRange:
                 if after[0].timestamp == LATEST and log is not None:
                     lost = max(lost, after[0].offset - max(first.offset, 0))
             if lost:
-                text += f": {plural(lost, 'record')} never read"
+                text += f": {counted(lost, 'record')} never read"
             level: Severity = "error" if lost else "warning"
             yield Finding(OUT_OF_RANGE, f"client {who}", text, earliest(places), count, level)
 

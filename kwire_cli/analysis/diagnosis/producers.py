@@ -11,7 +11,7 @@ from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Ru
 from kwire_cli.analysis.diagnosis.sent import Sent, sender_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.transactions.traffic import events_of, whole
-from kwire_cli.errors import counted
+from kwire_cli.errors import counted, few
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -195,10 +195,10 @@ class Producers(Rule):
 
     def _fence(self, name: str, trouble: _Trouble) -> Finding:
         errors = ", ".join(f"{count} {error}" for error, count in sorted(trouble.errors.items()))
-        text = f"{_few(sorted(trouble.clients))} got {errors}" if trouble.clients else errors
+        text = f"{few(sorted(trouble.clients))} got {errors}" if trouble.clients else errors
         instances = [*self._instances.get(name, ())]
         if len(instances) > 1:
-            text += f"; {len(instances)} clients initialised it: {_few(sorted(instances))}"
+            text += f"; {len(instances)} clients initialised it: {few(sorted(instances))}"
         elif name in self._instances:
             text += "; only one client initialised it"
         is_transactional = not name.startswith(("producer ", "client "))
@@ -220,7 +220,7 @@ class Producers(Rule):
             whole_.merge(trouble)
             partitions.append(partition)
         for who, (trouble, partitions) in by_client.items():
-            text = f"{trouble.count} of {counted(totals[who], 'batch', 'batches')} came again, to {_few(partitions)}"
+            text = f"{trouble.count} of {counted(totals[who], 'batch', 'batches')} came again, to {few(partitions)}"
             many = trouble.count >= MANY_RETRIES and trouble.count >= RETRY_SHARE * totals[who]
             yield Finding(
                 DUPLICATE, f"client {who}", text, trouble.evidence, trouble.count, "warning" if many else None
@@ -240,7 +240,3 @@ def _codes(call: Call) -> dict[tuple[str, int], str]:
 def _merge(own: dict[Any, _Trouble], its: dict[Any, _Trouble]) -> None:
     for key, trouble in its.items():
         own.setdefault(key, _Trouble()).merge(trouble)
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, plural, some
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, host_of, merge_all, some
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ class Quotas:
         for (who, _, broker), throttled in self._throttled.items():
             apis = some(f"{api} {count}" for api, count in throttled.apis.items())
             text = (
-                f"{broker} throttled {plural(throttled.count, 'request')} ({apis}) for {duration(throttled.seconds)} "
+                f"{broker} throttled {counted(throttled.count, 'request')} ({apis}) for {duration(throttled.seconds)} "
                 f"in all, {duration(throttled.longest)} at most"
             )
             long = throttled.seconds >= max(LEAST_SECONDS, LEAST_SHARE * throttled.span)

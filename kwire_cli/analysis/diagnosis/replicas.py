@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, plural, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, some, whole
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,7 +137,7 @@ def _leader_finding(leader: int, changes: list[tuple[str, _State, _State]], ofte
     name, _, after = min(changes, key=lambda item: (item[2].time, item[0]))
     names = {item[0] for item in changes}
     text = (
-        f"{plural(len(names), 'partition')} ({some(names)}) went from broker {leader} to "
+        f"{counted(len(names), 'partition')} ({some(names)}) went from broker {leader} to "
         f"{some(item[2].leader for item in changes)}: {name} in epoch {after.epoch}"
     )
     places = earliest(dict.fromkeys(item[2].place for item in changes))

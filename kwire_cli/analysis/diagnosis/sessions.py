@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, plural, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, whole
+from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +86,8 @@ class FetchSessions:
             anew = sessions.count - errors
             if sessions.count < LEAST_ANEW or sessions.count < LEAST_SHARE * sessions.fetches:
                 continue
-            text = f"{anew} of {plural(sessions.fetches, 'fetch', 'fetches')} to {broker} in {duration(sessions.span)}"
-            text += f" began a new session, with up to {plural(sessions.partitions, 'partition')} each"
+            text = f"{anew} of {counted(sessions.fetches, 'fetch', 'fetches')} to {broker} in {duration(sessions.span)}"
+            text += f" began a new session, with up to {counted(sessions.partitions, 'partition')} each"
             if sessions.refused:
                 text += f"; {sessions.refused} got no session: the broker's cache is full"
             if errors:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.quotas import Quotas
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, plural, some
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, some
+from kwire_cli.errors import counted
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Speed(Rule):
             if slow.count < LEAST_SLOW:
                 continue
             apis = some(f"{api} {count}" for api, count in slow.apis.items())
-            text = f"{plural(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
+            text = f"{counted(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
             text += f"; {slow.pending} waited at a time" if slow.pending > 1 else ""
             text += f"; {slow.timed_out} REQUEST_TIMED_OUT" if slow.timed_out else ""
             forwards = FROM_BROKERS.isdisjoint(slow.apis)
@@ -200,7 +201,7 @@ class Speed(Rule):
                 if its >= TIMES * peers and its - peers >= LEAST_MORE:
                     text = (
                         f"{api}: 95 % take {its * 1000:.0f} ms at most "
-                        f"({plural(brokers[broker].steps.total(), 'call')}), at the others {peers * 1000:.1f} ms"
+                        f"({counted(brokers[broker].steps.total(), 'call')}), at the others {peers * 1000:.1f} ms"
                     )
                     slow.setdefault(broker, []).append((its / peers, api, text))
         for broker, apis in slow.items():

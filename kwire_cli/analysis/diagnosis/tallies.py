@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_cli.analysis.call import between, parts
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
+from kwire_cli.errors import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -130,16 +131,9 @@ def host_of(address: str) -> str:
     return address.rpartition(":")[0]
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """Return a count with its noun: `1 call`, `3 calls`."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def some(names: Iterable[Any], most: int = 3) -> str:
     """Return the first names, sorted, and how many more there are."""
-    texts = sorted({str(name) for name in names})
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+    return few(sorted({str(name) for name in names}), most)
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Ru
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
 from kwire_cli.analysis.transactions.transactions import Transactions
-from kwire_cli.errors import counted
+from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -263,7 +263,7 @@ class TransactionTrouble(Rule):
             is_hanging = bool(strange) or held.seconds >= MAX_TIMEOUT
             text = (
                 f"for {held.seconds:.1f} s {counted(held.responses, 'Fetch response')} to "
-                f"{_few(sorted(held.clients))} had the last stable offset {stable}, "
+                f"{few(sorted(held.clients))} had the last stable offset {stable}, "
                 f"{counted(held.high - stable, 'offset')} behind the high watermark {held.high}"
             )
             if holders:
@@ -298,7 +298,7 @@ def _waiting(by_name: dict[str, list[Transaction]], all_events: Sequence[Event])
         text += f", {longest.requests} of them" if longest.requests < count else ", all"
         text += f" in a row in {seconds:.1f} s"
         if waits:
-            text += f"; the previous transaction wrote to {_few(waits)}"
+            text += f"; the previous transaction wrote to {few(waits)}"
         command = f"transactions --transactional-id {name}"
         yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
 
@@ -368,7 +368,7 @@ def _open(name: str, transactions: Sequence[Transaction], until: float | None) -
         if own.result == OPEN:
             seconds = between(own.begin, until)
             began = f"at {instant(own.begin)}" if own.begin is not None else "at a time that is not known"
-            wrote = f", wrote to {_few(sorted(own.partitions))}," if own.partitions else ""
+            wrote = f", wrote to {few(sorted(own.partitions))}," if own.partitions else ""
             text = f"it began {began}{wrote} and has not ended"
             severity: Severity | None = None if seconds >= _limit(own) else "info"
             yield _finding(OPEN_, name, text, [own], seconds, severity)
@@ -396,7 +396,3 @@ def _runs(events: Sequence[Event]) -> Iterator[_Run]:
             run = None
     if run is not None:
         yield run
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

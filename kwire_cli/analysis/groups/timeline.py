@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
+from kwire_cli.errors import few
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,8 +43,6 @@ LATE = 0.9
 """The part of a timeout behind which it counts as over: clients and brokers look at clocks at other moments."""
 UNSAID = ("group is already rebalancing", "need to re-join with the given member-id")
 """Beginnings of reasons in JoinGroup requests that say nothing about the cause of a rebalance."""
-_NAMES = 3
-"""Names in a text."""
 
 
 class Event(NamedTuple):
@@ -326,15 +325,14 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
 
 
-def names(partitions: Iterable[Partition], most: int = _NAMES) -> str:
+def names(partitions: Iterable[Partition], most: int = 3) -> str:
     """Return partitions as text, by topic: `orders-0, 1, payments-2`."""
     texts: list[str] = []
     last = None
     for topic, number in sorted(partitions):
         texts.append(f"{number}" if topic == last else f"{topic}-{number}")
         last = topic
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+    return few(texts, most)
 
 
 def moved_between(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.state.beside import coordinator_beside, partitions_beside
 from kwire_cli.answer import Column, Fact, Facts, Note, Table
 from kwire_cli.engine.values import instant
-from kwire_cli.errors import counted
+from kwire_cli.errors import counted, few
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ a broker allows for by default (transaction.max.timeout.ms)."""
 _PLAUSIBLE = 366 * 86_400_000
 """Milliseconds from the newest record of a coordinator up to which times of producers are believed: some count time in
 other units, and their records would be years ahead."""
-_MOST_NOTES, _MOST_NAMES = 10, 3
+_MOST_NOTES = 10
 _ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States of a transactional id without a transaction that is open or about to end."""
 
@@ -295,8 +295,7 @@ def _partitions(row: Row) -> set[str]:
 
 
 def _some(partitions: Sequence[tuple[str, int]]) -> str:
-    names = ", ".join(f"{topic}-{number}" for topic, number in partitions[:_MOST_NAMES])
-    return f"{names} and {len(partitions) - _MOST_NAMES} more" if len(partitions) > _MOST_NAMES else names
+    return few([f"{topic}-{number}" for topic, number in partitions])
 
 
 def with_columns(columns: Sequence[Column], further: Sequence[Column], before: str) -> tuple[Column, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.analysis.state import coordinators, image, image_records
 from kwire_cli.analysis.state.events import Passed, events
-from kwire_cli.errors import InputError, counted
+from kwire_cli.errors import InputError, counted, few
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
 from kwire_cli.source.logs.model import Kind
@@ -305,12 +305,8 @@ def _unreachable(topic: str, in_use: list[LogFile], others: list[LogFile], at: i
     here = "no file beside them reaches further"
     if older:
         names = [file.label.rpartition("/")[2] for file in older]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         reach = first_reachable(topic, map(_begin, older))
-        here = (
-            f"files beside them reach from offset {reach} on, and are read when they are named: "
-            f"{', '.join(names[:_NAMED])}{more}"
-        )
+        here = f"files beside them reach from offset {reach} on, and are read when they are named: {few(names, _NAMED)}"
     kinds = "snapshot" if any(_begin(file).snapshot for file in in_use) else "segment"
     text = f"offset {at} is before the first {kinds} in use; the first offset that can be answered is {first}; {here}"
     return InputError(text, file=in_use[0].label.rpartition("/")[0] or in_use[0].label)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, NO_PRODUCER, Event, Written
+from kwire_cli.errors import few
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _commit_offsets(call: Call) -> Iterator[Event]:
         f"{call.topic(topic)}-{partition.get('partitionIndex')} at {partition.get('committedOffset')}"
         for topic, partition in parts(call.request, "topics", "partitions")
     ]
-    event.detail = _some(offsets)
+    event.detail = few(offsets)
     yield event
 
 
@@ -167,10 +168,6 @@ def _error(of: dict[str, Any] | None, field: str) -> str:
     """Return the name of an error code in a part of a body; "" for none."""
     code = (of or {}).get(field)
     return str(catalog().error_name(code) or code) if type(code) is int and code else ""
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def text(value: Any) -> str | None:

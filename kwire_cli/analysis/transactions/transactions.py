@@ -20,7 +20,7 @@ from kwire_cli.analysis.transactions.model import (
 from kwire_cli.analysis.transactions.timeline import transactions_of
 from kwire_cli.analysis.transactions.traffic import APIS, events_of
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.errors import counted
+from kwire_cli.errors import counted, few
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -78,7 +78,6 @@ HELD_BACK = (
     Column("file", wide=True),
 )
 _NAMES_OF_EVENTS = {"addPartitions", "verifyPartitions", "produce", "writeMarkers"}
-_SOME = 3
 
 
 class Found(NamedTuple):
@@ -265,7 +264,7 @@ def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
         tail = dict(event.errors), event.client, *_place(event.place)
         rows.append(((at, 0), (instant(event.time), *head, *tail)))
     for record in set(records):
-        detail = record.state + (f": {_few(record.partitions)}" if record.partitions else "")
+        detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")
         place = Evidence("", file=record.file, offset=record.offset)
         ids = _number(record.producer_id), _number(record.epoch)
         row = (instant(record.time), record.transactional_id, *ids, "state", 1, detail, {}, None, *_place(place))
@@ -299,7 +298,7 @@ def _detail(event: Event) -> str:
         counts = Written()
         for written in event.partitions.values():
             counts.add(written)
-        text = _few(sorted(event.partitions))
+        text = few(sorted(event.partitions))
         if counts.records:
             text += f": {counted(counts.records, 'record')} in {_batches(counts.batches)}"
         if event.implicit:
@@ -310,14 +309,9 @@ def _detail(event: Event) -> str:
     if event.what == "endTransaction":
         return "commit" if event.result == COMMITTED else "abort"
     if event.groups:
-        return f"group {_few(event.groups)}" + (f": {event.detail}" if event.detail else "")
+        return f"group {few(event.groups)}" + (f": {event.detail}" if event.detail else "")
     return event.detail
 
 
 def _batches(count: int) -> str:
     return "1 batch" if count == 1 else f"{count} batches"
-
-
-def _few(names: Any) -> str:
-    names = [*names]
-    return ", ".join(names[:_SOME]) + (f" and {len(names) - _SOME} more" if len(names) > _SOME else "")
