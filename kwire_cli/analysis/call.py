@@ -231,6 +231,16 @@ def between(first: float | None, last: float | None) -> float:
     return 0.0 if first is None or last is None else last - first
 
 
+def earlier(one: float | None, two: float | None) -> float | None:
+    """Return the earlier of two times; the other one if one is unknown."""
+    return one if two is None or (one is not None and one <= two) else two
+
+
+def later(one: float | None, two: float | None) -> float | None:
+    """Return the later of two times; the other one if one is unknown."""
+    return one if two is None or (one is not None and one >= two) else two
+
+
 def in_order(calls: Iterable[Any]) -> list[Any]:
     """Return events that begin with their time in the order of their times, those without a time first."""
     return sorted(calls, key=lambda event: event[0] or 0.0)

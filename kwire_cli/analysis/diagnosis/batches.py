@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kwire_cli.analysis.call import Evidence, between, instant, parts
+from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.transactions.traffic import whole
 from kwire_cli.errors import counted
@@ -113,8 +113,8 @@ class _Use:
         self.bytes += its.bytes
         if its.largest > self.largest:
             self.largest, self.large = its.largest, its.large
-        self.first = min((time for time in (self.first, its.first) if time is not None), default=None)
-        self.last = max((time for time in (self.last, its.last) if time is not None), default=None)
+        self.first = earlier(self.first, its.first)
+        self.last = later(self.last, its.last)
         self.merged = [one + other for one, other in zip(self.merged, its.merged, strict=True)]
         self.sampled += its.sampled
         self.packed += its.packed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import between, parts
+from kwire_cli.analysis.call import between, earlier, later, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -130,8 +130,8 @@ class Listeners(Rule):
             own = self._clients[who]
             own.told |= its.told
             own.evidence.merge(its.evidence)
-            own.first = min((time for time in (own.first, its.first) if time is not None), default=None)
-            own.last = max((time for time in (own.last, its.last) if time is not None), default=None)
+            own.first = earlier(own.first, its.first)
+            own.last = later(own.last, its.last)
             own.connections |= its.connections
             own.brokers |= its.brokers
             own.working |= its.working

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import seconds
+from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -87,7 +87,7 @@ class Reconnecting(Rule):
         """Take how many answers a connection had, and when the last call was: one with answers works."""
         connection = self._connection(track.connection)
         connection.calls += track.answers
-        connection.last = max((time for time in (connection.last, track.last) if time is not None), default=None)
+        connection.last = later(connection.last, track.last)
 
     def call(self, call: Call) -> None:
         """Take a call: whose it is, and whether it failed."""

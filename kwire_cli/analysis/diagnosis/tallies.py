@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from kwire_cli.analysis.call import between, parts
+from kwire_cli.analysis.call import between, earlier, later, parts
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
 from kwire_cli.errors import few
 
@@ -54,16 +54,16 @@ class Tally:
         """Count a call."""
         self.count += 1
         time = call.asked if of_request or call.answered is None else call.answered
-        self.first = _least(self.first, time)
-        self.last = _most(self.last, time)
+        self.first = earlier(self.first, time)
+        self.last = later(self.last, time)
         if len(self.places) < MOST_EVIDENCE:
             self.places.append(call.evidence(of_request=of_request))
 
     def merge(self, other: Tally) -> None:
         """Add what another part counted."""
         self.count += other.count
-        self.first = _least(self.first, other.first)
-        self.last = _most(self.last, other.last)
+        self.first = earlier(self.first, other.first)
+        self.last = later(self.last, other.last)
         self.places = earliest([*self.places, *other.places])
 
     @property
@@ -90,14 +90,6 @@ def earliest(places: Iterable[Evidence]) -> list[Evidence]:
 
 def _when(place: Evidence) -> tuple[str, str, int]:
     return place.time or "", place.capture or place.file or "", place.frame or place.line or 0
-
-
-def _least(one: float | None, two: float | None) -> float | None:
-    return one if two is None or (one is not None and one <= two) else two
-
-
-def _most(one: float | None, two: float | None) -> float | None:
-    return one if two is None or (one is not None and one >= two) else two
 
 
 class PartError(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, instant, parts
+from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
@@ -116,8 +116,8 @@ class _Held:
 
     def merge(self, its: _Held) -> None:
         self.high = max(self.high, its.high)
-        self.first = min((time for time in (self.first, its.first) if time is not None), default=None)
-        self.last = max((time for time in (self.last, its.last) if time is not None), default=None)
+        self.first = earlier(self.first, its.first)
+        self.last = later(self.last, its.last)
         self.responses += its.responses
         self.clients |= its.clients
         self.evidence.merge(its.evidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import seconds
+from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
@@ -67,7 +67,7 @@ class Unanswered(Rule):
 
     def track(self, track: Track) -> None:
         """Take the time of a connection's last call, and whether its broker answers at all."""
-        self._end = max((time for time in (self._end, track.last) if time is not None), default=None)
+        self._end = later(self._end, track.last)
         if track.answers and len(self._heard) < MOST_OPEN:
             self._heard.add(track.broker)
 
@@ -103,7 +103,7 @@ class Unanswered(Rule):
     def merge(self, other: Unanswered) -> None:
         self._open |= other._open
         self._heard |= other._heard
-        self._end = max((end for end in (self._end, other._end) if end is not None), default=None)
+        self._end = later(self._end, other._end)
         for key, its in other._brokers.items():
             self._brokers[key].merge(its)
 

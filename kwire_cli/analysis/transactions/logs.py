@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import later
 from kwire_cli.analysis.state.events import decoded
 from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, MOST_EVENTS, OPEN, HeldBack, Piece, StateRecord
 from kwire_cli.records.batch import Batch
@@ -155,7 +156,7 @@ class LogTransactions:
         for key, its in other.partitions.items():
             own = self.partitions.setdefault(key, PartitionLog(its.name))
             own.end = max(own.end, its.end)
-            own.until = max((time for time in (own.until, its.until) if time is not None), default=None)
+            own.until = later(own.until, its.until)
             own.closed += [_copy(piece) for piece in its.closed]
             for producer, piece in its.open.items():
                 before = own.open.get(producer)

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from kwire_cli.analysis.call import later
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -106,7 +108,7 @@ class Event:
     def extend(self, other: Event) -> None:
         """Take in a later event that repeats this one."""
         self.count += other.count
-        self.answered = max((time for time in (self.answered, other.answered) if time is not None), default=None)
+        self.answered = later(self.answered, other.answered)
         self.errors.update(other.errors)
         self.groups = tuple(dict.fromkeys((*self.groups, *other.groups)))
         self.implicit = self.implicit or other.implicit
