@@ -184,6 +184,11 @@ def named_topic(of: dict[str, Any]) -> str | None:
     return None
 
 
+def host_of(address: str) -> str:
+    """Return an address without its port."""
+    return address.rpartition(":")[0]
+
+
 def topic_id_of(of: dict[str, Any]) -> str:
     """Return the topic's id in a part of a body; empty if there is none."""
     topic_id = of.get("topicId")

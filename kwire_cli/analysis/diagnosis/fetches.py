@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import parts
-from kwire_cli.analysis.diagnosis.tallies import host_of, whole
+from kwire_cli.analysis.call import host_of, parts
+from kwire_cli.analysis.diagnosis.tallies import whole
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.call import host_of, parts
 from kwire_cli.analysis.diagnosis.fetches import is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import (
@@ -13,7 +13,6 @@ from kwire_cli.analysis.diagnosis.tallies import (
     Tally,
     duration,
     earliest,
-    host_of,
     merge_all,
     part_errors,
     some,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import host_of
 from kwire_cli.analysis.calls import CapturedCall, evidence_of
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, host_of, merge_all
+from kwire_cli.analysis.diagnosis.tallies import MOST_KEYS, Book, earliest, merge_all
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Hints, read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, parts
-from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, is_replica
+from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, client_of, is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.diagnosis.tallies import Book, earliest, whole
 from kwire_cli.errors import counted
@@ -87,7 +87,7 @@ class OutOfRange:
         time, request = self._time(call), call.request
         if is_replica(request):
             return
-        client = call.who, call.client.rpartition(":")[0]
+        client = client_of(call)
         wanted = {
             (call.topic(topic), whole(part.get("partitionIndex"))): whole(part.get("timestamp"))
             for topic, part in parts(request, "topics", "partitions")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def host_of(address: str) -> str:
-    """Return an address without its port."""
+    """Return an address without its port, or the address as it is if it has none."""
     return address.rpartition(":")[0] or address
 
 

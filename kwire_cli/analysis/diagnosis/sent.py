@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.analysis.call import host_of
 from kwire_cli.records.batch import sequence_after
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class Sent:
 
 def sender_of(call: Call, topic: str, partition: int, head: Head) -> Sender:
     """Return who sends a batch, and to which partition."""
-    return Sender(head.producer_id, head.producer_epoch, topic, partition, call.point, call.client.rpartition(":")[0])
+    return Sender(head.producer_id, head.producer_epoch, topic, partition, call.point, host_of(call.client))
 
 
 def _remember(last: list[int], sequence: int) -> bool:

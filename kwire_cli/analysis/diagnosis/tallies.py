@@ -118,11 +118,6 @@ def whole(value: Any) -> int | None:
     return value if type(value) is int and -(1 << 63) <= value < 1 << 63 else None
 
 
-def host_of(address: str) -> str:
-    """Return an address without its port."""
-    return address.rpartition(":")[0]
-
-
 def some(names: Iterable[Any], most: int = 3) -> str:
     """Return the first names, sorted, and how many more there are."""
     return few(sorted({str(name) for name in names}), most)

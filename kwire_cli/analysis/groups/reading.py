@@ -7,7 +7,7 @@ import binascii
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.call import host_of, parts
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, partitions, span_of, text
 from kwire_cli.records.payload_fields import member_payloads
 from kwire_cli.spec.catalog import catalog
@@ -90,7 +90,7 @@ def _move(kind: str, call: Call, member: str | None = None) -> Move:
         call.evidence(of_request=kind == "leave"),
         text(request.get("memberId")) if member is None else member,
         call.who,
-        call.client.rpartition(":")[0],
+        host_of(call.client),
         call.connection,
         text(request.get("groupInstanceId", request.get("instanceId"))) or None,
         number(request.get("generationId", request.get("memberEpoch"))),
