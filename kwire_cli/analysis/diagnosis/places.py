@@ -72,8 +72,9 @@ class Places:
 
 
 def _when(place: Evidence) -> tuple[str, str, int, int, str]:
-    at = place.frame if place.frame is not None else place.line
-    return place.time or "", place.capture or place.file or "", at or 0, place.stream or 0, place.what
+    # Where frames have no numbers, packets have.
+    at = next((number for number in (place.frame, place.line, place.packet) if number is not None), 0)
+    return place.time or "", place.capture or place.file or "", at, place.stream or 0, place.what
 
 
 def in_time(places: Iterable[Evidence]) -> list[Evidence]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_cli.analysis.call import between, earlier, later, parts
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE
+from kwire_cli.analysis.diagnosis.places import in_time
 from kwire_cli.errors import few
 
 if TYPE_CHECKING:
@@ -85,11 +86,7 @@ def merge_all(own: Book[Any, Any], other: dict[Any, Any]) -> None:
 
 def earliest(places: Iterable[Evidence]) -> list[Evidence]:
     """Return the first places by time, as many as a finding keeps."""
-    return sorted(places, key=_when)[:MOST_EVIDENCE]
-
-
-def _when(place: Evidence) -> tuple[str, str, int]:
-    return place.time or "", place.capture or place.file or "", place.frame or place.line or 0
+    return in_time(places)[:MOST_EVIDENCE]
 
 
 class PartError(NamedTuple):
