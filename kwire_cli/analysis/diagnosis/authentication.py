@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -60,8 +60,6 @@ AGAIN = FindingKind(
     rank=11,
 )
 MOST_REASONS = 20
-MOST_OPEN = 1 << 16
-"""Connections whose logins are kept; beyond that the oldest are forgotten."""
 ILLEGAL_STATE = "ILLEGAL_SASL_STATE"
 
 
@@ -89,7 +87,7 @@ class Authentication(Rule):
     apis: ClassVar[frozenset[str]] = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
     def __init__(self) -> None:
-        self._open: dict[Hashable, _Login] = {}
+        self._open: Recent[Hashable, _Login] = Recent()
         self._failures: Book[tuple[str, str, str], _Failure] = Book(_Failure)
 
     def call(self, call: Call) -> None:
@@ -138,12 +136,7 @@ class Authentication(Rule):
         self._add(FAILED, login.who or host_of(connection.client), connection.broker, reason, login.token)
 
     def _login(self, connection: Hashable) -> _Login:
-        login = self._open.get(connection)
-        if login is None:
-            login = self._open[connection] = _Login()
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
-        return login
+        return self._open.get(connection) or self._open.keep(connection, _Login())
 
     def _add(self, kind: FindingKind, who: str, broker: str, reason: str, place: Evidence) -> None:
         failure = self._failures[kind.code, who, broker]
@@ -152,7 +145,7 @@ class Authentication(Rule):
         failure.evidence.add(place)
 
     def merge(self, other: Authentication) -> None:
-        self._open |= other._open
+        self._open.merge(other._open)
         for key, its in other._failures.items():
             own = self._failures[key]
             own.reasons |= its.reasons

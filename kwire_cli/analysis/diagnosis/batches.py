@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.traffic import whole
 from kwire_cli.errors import counted
 from kwire_cli.message.roles import is_internal
@@ -139,7 +140,7 @@ class Batches(Rule):
 
     def __init__(self) -> None:
         self._uses: dict[tuple[str | None, str], _Use] = {}
-        self._open: dict[tuple[Any, ...], list[list[float]]] = {}
+        self._open: Recent[tuple[Any, ...], list[list[float]]] = Recent(MOST_USES)
         """Batches that would still be open, by producer and partition: the end of each linger, and bytes so far."""
         self._refused: dict[tuple[str, str], _Refused] = {}
         self._limits: dict[str, int] = {}
@@ -228,9 +229,7 @@ class Batches(Rule):
         """Try the values of linger.ms: what comes before a batch is sent is added to it."""
         open_ = self._open.get(stream)
         if open_ is None:
-            if len(self._open) >= MOST_USES:
-                del self._open[next(iter(self._open))]
-            self._open[stream] = [[time + linger / 1000, size] for linger in LINGERS]
+            self._open.keep(stream, [[time + linger / 1000, size] for linger in LINGERS])
             return
         more, merged = size - HEAD, use.merged
         for at, lingers in enumerate(open_):

@@ -9,7 +9,7 @@ from kwire_cli.analysis.call import between
 from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
@@ -62,8 +62,6 @@ minutes; a broker that closes at a request answers within seconds of the one bef
 MOST_APIS = 1 << 8
 LARGE = 1_000_000
 """Bytes from which the size of a request may be the cause: nobody sets socket.request.max.bytes lower."""
-MOST_OPEN = 1 << 16
-"""Connections of which the last calls are kept; beyond that the oldest are forgotten."""
 
 
 @dataclass(slots=True)
@@ -86,6 +84,12 @@ class _Closed:
     size: int = 0
     evidence: Places = field(default_factory=Places)
 
+    def merge(self, its: _Closed) -> None:
+        self.idle = max(self.idle, its.idle)
+        self.size = max(self.size, its.size)
+        self.apis |= its.apis
+        self.evidence.merge(its.evidence)
+
 
 class ClosedAtRequest(Rule):
     """Connections that the broker closed while a request of the client had no answer."""
@@ -94,17 +98,13 @@ class ClosedAtRequest(Rule):
     unusual_only = True
 
     def __init__(self) -> None:
-        self._open: dict[Hashable, _Connection] = {}
+        self._open: Recent[Hashable, _Connection] = Recent()
         self._closed: Book[tuple[str, str, str], _Closed] = Book(_Closed)
-        self._foreign: set[Hashable] = set()
+        self._foreign: Recent[Hashable, bool] = Recent()
 
     def call(self, call: Call) -> None:
         """Take a call: what counts is whether it was answered."""
-        connection = self._open.get(call.connection)
-        if connection is None:
-            connection = self._open[call.connection] = _Connection()
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
+        connection = self._open.get(call.connection) or self._open.keep(call.connection, _Connection())
         if call.has_response:
             connection.versions |= call.api == "ApiVersions"
             connection.answered |= call.api not in BEFORE_LOGIN
@@ -125,15 +125,12 @@ class ClosedAtRequest(Rule):
     def line(self, line: Captured) -> None:
         """Take another protocol's bytes: that the broker answers with these has rules of its own."""
         if line.seen.kind == "not-kafka":
-            if len(self._foreign) > MOST_OPEN:
-                self._foreign.clear()
-            self._foreign.add((line.origin.capture, line.stream))
+            self._foreign.keep((line.origin.capture, line.stream), entry=True)
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended; its calls came before."""
         key = connection.capture, connection.stream
-        seen, foreign = self._open.pop(key, None), key in self._foreign
-        self._foreign.discard(key)
+        seen, foreign = self._open.pop(key, None), self._foreign.pop(key, False)
         if foreign or seen is None or seen.asked is None or connection.closed_by != "broker":
             return
         if connection.reset and seen.idle >= LEAST_IDLE:
@@ -150,10 +147,9 @@ class ClosedAtRequest(Rule):
         closed.evidence.add(seen.asked)
 
     def merge(self, other: ClosedAtRequest) -> None:
-        self._open |= other._open
-        self._foreign |= other._foreign
-        for key, its in other._closed.items():
-            _join(self._closed[key], its)
+        self._open.merge(other._open)
+        self._foreign.merge(other._foreign)
+        merge_all(self._closed, other._closed)
 
     def findings(self) -> Iterator[Finding]:
         kinds = {kind.code: kind for kind in self.KINDS}
@@ -162,7 +158,7 @@ class ClosedAtRequest(Rule):
             # Other connections of the client to this broker were closed elsewhere: it is no missing login.
             alone = (CLOSED.code, who, broker) not in self._closed and closed.evidence.count >= LEAST
             judged_as = CLOSED.code if code == NO_LOGIN.code and not alone else code
-            _join(judged.setdefault((judged_as, who, broker), _Closed()), closed)
+            judged.setdefault((judged_as, who, broker), _Closed()).merge(closed)
         for (code, who, broker), closed in judged.items():
             at = ", ".join(f"{api} {version}" for api, _, version in sorted(closed.apis)[:3])
             count = closed.evidence.count
@@ -185,10 +181,3 @@ def _refusals(closed: _Closed) -> set[str]:
         if versions and version not in versions:
             texts.add(f"; Kafka {release.release} accepts {api} {versions}")
     return texts
-
-
-def _join(own: _Closed, its: _Closed) -> None:
-    own.idle = max(own.idle, its.idle)
-    own.size = max(own.size, its.size)
-    own.apis |= its.apis
-    own.evidence.merge(its.evidence)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import MOST_OPEN, Book
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -87,7 +87,6 @@ LEAST_TWICE = 20
 """Segments that are in the capture twice before it says so."""
 TWICE = 0.9
 """The share of the bytes that are there twice."""
-MOST_OPEN = 1 << 16
 MOST_MET = 1 << 14
 """Connections whose beginnings are compared between capture points."""
 
@@ -123,9 +122,6 @@ class Packets(Rule):
         self._spoken: set[Hashable] = set()
         self._backwards = 0.0
 
-    def _point(self, capture: str | None) -> _Point:
-        return self._points[capture]
-
     unusual_only = True
 
     def track(self, track: Track) -> None:
@@ -137,7 +133,7 @@ class Packets(Rule):
         latency = call.latency
         if latency is not None and latency <= -LEAST_BACKWARDS:
             place = call.evidence()
-            point = self._point(place.capture)
+            point = self._points[place.capture]
             point.late += 1
             point.add(CLOCKS.code, place)
             self._backwards = min(self._backwards, latency)
@@ -146,7 +142,7 @@ class Packets(Rule):
         """Take a gap: its place shows where bytes are missing."""
         self._speaks((line.origin.capture, line.stream))
         if line.seen.code == "LOST":
-            self._point(line.origin.capture).add("gap", evidence_of(line, "gap"))
+            self._points[line.origin.capture].add("gap", evidence_of(line, "gap"))
 
     def _speaks(self, connection: Hashable) -> None:
         """Keep which connections carry anything, until they end."""
@@ -160,7 +156,7 @@ class Packets(Rule):
         self._spoken.discard(key)
         if not connection.opened and not spoken:
             return
-        point = self._point(connection.capture)
+        point = self._points[connection.capture]
         place = place_of(connection)
         point.connections += 1
         if not connection.opened:
@@ -191,7 +187,7 @@ class Packets(Rule):
 
     def merge(self, other: Packets) -> None:
         for capture, its in other._points.items():
-            own = self._point(capture)
+            own = self._points[capture]
             for name in ("connections", "begun", "lost", "cut", "late", "twice", "again", "size"):
                 setattr(own, name, getattr(own, name) + getattr(its, name))
             for code, places in its.places.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent
 from kwire_cli.analysis.diagnosis.tls import Turns
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ SHORT = 10.0
 """Seconds that a short connection lasts at most."""
 IDLE = 5.0
 """A connection without a call for so many seconds before its end was closed because it was idle."""
-MOST_OPEN = 1 << 16
-"""Connections whose calls are kept until they end."""
 MOST_TIMES = 1 << 12
 """Short connections of a client and broker that are kept; more are counted."""
 
@@ -80,7 +78,7 @@ class Reconnecting(Rule):
     unusual_only = True
 
     def __init__(self) -> None:
-        self._open: dict[Hashable, _Connection] = {}
+        self._open: Recent[Hashable, _Connection] = Recent()
         self._clients: Book[tuple[str, str], _Client] = Book(_Client)
 
     def track(self, track: Track) -> None:
@@ -108,12 +106,7 @@ class Reconnecting(Rule):
                 connection.failed = True
 
     def _connection(self, key: Hashable) -> _Connection:
-        connection = self._open.get(key)
-        if connection is None:
-            connection = self._open[key] = _Connection()
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
-        return connection
+        return self._open.get(key) or self._open.keep(key, _Connection())
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: whether it was a short one."""
@@ -133,7 +126,7 @@ class Reconnecting(Rule):
             client.short.append(_Short(first, seen.calls, place_of(connection)))
 
     def merge(self, other: Reconnecting) -> None:
-        self._open |= other._open
+        self._open.merge(other._open)
         for key, its in other._clients.items():
             own = self._clients[key]
             own.connections += its.connections

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 1 << 14
 """Clients, groups or partitions that a rule keeps apart. Later ones share one entry that no finding is made of."""
+MOST_OPEN = 1 << 16
+"""Connections of which a rule keeps something until they end."""
 _PATHS = {"Produce": ("responses", "partitionResponses"), "Fetch": ("responses", "partitions")}
 PARTITIONS = ("topics", "partitions")
 
@@ -40,6 +42,27 @@ class Book(dict[K, V]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Book, (self._make, self._most), None, None, iter(self.items())
+
+
+class Recent(dict[K, V]):
+    """A dictionary of what is not over yet, such as connections, that forgets the oldest entries beyond `most`."""
+
+    def __init__(self, most: int = MOST_OPEN) -> None:
+        super().__init__()
+        self.most = most
+
+    def keep(self, key: K, entry: V) -> V:
+        """Take an entry, and return it."""
+        self[key] = entry
+        if len(self) > self.most:
+            del self[next(iter(self))]
+        return entry
+
+    def merge(self, other: Recent[K, V]) -> None:
+        """Take the entries of another part, as the newest ones."""
+        self.update(other)
+        for key in [*self][: max(len(self) - self.most, 0)]:
+            del self[key]
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +56,6 @@ UNDECRYPTED = FindingKind(
     "Give the key log of the clients or brokers with --tls-keylog, or capture on a listener without TLS.",
     rank=92,
 )
-MOST_OPEN = 1 << 16
-"""Connections in TLS that are kept until they end; beyond that the oldest are forgotten."""
 MOST_REASONS = 20
 MOST_ALERT = 42
 """Bytes of an alert, encrypted or not, with what stands around it. Whoever goes on says more: tickets of sessions or
@@ -125,7 +123,7 @@ class TlsMismatch(Rule):
     KINDS = (TO_PLAIN, TO_TLS, REFUSED, UNDECRYPTED)
 
     def __init__(self) -> None:
-        self._open: dict[tuple[str | None, int], _Sides] = {}
+        self._open: Recent[tuple[str | None, int], _Sides] = Recent()
         self._refused: Book[tuple[str, str, str], _Refused] = Book(_Refused)
         self._dark: Book[str, _Dark] = Book(_Dark)
 
@@ -135,11 +133,7 @@ class TlsMismatch(Rule):
         if piece.kind != "not-kafka" or piece.protocol != "tls":
             return
         key = line.origin.capture, line.stream
-        sides = self._open.get(key)
-        if sides is None:
-            sides = self._open[key] = _Sides()
-            if len(self._open) > MOST_OPEN:
-                del self._open[next(iter(self._open))]
+        sides = self._open.get(key) or self._open.keep(key, _Sides())
         client = line.connection.client
         of_client = piece.side == (0 if client is None else client)  # side 0 opened it, as far as is known
         sides.turns.add(0 if of_client else 1, piece.size)
@@ -180,7 +174,7 @@ class TlsMismatch(Rule):
         self._refused[kind.code, host, broker].places.add(place)
 
     def merge(self, other: TlsMismatch) -> None:
-        self._open |= other._open
+        self._open.merge(other._open)
         for key, its in other._refused.items():
             own = self._refused[key]
             own.places.merge(its.places)

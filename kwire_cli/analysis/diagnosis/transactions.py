@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
+from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
 from kwire_cli.analysis.transactions.traffic import APIS, whole
 from kwire_cli.analysis.transactions.transactions import Transactions
@@ -136,7 +137,7 @@ class TransactionTrouble(Rule):
     def __init__(self) -> None:
         self._transactions = Transactions()
         self._held: dict[tuple[str, int], _Held] = {}
-        self._readers: dict[Hashable, dict[str, int]] = {}
+        self._readers: Recent[Hashable, dict[str, int]] = Recent(MOST_READERS)
         """Partitions where the reader of a connection is held back, each with its last stable offset: responses of
         fetch sessions do not repeat these.
         """
@@ -169,7 +170,7 @@ class TransactionTrouble(Rule):
             if waits:
                 waits.pop(name, None)
             if 0 <= stable < high and index >= 0:
-                waits = self._reader(call.connection) if waits is None else waits
+                waits = self._readers.keep(call.connection, {}) if waits is None else waits
                 at_hand[name] = waits[name] = stable
                 seen = seen or call.evidence()
                 self._hold((name, stable), high, call.answered, seen)
@@ -178,12 +179,6 @@ class TransactionTrouble(Rule):
                 held.last = call.answered if call.answered is not None else held.last
                 held.responses += 1
                 held.clients.add(call.who)
-
-    def _reader(self, connection: Hashable) -> dict[str, int]:
-        if len(self._readers) >= MOST_READERS:
-            del self._readers[next(iter(self._readers))]
-        waits = self._readers[connection] = {}
-        return waits
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: its fetch session is over."""
@@ -218,9 +213,7 @@ class TransactionTrouble(Rule):
                 self._held[place].merge(its)
             else:
                 self._held[place] = its
-        self._readers |= other._readers
-        for connection in [*self._readers][MOST_READERS:]:
-            del self._readers[connection]
+        self._readers.merge(other._readers)
 
     def findings(self) -> Iterator[Finding]:
         events, _, _, transactions, rows = self._transactions.found()

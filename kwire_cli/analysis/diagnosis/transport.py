@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -50,7 +50,6 @@ LEAST_WAIT = 0.2
 """Seconds from which an answer may have waited for a segment that was sent again: the least timeout of Linux."""
 LEAST_SHUT = 0.5
 """Seconds of a window of 0 on one connection: shorter ones come with every large response."""
-MOST_OPEN = 1 << 16
 
 
 @dataclass
@@ -76,7 +75,7 @@ class Transport(Rule):
     KINDS = (AGAIN, SHUT)
 
     def __init__(self) -> None:
-        self._slowest: dict[Hashable, tuple[float, Evidence]] = {}
+        self._slowest: Recent[Hashable, tuple[float, Evidence]] = Recent()
         self._directions: Book[tuple[str, str, int], _Direction] = Book(_Direction)
         self._shut: Book[tuple[str, str, int], _Shut] = Book(_Shut)
 
@@ -85,9 +84,7 @@ class Transport(Rule):
         latency, place = track.slowest, track.slowest_place
         before = self._slowest.get(track.connection)
         if latency is not None and place is not None and (before is None or latency > before[0]):
-            self._slowest[track.connection] = latency, place
-            if len(self._slowest) > MOST_OPEN:
-                del self._slowest[next(iter(self._slowest))]
+            self._slowest.keep(track.connection, (latency, place))
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended; its calls came before."""
@@ -111,7 +108,7 @@ class Transport(Rule):
                 shut.places.add(place_of(connection))
 
     def merge(self, other: Transport) -> None:
-        self._slowest |= other._slowest
+        self._slowest.merge(other._slowest)
         for key, its in other._directions.items():
             own = self._directions[key]
             own.segments += its.segments

@@ -9,7 +9,7 @@ from kwire_cli.analysis.call import later, seconds
 from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
-from kwire_cli.analysis.diagnosis.tallies import Book
+from kwire_cli.analysis.diagnosis.tallies import MOST_OPEN, Book, Recent, merge_all
 from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ SILENT = FindingKind(
 )
 HELD_BACK = WAITING | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
 """Apis whose requests name a time that the broker may take."""
-MOST_OPEN = 1 << 16
 
 
 class _Waiting(NamedTuple):
@@ -60,7 +59,7 @@ class Unanswered(Rule):
     unusual_only = True
 
     def __init__(self) -> None:
-        self._open: dict[Hashable, _Open] = {}
+        self._open: Recent[Hashable, _Open] = Recent()
         self._brokers: Book[tuple[str, str], Bounded] = Book(Bounded)
         self._heard: set[str] = set()
         self._end: float | None = None
@@ -79,15 +78,13 @@ class Unanswered(Rule):
                 return
             place = call.evidence(of_request=True)
             late = _Waiting(asked, answered, _patience(call), f"{call.api} {call.version}", place)
-            self._broker(client_of(call), call.broker).append(late)
+            self._brokers[client_of(call), call.broker].append(late)
             return
         if asked is None or (call.api == "Produce" and call.field("acks") == 0) or call.connection in self._open:
             return
         place = call.evidence(of_request=True)
         first = _Waiting(asked, None, _patience(call), f"{call.api} {call.version}", place)
-        self._open[call.connection] = _Open(client_of(call), first)
-        if len(self._open) > MOST_OPEN:
-            del self._open[next(iter(self._open))]
+        self._open.keep(call.connection, _Open(client_of(call), first))
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended; its calls came before."""
@@ -95,17 +92,13 @@ class Unanswered(Rule):
         if waiting is None or connection.closed_by == "broker" or not connection.heard[1]:
             return
         late = waiting.first._replace(until=seconds(connection.closed))
-        self._broker(waiting.who, connection.broker).append(late)
-
-    def _broker(self, who: str, broker: str) -> Bounded:
-        return self._brokers[who, broker]
+        self._brokers[waiting.who, connection.broker].append(late)
 
     def merge(self, other: Unanswered) -> None:
-        self._open |= other._open
+        self._open.merge(other._open)
         self._heard |= other._heard
         self._end = later(self._end, other._end)
-        for key, its in other._brokers.items():
-            self._brokers[key].merge(its)
+        merge_all(self._brokers, other._brokers)
 
     def findings(self) -> Iterator[Finding]:
         for (who, address), broker in self._brokers.items():
