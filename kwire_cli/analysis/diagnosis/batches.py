@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Recent
+from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
 from kwire_cli.analysis.transactions.traffic import whole
 from kwire_cli.errors import counted
 from kwire_cli.message.roles import is_internal
@@ -131,6 +131,12 @@ class _Refused:
     records: set[int] = field(default_factory=set)
     evidence: Bounded = field(default_factory=Bounded)
 
+    def merge(self, its: _Refused) -> None:
+        self.count += its.count
+        self.sizes = sorted({*self.sizes, *its.sizes})[-3:]
+        self.records |= its.records
+        self.evidence.merge(its.evidence)
+
 
 class Batches(Rule):
     """Sizes of batches by client and topic."""
@@ -139,10 +145,10 @@ class Batches(Rule):
     apis: ClassVar[frozenset[str]] = frozenset({"Produce", "CreateTopics", "DescribeConfigs"})
 
     def __init__(self) -> None:
-        self._uses: dict[tuple[str | None, str], _Use] = {}
+        self._uses: Book[tuple[str | None, str], _Use] = Book(_Use)
         self._open: Recent[tuple[Any, ...], list[list[float]]] = Recent(MOST_USES)
         """Batches that would still be open, by producer and partition: the end of each linger, and bytes so far."""
-        self._refused: dict[tuple[str, str], _Refused] = {}
+        self._refused: Book[tuple[str, str], _Refused] = Book(_Refused)
         self._limits: dict[str, int] = {}
 
     def call(self, call: Call) -> None:
@@ -190,7 +196,7 @@ class Batches(Rule):
         records = {(topic, number): batch.head.records_count for topic, number, batch in call.batches()}
         for name, number, size in sizes:
             if (name, number) in places:
-                refused = self._refused.setdefault((call.who, name), _Refused())
+                refused = self._refused[call.who, name]
                 refused.count += 1
                 refused.sizes = sorted({*refused.sizes, size})[-3:]
                 count = records.get((name, number))
@@ -202,11 +208,7 @@ class Batches(Rule):
         self, who: tuple[str | None, str], stream: tuple[Any, ...], batch: Batch, time: float | None, of: Call | LogItem
     ) -> None:
         head = batch.head
-        use = self._uses.get(who)
-        if use is None:
-            if len(self._uses) >= MOST_USES:
-                return
-            use = self._uses[who] = _Use()
+        use = self._uses[who]
         use.batches += 1
         count = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
         use.records += max(count, 0)
@@ -240,14 +242,8 @@ class Batches(Rule):
                 lingers[:] = time + LINGERS[at] / 1000, size
 
     def merge(self, other: Batches) -> None:
-        for who, its in other._uses.items():
-            self._uses.setdefault(who, _Use()).merge(its)
-        for key, theirs in other._refused.items():
-            own = self._refused.setdefault(key, _Refused())
-            own.count += theirs.count
-            own.sizes = sorted({*own.sizes, *theirs.sizes})[-3:]
-            own.records |= theirs.records
-            own.evidence.merge(theirs.evidence)
+        merge_all(self._uses, other._uses)
+        merge_all(self._refused, other._refused)
         self._limits |= other._limits
 
     def findings(self) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import counted, size_text
+from kwire_cli.analysis.diagnosis.tallies import Book, merge_all
 from kwire_cli.analysis.subjects import Bounded
 from kwire_cli.records.batch import PADDING, TRUNCATED, Batch
 
@@ -47,6 +48,14 @@ class _Damage:
     evidence: Bounded = field(default_factory=Bounded)
     ends: Bounded = field(default_factory=Bounded)
 
+    def merge(self, its: _Damage) -> None:
+        self.checksums += its.checksums
+        self.gaps += its.gaps
+        self.size += its.size
+        self.cut += its.cut
+        self.evidence.merge(its.evidence)
+        self.ends.merge(its.ends)
+
 
 class DamagedLogs(Rule):
     """Batches with wrong checksums, and bytes that are no batch, by partition."""
@@ -54,18 +63,18 @@ class DamagedLogs(Rule):
     KINDS = (CORRUPT, CUT)
 
     def __init__(self) -> None:
-        self._logs: dict[str, _Damage] = {}
+        self._logs: Book[str, _Damage] = Book(_Damage)
 
     def log_item(self, item: LogItem) -> None:
         """Take a batch, or the bytes between two."""
         piece = item.item
         if isinstance(piece, Batch):
             if not piece.crc_valid:
-                damage = self._logs.setdefault(item.name, _Damage())
+                damage = self._logs[item.name]
                 damage.checksums += 1
                 damage.evidence.append(Evidence("batch at offset", file=item.file, offset=piece.head.base_offset))
         elif piece.code != PADDING:
-            damage = self._logs.setdefault(item.name, _Damage())
+            damage = self._logs[item.name]
             place = Evidence(f"{size_text(piece.size)} at byte", file=item.file, offset=piece.position)
             if piece.code == TRUNCATED:
                 damage.cut += piece.size
@@ -76,14 +85,7 @@ class DamagedLogs(Rule):
                 damage.evidence.append(place)
 
     def merge(self, other: DamagedLogs) -> None:
-        for name, its in other._logs.items():
-            own = self._logs.setdefault(name, _Damage())
-            own.checksums += its.checksums
-            own.gaps += its.gaps
-            own.size += its.size
-            own.cut += its.cut
-            own.evidence.merge(its.evidence)
-            own.ends.merge(its.ends)
+        merge_all(self._logs, other._logs)
 
     def findings(self) -> Iterator[Finding]:
         for name, damage in self._logs.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Tally, duration, earliest, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, merge_all, some, whole
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -57,19 +57,15 @@ class Elections(Rule):
 
     def __init__(self) -> None:
         self._events: list[_Event] = []
-        self._snapshots: dict[int, Tally] = {}
+        self._snapshots: Book[int, Tally] = Book(Tally)
 
     def call(self, call: Call) -> None:
         """Take a call between controllers."""
         api = call.api
         if api == "FetchSnapshot":
             replica = whole(call.request.get("replicaId"))
-            if (
-                replica is not None
-                and replica >= 0
-                and (replica in self._snapshots or len(self._snapshots) < MOST_EVENTS)
-            ):
-                self._snapshots.setdefault(replica, Tally()).add(call)
+            if replica is not None and replica >= 0:
+                self._snapshots[replica].add(call)
             return
         time = call.asked
         if time is None:
@@ -88,8 +84,7 @@ class Elections(Rule):
 
     def merge(self, other: Elections) -> None:
         self._events = sorted([*self._events, *other._events])[:MOST_EVENTS]
-        for node, tally in other._snapshots.items():
-            self._snapshots.setdefault(node, Tally()).merge(tally)
+        merge_all(self._snapshots, other._snapshots)
 
     def findings(self) -> Iterator[Finding]:
         events = sorted(self._events)

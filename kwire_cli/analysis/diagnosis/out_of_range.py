@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, parts
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, client_of, is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, earliest, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, earliest, merge_events, whole
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class OutOfRange:
         self._listed: Book[tuple[Client, Partition], list[_Listed]] = Book(list)
         self._logs: Book[tuple[str, Partition], list[tuple[float, int, int]]] = Book(list)
         self._number = 0
-        self._counts: dict[tuple[Client, Partition], int] = {}
+        self._counts: Counter[tuple[Client, Partition]] = Counter()
 
     def fetch(self, fetch: FetchCall) -> None:
         """Take a Fetch: what counts is its errors, and after these where the log begins and ends."""
@@ -72,7 +73,7 @@ class OutOfRange:
                 if len(asked) < MOST_EVENTS:
                     asked.append(_Asked(time, offset, fetch.call.broker, fetch.call.evidence()))
                 if pair in self._asked:
-                    self._counts[pair] = self._counts.get(pair, 0) + 1
+                    self._counts[pair] += 1
             else:
                 start, end = answer.get("logStartOffset"), answer.get("highWatermark")
                 if type(start) is int and type(end) is int and 0 <= start < MOST_OFFSET:
@@ -109,11 +110,10 @@ class OutOfRange:
         return self._number if call.answered is None else call.answered
 
     def merge(self, other: OutOfRange) -> None:
-        for mine, its in ((self._asked, other._asked), (self._listed, other._listed), (self._logs, other._logs)):
-            for key, events in its.items():
-                mine[key] = sorted([*mine[key], *events])[:MOST_EVENTS]  # type: ignore[index] # each of a kind
-        for pair, count in other._counts.items():
-            self._counts[pair] = self._counts.get(pair, 0) + count
+        merge_events(self._asked, other._asked, MOST_EVENTS)
+        merge_events(self._listed, other._listed, MOST_EVENTS)
+        merge_events(self._logs, other._logs, MOST_EVENTS)
+        self._counts.update(other._counts)
 
     def findings(self) -> Iterator[Finding]:
         for pair, events in self._asked.items():

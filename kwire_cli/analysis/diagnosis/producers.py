@@ -10,6 +10,7 @@ from kwire_cli.analysis.call import parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.sent import Sent, sender_of
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
+from kwire_cli.analysis.diagnosis.tallies import Book, merge_all
 from kwire_cli.analysis.transactions.traffic import events_of, whole
 from kwire_cli.errors import counted, few
 from kwire_cli.spec.catalog import catalog
@@ -67,7 +68,6 @@ ACKS_0 = FindingKind(
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
 UNORDERED = frozenset({"OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID"})
 TRANSACTIONAL = frozenset({"InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"})
-MOST_PRODUCERS = 1 << 14
 MANY_RETRIES, RETRY_SHARE = 20, 0.05
 """Repeated batches, and their share, from which on they are a warning: some of them follow any lost connection."""
 
@@ -96,11 +96,11 @@ class Producers(Rule):
 
     def __init__(self) -> None:
         self._sent = Sent()
-        self._unordered: dict[tuple[str, str], _Trouble] = {}
-        self._repeated: dict[tuple[str, str], _Trouble] = {}
-        self._unanswered: dict[str, _Trouble] = {}
-        self._fenced: dict[str, _Trouble] = {}
-        self._instances: dict[str, dict[str, None]] = {}
+        self._unordered: Book[tuple[str, str], _Trouble] = Book(_Trouble)
+        self._repeated: Book[tuple[str, str], _Trouble] = Book(_Trouble)
+        self._unanswered: Book[str, _Trouble] = Book(_Trouble)
+        self._fenced: Book[str, _Trouble] = Book(_Trouble)
+        self._instances: Book[str, dict[str, None]] = Book(dict)
         """Clients that initialised a transactional id."""
         self._logs = LogSequences()
 
@@ -113,8 +113,8 @@ class Producers(Rule):
             self._produce(call, bool(errors))
         elif call.api == "InitProducerId" and call.has_response and not errors:
             name = call.request.get("transactionalId")
-            if isinstance(name, str) and name and len(self._instances) < MOST_PRODUCERS:
-                self._instances.setdefault(name, {})[f"{call.who} at {call.client}"] = None
+            if isinstance(name, str) and name:
+                self._instances[name][f"{call.who} at {call.client}"] = None
         if FENCES.intersection(errors):
             for event in events_of(call):
                 fences = FENCES & event.errors.keys()
@@ -149,28 +149,21 @@ class Producers(Rule):
         self._logs.add(item)
 
     @staticmethod
-    def _add(troubles: dict[Any, _Trouble], key: Any, call: Call, names: Any, *, of_request: bool = False) -> _Trouble:
-        trouble = troubles.get(key)
-        if trouble is None:
-            trouble = _Trouble()
-            if len(troubles) < MOST_PRODUCERS:
-                troubles[key] = trouble
+    def _add(troubles: Book[Any, _Trouble], key: Any, call: Call, names: Any, *, of_request: bool = False) -> _Trouble:
+        trouble = troubles[key]
         trouble.count += 1
         trouble.clients.update(names)
         trouble.evidence.append(call.evidence(of_request=of_request))
         return trouble
 
     def merge(self, other: Producers) -> None:
-        for own, its in (
-            (self._unordered, other._unordered),
-            (self._repeated, other._repeated),
-            (self._unanswered, other._unanswered),
-            (self._fenced, other._fenced),
-        ):
-            _merge(own, its)
+        merge_all(self._unordered, other._unordered)
+        merge_all(self._repeated, other._repeated)
+        merge_all(self._unanswered, other._unanswered)
+        merge_all(self._fenced, other._fenced)
         self._sent.merge(other._sent)
         for name, clients in other._instances.items():
-            self._instances.setdefault(name, {}).update(clients)
+            self._instances[name].update(clients)
         self._logs.merge(other._logs)
 
     def findings(self) -> Iterator[Finding]:
@@ -209,10 +202,10 @@ class Producers(Rule):
     def _retries(self) -> Iterator[Finding]:
         by_client: dict[str, tuple[_Trouble, list[str]]] = {}
         totals = self._sent.batches()
-        repeated: dict[tuple[str, str], _Trouble] = {}
-        _merge(repeated, self._repeated)
+        repeated: Book[tuple[str, str], _Trouble] = Book(_Trouble)
+        merge_all(repeated, self._repeated)
         for who, partition, place in self._sent.repeats():
-            trouble = repeated.setdefault((who, partition), _Trouble())
+            trouble = repeated[who, partition]
             trouble.count += 1
             trouble.evidence.append(place)
         for (who, partition), trouble in sorted(repeated.items()):
@@ -235,8 +228,3 @@ def _codes(call: Call) -> dict[tuple[str, int], str]:
         if code != 0:
             codes[call.topic(topic), whole(partition.get("index"))] = str(catalog().error_name(code) or code)
     return codes
-
-
-def _merge(own: dict[Any, _Trouble], its: dict[Any, _Trouble]) -> None:
-    for key, trouble in its.items():
-        own.setdefault(key, _Trouble()).merge(trouble)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_events, some, whole
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ class Replicas(Rule):
                 )
 
     def merge(self, other: Replicas) -> None:
-        for key, states in other._states.items():
-            self._states[key] = sorted([*self._states[key], *states], key=_order)[:MOST_STATES]
+        merge_events(self._states, other._states, MOST_STATES, _order)
 
     def findings(self) -> Iterator[Finding]:
         out: dict[int, list[tuple[str, _State, _State | None, _State]]] = {}

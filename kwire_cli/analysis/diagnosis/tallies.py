@@ -25,6 +25,7 @@ PARTITIONS = ("topics", "partitions")
 
 K = TypeVar("K")
 V = TypeVar("V")
+E = TypeVar("E", bound=tuple[Any, ...])
 
 
 class Book(dict[K, V]):
@@ -105,6 +106,13 @@ def merge_all(own: Book[Any, Any], other: dict[Any, Any]) -> None:
     """Merge the entries of another part, which have a method `merge`, into those of the same keys."""
     for key, entry in other.items():
         own[key].merge(entry)
+
+
+def merge_events(own: Book[K, list[E]], other: dict[K, list[E]], most: int, order: Callable[[E], Any] = tuple) -> None:
+    """Add the events of another part to those of the same keys, and keep the first ones of each in an order."""
+    for key, events in other.items():
+        kept = own[key]
+        kept[:] = sorted([*kept, *events], key=order)[:most]
 
 
 def earliest(places: Iterable[Evidence]) -> list[Evidence]:
