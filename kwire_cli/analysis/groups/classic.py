@@ -21,9 +21,10 @@ from kwire_cli.analysis.groups.timeline import (
     Timeline,
     Trigger,
     duration,
+    in_effect,
     moved_between,
     refusal,
-    returns,
+    subscribes,
     why_left,
 )
 
@@ -54,9 +55,7 @@ class ClassicReplay:
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
-        back = returns(moves)
-        points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
-        for at, move in points:
+        for move, back in in_effect(moves):
             if move.client and move.member:
                 self._clients[move.member] = move.client
             match move.kind:
@@ -65,7 +64,7 @@ class ClassicReplay:
                 case "sync":
                     self._sync(move)
                 case "leave":
-                    self._leave(move, back.get(at))
+                    self._leave(move, back)
                 case "generation":
                     self._record(move)
                 case "gone":
@@ -271,21 +270,7 @@ class ClassicReplay:
         rebalance.unchanged = bool(before) and any(after.values()) and whole and not rebalance.moved
         add_away(timeline, rebalance, current, before)
         add_assignments(timeline, current, before, after, self._clients)
-        timeline.rebalances.append(rebalance)
-        timeline.events.append(
-            Event(
-                end,
-                "rebalance",
-                place.place,
-                current.number,
-                triggers[0].member if triggers else "",
-                triggers[0].client if triggers else "",
-                triggers[0].text if triggers else "",
-                "",
-                rebalance.seconds if rebalance.timed else None,
-                len(rebalance.moved),
-            )
-        )
+        timeline.rebalanced(rebalance)
 
     def _causes(self, current: Generation, previous: Generation | None, first_join: float) -> list[Trigger]:
         """Return the triggers by time: who left, who joined, whom the broker removed, who joins again by itself."""
@@ -304,7 +289,7 @@ class ClassicReplay:
                 continue
             topics, earlier = join.topics, self._subscribed.get(member)
             if topics is not None and earlier is not None and topics != earlier:
-                text = f"subscribes to {', '.join(topics[:3])}, before to {', '.join(earlier[:3])}"
+                text = subscribes(topics, earlier)
                 triggers.append(Trigger(join.time, "subscription", text, join.place, member, client))
             elif reason and told is None:
                 triggers.append(Trigger(join.time, "metadata", f"joins again: {reason}", join.place, member, client))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
-from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, partitions, span_of, text
+from kwire_cli.analysis.groups.moves import NOTHING, LoggedMember, Move, number, offsets_in, partitions, span_of, text
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.analysis.state.coordinators import PARTS
 from kwire_cli.analysis.state.events import Passed, decoded as decoded_record, events, type_of
@@ -126,15 +126,13 @@ def _deliveries(event: Event, key: Body, value: Body, place: Evidence) -> Iterat
     for (row,) in parts(value, "stateBatches"):
         count = number(row.get("deliveryCount")) or 0
         if count > 1:
-            first, last = number(row.get("firstOffset")), number(row.get("lastOffset"))
-            offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
             yield Move(
                 "share",
                 event.timestamp / 1000,
                 None,
                 place,
                 reason="redelivery",
-                detail=offsets,
+                detail=offsets_in(row),
                 owned=where,
                 times=count,
             )

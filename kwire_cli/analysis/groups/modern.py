@@ -16,10 +16,11 @@ from kwire_cli.analysis.groups.timeline import (
     Timeline,
     Trigger,
     duration,
+    in_effect,
     moved_between,
     names,
     refusal,
-    returns,
+    subscribes,
     why_left,
 )
 
@@ -66,10 +67,7 @@ class ModernReplay:
 
     def run(self, moves: Sequence[Move]) -> None:
         """Replay moves, which are in the order of their times."""
-        back = returns(moves)
-        for at, move in sorted(
-            enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at
-        ):
+        for move, back in in_effect(moves):
             if move.client and move.member:
                 self._clients[move.member] = move.client
             match move.kind:
@@ -82,7 +80,7 @@ class ModernReplay:
                 case _ if move.error:
                     self._error(move)
                 case "leave":
-                    self._leave(move, back.get(at))
+                    self._leave(move, back)
                 case "join" | "member":
                     self._join(move)
                 case "heartbeat" | "assigned":
@@ -180,8 +178,7 @@ class ModernReplay:
         self._event(move._replace(reached=None), "leave", text)
 
     def _subscribes(self, move: Move, state: _State) -> None:
-        topics = ", ".join((move.topics or ())[:3])
-        text = f"subscribes to {topics or 'nothing'}, before to {', '.join((state.topics or ())[:3]) or 'nothing'}"
+        text = subscribes(move.topics or (), state.topics or ())
         self._trigger(Trigger(move.time, "subscription", text, move.place, move.member, move.client))
         self._event(move, "subscription", text)
         state.topics = move.topics
@@ -296,19 +293,4 @@ class ModernReplay:
         rebalance.unchanged = any(self._before.values()) and any(after.values()) and not rebalance.moved
         if not self._members:
             return  # the last one left: nobody was there to follow
-        self.timeline.rebalances.append(rebalance)
-        first = rebalance.triggers[0]
-        self.timeline.events.append(
-            Event(
-                rebalance.end,
-                "rebalance",
-                rebalance.place,
-                rebalance.after,
-                first.member,
-                first.client,
-                first.text,
-                "",
-                rebalance.seconds,
-                len(rebalance.moved),
-            )
-        )
+        self.timeline.rebalanced(rebalance)

@@ -238,6 +238,12 @@ def number(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
+def offsets_in(row: dict[str, Any]) -> str:
+    """Return the offsets of a row of a body as text."""
+    first, last = number(row.get("firstOffset")), number(row.get("lastOffset"))
+    return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
 def span_of(milliseconds: Any) -> float | None:
     """Return a timeout of a body in seconds; None if it says none."""
     return milliseconds / 1000 if type(milliseconds) is int and milliseconds > 0 else None

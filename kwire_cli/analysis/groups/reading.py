@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import host_of, parts
-from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, partitions, span_of, text
+from kwire_cli.analysis.groups.moves import NOTHING, Assignment, Move, number, offsets_in, partitions, span_of, text
 from kwire_cli.records.payload_fields import member_payloads
 from kwire_cli.spec.catalog import catalog
 
@@ -220,10 +220,10 @@ def _shared(
     move: Move, reason: str, topic: str, partition: dict[str, Any], records: dict[str, Any], count: int
 ) -> Move:
     index = number(partition.get("partitionIndex"))
-    first, last = number(records.get("firstOffset")), number(records.get("lastOffset"))
-    offsets = f"offset {first}" if first == last else f"offsets {first} to {last}"
     place = frozenset({(topic, index)}) if index is not None else NOTHING
-    return move._replace(reason=reason, detail=offsets, owned=place, times=count, generation=None, reached=None)
+    return move._replace(
+        reason=reason, detail=offsets_in(records), owned=place, times=count, generation=None, reached=None
+    )
 
 
 def tasks_in(message: dict[str, Any]) -> Assignment:

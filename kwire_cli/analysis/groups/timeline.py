@@ -9,7 +9,7 @@ from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
 from kwire_cli.errors import few
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.call import Evidence
     from kwire_cli.analysis.groups.moves import GroupMoves, Move, Partition
@@ -213,6 +213,24 @@ class Timeline:
 
     _clients: dict[str, int] | None = None
 
+    def rebalanced(self, rebalance: Rebalance) -> None:
+        """Add a rebalance that has ended, and its event."""
+        self.rebalances.append(rebalance)
+        first = rebalance.triggers[0] if rebalance.triggers else None
+        self.events.append(
+            Event(
+                rebalance.end,
+                "rebalance",
+                rebalance.place,
+                rebalance.after,
+                first.member if first else "",
+                first.client if first else "",
+                first.text if first else "",
+                seconds=rebalance.seconds if rebalance.timed else None,
+                partitions=len(rebalance.moved),
+            )
+        )
+
     def reach(self, generation: int | None) -> None:
         """Note a generation."""
         if generation is not None and generation >= 0:
@@ -272,7 +290,15 @@ def begin(group: str, moves: GroupMoves, ordered: Iterable[Move]) -> Timeline:
     return timeline
 
 
-def returns(moves: Iterable[Move]) -> dict[int, float]:
+def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:
+    """Yield moves by when they count, each with the seconds until the member came back, if it is one that left."""
+    back = _returns(moves)
+    points = sorted(enumerate(moves), key=lambda point: point[1].time if point[1].kind == "leave" else point[1].at)
+    for at, move in points:
+        yield move, back.get(at)
+
+
+def _returns(moves: Iterable[Move]) -> dict[int, float]:
     """Return when members that left came back, by the number of the move: under their member id or on their connection.
 
     The process of a member that comes back on the connection on which it left was not restarted.
@@ -310,6 +336,11 @@ def why_left(
     if timeout is not None and since is not None and since >= LATE * timeout:
         return "poll", f"{POLL}, probably ({duration(since)} of {duration(timeout)})"
     return "resubscribed", f"left and came back after {duration(back)}, without a restart"
+
+
+def subscribes(topics: Sequence[str], before: Sequence[str]) -> str:
+    """Return a change of topics as text."""
+    return f"subscribes to {', '.join(topics[:3]) or 'nothing'}, before to {', '.join(before[:3]) or 'nothing'}"
 
 
 def short(member: str, client: str = "") -> str:
