@@ -318,6 +318,18 @@ def raw_body(line: Captured) -> dict[str, Any]:
     return body if isinstance(body, dict) else _EMPTY
 
 
+def batches_of(line: Captured) -> Iterator[Batch]:
+    """Yield the batches in the records of a request or response. Records stay compressed."""
+    if line.read is None:
+        return
+    raw = line.read[1]
+    for at, node in enumerate(raw.node):
+        if raw.program.leaves[node].kind == "records" and raw.end[at] > raw.value[at]:
+            for item in line.reading().items(raw.data[raw.value[at] : raw.end[at]], None):
+                if isinstance(item, Batch):
+                    yield item
+
+
 def evidence_of(line: Captured, what: str) -> Evidence:
     """Return a line of a capture as evidence."""
     file, packet = line.where

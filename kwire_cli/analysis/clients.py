@@ -6,9 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.analysis.calls import batches_of
 from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
+from kwire_cli.analysis.stats import by_count
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.records.batch import Batch
+from kwire_cli.source.kafka.columns import host_of
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 from kwire_cli.spec.accepted import accepted_by
@@ -144,7 +146,7 @@ class Clients:
             return
         self.add_requests(its, request_line.api, 1, line.time, line.time)
         if spoken.api_key == PRODUCE and spoken.version < BATCHES_SINCE:
-            use.formats.update(_formats(line))
+            use.formats.update(batch.magic for batch in batches_of(line))
 
     def add_requests(self, its: Speaker, api: str | None, count: int, first: str | None, last: str | None) -> None:
         """Count requests of a client, of one version, with the times of the first and the last one."""
@@ -160,7 +162,7 @@ class Clients:
             self.forwarded += 1
             return
         broker = exchange.broker or exchange.connection
-        client = Client(exchange.client_id, exchange.software, exchange.client and _host(exchange.client))
+        client = Client(exchange.client_id, exchange.software, exchange.client and host_of(exchange.client))
         use = self._use(client, Spoken(broker, exchange.api_key, exchange.api_version), exchange.api)
         use.requests += 1
         use.seen(exchange.time, exchange.time)
@@ -242,7 +244,7 @@ class Clients:
 def speaker(request: Captured) -> Speaker:
     """Return who speaks in a request of a capture whose api and version are known."""
     capture, key, version = request.origin.capture, request.api_key, request.api_version
-    client = Client(request.client_id, request.software, _host(request.src), capture)
+    client = Client(request.client_id, request.software, host_of(request.src), capture)
     spoken = Spoken(request.dst, -1 if key is None else key, -1 if version is None else version, capture)
     return Speaker(client, spoken, request.connection.from_start)
 
@@ -255,28 +257,9 @@ def _together(parts: Iterable[dict[Spoken, Use]]) -> dict[Spoken, Use]:
     return dict(sorted(merged.items(), key=lambda item: (item[0].api_key, item[0].version, item[0].broker)))
 
 
-def _host(address: str) -> str:
-    return address.rpartition(":")[0].strip("[]")
-
-
 def _body(line: Captured) -> object:
     frame = line.frame
     return frame.body.to_json(records="size") if frame and frame.body else None
-
-
-def _formats(line: Captured) -> Counter[int]:
-    """The magic bytes of the messages in a Produce request."""
-    magics: Counter[int] = Counter()
-    if line.read:
-        raw = line.read[1]
-        for at, node in enumerate(raw.node):
-            if raw.program.leaves[node].kind == "records" and raw.end[at] > raw.value[at]:
-                magics.update(
-                    item.magic
-                    for item in line.reading().items(raw.data[raw.value[at] : raw.end[at]], None)
-                    if isinstance(item, Batch)
-                )
-    return magics
 
 
 # The clients as rows: each with the versions that it uses, and for a release of Kafka the verdicts on these.
@@ -424,7 +407,7 @@ def _who(client: Client, use: Use) -> AnswerRow:
 
 def _errors(use: Use) -> dict[str, int]:
     """Return the errors with how often each came, the most frequent first."""
-    return {str(name): count for name, count in sorted(use.errors.items(), key=lambda item: (-item[1], str(item[0])))}
+    return {str(name): count for name, count in by_count(use.errors)}
 
 
 def _client_row(row: Row) -> AnswerRow:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import parts
-from kwire_cli.analysis.calls import CapturedCall, LoggedCall
+from kwire_cli.analysis.calls import CapturedCall, LoggedCall, batches_of
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
 from kwire_cli.analysis.subjects import CallFold
-from kwire_cli.records.batch import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -403,21 +402,15 @@ _MAGIC = 2
 
 def _take_batches(profile: Profile, call: Call) -> None:
     """Count the batches of a Produce request by their headers. Records stay compressed."""
-    if call.api != "Produce" or not isinstance(call, CapturedCall) or call.line.read is None:
+    if call.api != "Produce" or not isinstance(call, CapturedCall):
         return
-    raw = call.line.read[1]
     counts, values = profile.counts, profile.settings
-    for at, node in enumerate(raw.node):
-        if raw.program.leaves[node].kind != "records" or raw.end[at] <= raw.value[at]:
-            continue
-        for item in call.line.reading().items(raw.data[raw.value[at] : raw.end[at]], None):
-            if not isinstance(item, Batch):
-                continue
-            values.setdefault(f"Produce.{COMPRESSION}", Values()).add(item.compression)
-            if item.magic == _MAGIC:
-                head = item.head
-                counts[BATCHES] += 1
-                counts[RECORDS] += max(head.records_count or 0, 0)
-                counts[BATCH_BYTES] += item.size
-                has_id = "yes" if head.producer_id >= 0 else "no"
-                values.setdefault(f"Produce.{IDEMPOTENCE}", Values()).add(has_id)
+    for batch in batches_of(call.line):
+        values.setdefault(f"Produce.{COMPRESSION}", Values()).add(batch.compression)
+        if batch.magic == _MAGIC:
+            head = batch.head
+            counts[BATCHES] += 1
+            counts[RECORDS] += max(head.records_count or 0, 0)
+            counts[BATCH_BYTES] += batch.size
+            has_id = "yes" if head.producer_id >= 0 else "no"
+            values.setdefault(f"Produce.{IDEMPOTENCE}", Values()).add(has_id)

@@ -215,7 +215,8 @@ _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
 # is a field path.
 
 
-def _host(end: str) -> str:
+def host_of(end: str) -> str:
+    """Return an address without its port, and without the brackets of an IPv6 address."""
     return end.rpartition(":")[0].strip("[]")
 
 
@@ -228,7 +229,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "time": lambda line: line.time,
     "src": lambda line: line.src,
     "dst": lambda line: line.dst,
-    "host": lambda line: [_host(line.src), _host(line.dst)],
+    "host": lambda line: [host_of(line.src), host_of(line.dst)],
     "port": lambda line: [_port(line.src), _port(line.dst)],
     "stream": lambda line: line.stream,
     "packet": lambda line: line.where.packet,
