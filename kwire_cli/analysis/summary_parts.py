@@ -226,8 +226,7 @@ class Partition:
         self.files.add(file)
         self.batches += 1
         self.bytes += item.size
-        count = head.records_count
-        self.records += max(head.last_offset - head.base_offset + 1 if count is None else count, 0)
+        self.records += head.records
         self.codecs[item.compression] += 1
         self.formats[f"v{item.magic}"] += 1
         self._span(head.base_offset, head.last_offset)

@@ -138,6 +138,12 @@ class Head(NamedTuple):
     delete_horizon: int | None = None
     records_count: int | None = None
 
+    @property
+    def records(self) -> int:
+        """How many records it says that it has; how many offsets it spans if its format does not say."""
+        count = self.last_offset - self.base_offset + 1 if self.records_count is None else self.records_count
+        return max(count, 0)
+
 
 class Format(Protocol):
     """The interface of a module that reads one record format."""

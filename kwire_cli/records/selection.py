@@ -129,7 +129,12 @@ def _moment(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        from datetime import UTC, datetime  # noqa: PLC0415 - most selections have no date
+        return date_ms(text)
 
-        moment = datetime.fromisoformat(text)
+
+def date_ms(text: str) -> int:
+    """Return an ISO 8601 date, in UTC unless it says otherwise, as milliseconds since 1970. Raises ValueError."""
+    from datetime import UTC, datetime  # noqa: PLC0415 - most selections have no date
+
+    moment = datetime.fromisoformat(text)
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)

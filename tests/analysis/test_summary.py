@@ -17,6 +17,7 @@ from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.summary_answer import MOST_FINDINGS
 from kwire_cli.analysis.summary_next import MOST, proposals
 from kwire_cli.analysis.summary_parts import MOST_SLOW, Course, InputFacts, Logs
+from kwire_cli.records.batch import Head
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
@@ -204,13 +205,10 @@ def test_names_that_mean_harm_move_no_cursor():
 
 
 def test_batches_whose_headers_lie_are_counted():
-    class Head:
-        base_offset, last_offset, records_count = 5, -1, None
-        base_timestamp, max_timestamp = 1 << 62, -1
-
     class Batch(summary_parts.Batch):
         __slots__ = ()
-        head, size, compression, magic = Head, 61, "unknown-7", 9
+        head = Head(5, -1, 0, 7, 7, None, base_timestamp=1 << 62, max_timestamp=-1)
+        size, compression, magic = 61, "unknown-7", 9
 
         def __init__(self):
             pass

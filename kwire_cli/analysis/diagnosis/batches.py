@@ -210,8 +210,8 @@ class Batches(Rule):
         head = batch.head
         use = self._uses[who]
         use.batches += 1
-        count = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
-        use.records += max(count, 0)
+        count = head.records if head.records_count is None else max(head.records_count, 0)
+        use.records += count
         use.bytes += batch.size
         if use.batches <= LEAST_BATCHES and count <= 1 and len(use.evidence) < use.evidence.most:
             use.evidence.append(_place(of, batch))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.state.answer import LISTINGS, LOGS, rows_of
@@ -16,6 +15,7 @@ from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_control
+from kwire_cli.records.selection import date_ms
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
@@ -73,11 +73,9 @@ def _bound(part: str, text: str) -> Bound:
     if re.fullmatch("[0-9]{1,19}", part):
         return Bound(offset=int(part))
     try:
-        moment = datetime.fromisoformat(part)
-        time = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        return Bound(time=date_ms(part))
     except (ValueError, OverflowError):
         raise _malformed(text) from None
-    return Bound(time=time)
 
 
 def _malformed(text: str) -> InputError:

@@ -240,14 +240,13 @@ def _add_records(log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> 
             return
         piece = log.open[head.producer_id] = Piece(head.producer_id, head.producer_epoch, item.file)
     begin = head.base_timestamp if head.base_timestamp >= 0 else head.max_timestamp
-    count = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
     piece.first = head.base_offset if piece.first < 0 else min(piece.first, head.base_offset)
     piece.last = max(piece.last, head.last_offset)
     piece.epoch = head.producer_epoch
     if begin >= 0:
         piece.begin = begin / 1000 if piece.begin is None else min(piece.begin, begin / 1000)
     piece.written.batches += 1
-    piece.written.records += max(count, 0)
+    piece.written.records += head.records
     piece.written.bytes += batch.size
 
 

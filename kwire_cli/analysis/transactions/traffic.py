@@ -119,8 +119,7 @@ def _produce(call: Call) -> Iterator[Event]:
         if not batch.crc_valid:
             continue
         event.producer_id, event.epoch = head.producer_id, head.producer_epoch
-        records = head.last_offset - head.base_offset + 1 if head.records_count is None else head.records_count
-        event.partitions.setdefault(f"{written_to}-{number}", Written()).add(Written(1, max(records, 0), batch.size))
+        event.partitions.setdefault(f"{written_to}-{number}", Written()).add(Written(1, head.records, batch.size))
     if not event.partitions:  # a request log, which has the sizes of records alone
         for topic, partition in parts(call.request, "topicData", "partitionData"):
             size = max(whole(partition.get("recordsSizeInBytes")), 0)
