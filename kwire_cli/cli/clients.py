@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
@@ -82,7 +83,7 @@ def _clients(environment: Environment, options: Options) -> Clients:
     clients, logged = (Clients(options.upgrade_to, options.upgrade_from) for _ in range(2))
     logs: list[str] = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
-        if opened.kind not in {Kind.CAPTURE, Kind.REQUEST_LOG}:
+        if opened.kind not in TRAFFIC:
             is_folder = opened.kind is Kind.FOLDER
             what = "this is a folder; give the files in it" if is_folder else NEITHER + missing_names(options.source)
             raise InputError(what, file=opened.name)

@@ -206,14 +206,7 @@ def _traffic(run: Run, make: Callable[[], Any], beside: str) -> dict[str, Any]:
     If there are both, a note says so, and `beside` how their answers stand beside each other. Raises InputError if
     nothing could be read.
     """
-    counted = on_spark().traffic(run.inputs, make)
-    run.sum_up(*counted.values())
-    if len(counted) > 1:
-        tell_of_logs(run.environment, counted["request logs"].files, beside)
-    folds = {name: one.by for name, one in counted.items() if one.subjects}
-    if not folds:
-        raise InputError("no capture or request log in this could be read")
-    return folds
+    return _folds(run, on_spark().traffic(run.inputs, make), "capture or request log", beside)
 
 
 def _asked(
@@ -230,12 +223,17 @@ def _asked(
     """
     given = given or found(run.inputs.paths, *(ALL_KINDS if logs else TRAFFIC_KINDS))
     counted = on_spark().asked(run.inputs, given, make, connections=connections)
+    what = "capture, request log or segment" if logs else "capture or request log"
+    return _folds(run, counted, what, "they are asked apart, request logs first")
+
+
+def _folds(run: Run, counted: dict[str, Counted], what: str, beside: str) -> dict[str, Any]:
     run.sum_up(*counted.values())
     if len(counted) > 1:
-        tell_of_logs(run.environment, counted["request logs"].files, "they are asked apart, request logs first")
+        tell_of_logs(run.environment, counted["request logs"].files, beside)
     folds = {name: one.by for name, one in counted.items() if one.subjects}
     if not folds:
-        raise InputError(f"no capture, request log {'or segment ' if logs else ''}in this could be read")
+        raise InputError(f"no {what} in this could be read")
     return folds
 
 

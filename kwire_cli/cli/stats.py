@@ -10,6 +10,7 @@ import click
 
 from kwire_cli.analysis.dimensions import DIMENSIONS
 from kwire_cli.analysis.stats import GROUPS, Stats
+from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.answer import together
 from kwire_cli.cli.capture_inputs import Choice
@@ -36,8 +37,6 @@ EXAMPLES = (
     ("kwire stats incident.pcap --every 5s --by group", "the same for each consumer group"),
     ("kwire stats kafka-request.log --by software", "which software asks how much"),
 )
-TRAFFIC = Fit(frozenset({Kind.CAPTURE, Kind.REQUEST_LOG}), "packet captures and brokers' request logs")
-"""Inputs that show requests and responses."""
 
 
 class Counting(Protocol):
@@ -109,8 +108,9 @@ def count_traffic(
     with ExitStack() as watched:
         for opened in open_inputs(source, reading_of(options, follow=follow), Terminal(environment)):
             refuse_unfit(options, opened, fits)
-            if opened.kind not in TRAFFIC.kinds:
-                raise InputError(f"is {opened.kind.what}; this is about {TRAFFIC.what}", file=opened.label)
+            if opened.kind not in TRAFFIC:
+                what = f"is {opened.kind.what}; this is about packet captures and brokers' request logs"
+                raise InputError(what, file=opened.label)
             if opened.kind is Kind.REQUEST_LOG:
                 decodable, empty = True, False
                 for entry in opened.subjects():
