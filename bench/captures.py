@@ -15,12 +15,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import make_traffic
 import startup
-from timing import Row, measure_in_turns, print_verdict, ratio
+from timing import Row, measure_in_turns, print_verdict, ratio, ratio_at_best
 
 import kwire_cli
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FIELDS = (
     "frame.number",
@@ -77,6 +81,50 @@ def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
             one, ten = (peak(kwire, *words, str(path)) for path in (files["small"], long))
             print(f"\n  memory of {row}: {one / 1e6:.0f} MB, ten times as much traffic {ten / 1e6:.0f} MB")
             print_verdict("memory on ten times as much / on the capture", ten / one, at_most=1.1)
+
+
+def print_beside(
+    commands: dict[str, tuple[str, ...]],
+    judged: Sequence[str],
+    runs: int,
+    folder: Path | None,
+    messages: int,
+    *,
+    most: float,
+    most_memory: float,
+) -> None:
+    """Measure commands on the captures, and print their times.
+
+    Those that are `judged` take at most `most` times as long as the first command. On ten times as much traffic the
+    first of them needs at most `most_memory` times the memory.
+    """
+    kwire = installed()
+    if not kwire:
+        return
+    plain = next(iter(commands))
+    with tempfile.TemporaryDirectory() as scratch:
+        where = folder or Path(scratch)
+        files = make_traffic.captures(where, messages)
+        rows = [
+            Row(name, row, *timed(kwire, *words, str(path)))
+            for name, path in files.items()
+            for row, words in commands.items()
+        ]
+        measure_in_turns(rows, runs)
+        for name, path in files.items():
+            print(f"\n  {name}: {path.stat().st_size / 1e6:.0f} MB")
+            for row in (row for row in rows if row.input == name):
+                print(f"    {row.name:<46} {row.seconds:>8.2f} s, at best {row.best:.2f}")
+            for command in judged:
+                print_verdict(f"{command} / {plain}", ratio(rows, name, command, plain), at_most=most)
+                print_verdict("the same, best turns", ratio_at_best(rows, name, command, plain), at_most=most)
+        long = make_traffic.small(where / "small-long.pcap", 10 * messages)
+        one, ten = (peak(kwire, *commands[judged[0]], str(path)) for path in (files["small"], long))
+        print_verdict(
+            f"memory on ten times as much traffic ({ten / 1e6:.0f} MB) / on the capture ({one / 1e6:.0f} MB)",
+            ten / one,
+            at_most=most_memory,
+        )
 
 
 def installed() -> str | None:
