@@ -161,7 +161,7 @@ class Course:
 
 @dataclass
 class Lacks:
-    """What a capture lacks: lost bytes, beginnings of connections, one side of them, keys of TLS.
+    """Counts of what is missing in a capture: bytes, beginnings of connections, one side of them, keys of TLS.
 
     `sizes` and `counts` are bytes and places by the code of a gap. Connections count if they carried payload.
     `protocols` are bytes by what was spoken in place of Kafka, and `encrypted` counts pieces of TLS without a key.
@@ -259,7 +259,7 @@ class Partition:
 
 @dataclass
 class Logs:
-    """What log directories hold, by partition: pairs of a topic and a partition, or a file alone."""
+    """The contents of log directories by partition: pairs of a topic and a partition, or a file alone."""
 
     partitions: dict[tuple[str, int | None], Partition] = field(default_factory=dict)
     gaps: Counter[str] = field(default_factory=Counter)

@@ -23,7 +23,7 @@ Client = tuple[str, str]
 """A client: its id (its address if it has none) and its host."""
 Partition = tuple[str, int]
 Commit = tuple[str, Partition, int]
-"""What a group committed: the group, the partition and the offset."""
+"""A commit: the group, the partition and the offset."""
 
 
 class Part(NamedTuple):

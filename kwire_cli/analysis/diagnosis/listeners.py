@@ -55,7 +55,7 @@ SASL = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
 @dataclass
 class _Client:
-    """What a client (id and host) was told, and what it did."""
+    """The addresses that a client (its id and host) was told, and the connections that it made."""
 
     told: dict[str, int | None] = field(default_factory=dict)
     evidence: Places = field(default_factory=Places)

@@ -1,4 +1,4 @@
-"""What the capture itself lacks: lost and cut packets, one side, beginnings, clocks that differ."""
+"""Captures that lack packets, parts of packets, one side or the beginnings of connections, and clocks that differ."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ MOST_MET = 1 << 14
 
 @dataclass
 class _Point:
-    """What one capture point has and lacks."""
+    """Counts of a capture point: its connections, and what is missing of them."""
 
     connections: int = 0
     begun: int = 0
@@ -111,7 +111,7 @@ class _Point:
 
 
 class Packets(Rule):
-    """What capture points lack, connection by connection."""
+    """Packets, sides and beginnings that are missing at capture points, connection by connection."""
 
     KINDS = (LOST, CUT, ONE_SIDE, DUPLICATED, MID_STREAM, CLOCKS)
 

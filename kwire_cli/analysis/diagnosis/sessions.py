@@ -31,13 +31,13 @@ NOT_FOUND, WRONG_EPOCH = 70, 71
 LEAST_ANEW = 5
 """Sessions made anew on connections that had one: a few are brokers that start, and partitions that move."""
 LEAST_SHARE = 0.1
-"""Of all fetches of the client at the broker: less costs nothing that is worth a finding."""
+"""The least share of sessions made anew in the fetches of a client at a broker: fewer cost next to nothing."""
 _NAMES = {NOT_FOUND: "FETCH_SESSION_ID_NOT_FOUND", WRONG_EPOCH: "INVALID_FETCH_SESSION_EPOCH"}
 
 
 @dataclass
 class _Sessions(Tally):
-    """Of a client at a broker: the tally is of sessions made anew."""
+    """Fetch sessions of a client at a broker. The tally counts those that were made anew."""
 
     fetches: int = 0
     refused: int = 0

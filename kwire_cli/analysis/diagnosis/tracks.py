@@ -1,4 +1,4 @@
-"""What the calls of a connection have in common: kept once for all rules, which see few of these calls."""
+"""Counts and times of the calls of a connection, kept once for all rules, which see few of these calls."""
 
 from __future__ import annotations
 

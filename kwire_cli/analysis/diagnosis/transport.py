@@ -1,4 +1,4 @@
-"""What TCP does below Kafka: segments that are sent again, and receivers that take no more bytes."""
+"""Trouble in TCP, below Kafka: segments that are sent again, and receivers that take no more bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LEAST_SHUT = 0.5
 
 @dataclass
 class _Direction:
-    """What one side of a client and broker sent again."""
+    """Segments and bytes that one side of a client and broker sent again."""
 
     segments: int = 0
     again: int = 0

@@ -67,7 +67,7 @@ class PartitionLog:
 
 
 class LogTransactions:
-    """What logs say of transactions. `dropped` counts what was too much to keep."""
+    """The transactions in logs. `dropped` counts what was too much to keep."""
 
     def __init__(self) -> None:
         self.partitions: dict[tuple[str, str], PartitionLog] = {}
