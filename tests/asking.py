@@ -7,11 +7,13 @@ import pickle
 from log_lines import document
 
 import kwire_cli
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
+from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire_cli.catalog()
 
@@ -29,6 +31,17 @@ def asked(fold, given):
     for subject in given:
         fold.add(subject)
     return fold
+
+
+def rows(given):
+    """Return the findings in subjects, as JSON rows."""
+    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+
+
+def found_in(rule, given):
+    """Return the severity, the code and the subject of what one rule finds in subjects."""
+    own = {kind.code for kind in rule.KINDS}
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in own]
 
 
 def merged_in_all_orders(make, given, parts=3):

@@ -5,42 +5,35 @@ import pickle
 from pathlib import Path
 
 from command_line import kwire
+from fake_calls import FakeCall
 
-from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
+from kwire_cli.analysis.call import Evidence, instant, named_topic
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 START = 1_790_000_000.0
 
 
-class MadeCall(Call):
+class MadeCall(FakeCall):
     """A call with the attributes that are given; times are seconds after START."""
 
     def __init__(
         self, api, request=None, response=None, *, at=0.0, took=0.001, errors=(), who="billing", host="10.0.0.1",
         broker="10.0.0.9:9092", connection=None, throttle=0.0, node=None, frame=1,
     ):  # fmt: skip
-        self._of = {
-            "api": api, "api_key": 0, "version": 12, "client_id": who, "software": None, "client": f"{host}:50000",
-            "broker": broker, "node": node, "connection": connection or (None, f"{host}>{broker}"),
-            "asked": START + at, "answered": None if response is None else START + at + took,
-            "request": request or {}, "response": response, "errors": list(errors), "topics": [],
-            "throttle": throttle, "sizes": (10, 20),
-        }  # fmt: skip
-        self.frame = frame
+        super().__init__(
+            api, request=request or {}, response=response, api_key=0, client_id=who, client=f"{host}:50000",
+            broker=broker, node=node, connection=connection or (None, f"{host}>{broker}"), asked=START + at,
+            answered=None if response is None else START + at + took, errors=list(errors), throttle=throttle,
+            sizes=(10, 20), frame=frame,
+        )  # fmt: skip
 
     def topic(self, of):
         return named_topic(of) or str(of.get("topicId", ""))
 
     def evidence(self, *, of_request=False):
         time = self.asked if of_request or self.answered is None else self.answered
-        return Evidence(f"{self.api} {'request' if of_request else 'response'}", instant(time), self.frame)
-
-
-for _name in (
-    "api", "api_key", "version", "client_id", "software", "client", "broker", "node", "connection", "asked", "answered",
-    "request", "response", "errors", "topics", "throttle", "sizes",
-):  # fmt: skip
-    setattr(MadeCall, _name, property(lambda self, name=_name: self._of[name]))
+        what = f"{self.api} {'request' if of_request else 'response'}"
+        return Evidence(what, instant(time), self.values["frame"])
 
 
 def findings(rule_class, calls):

@@ -245,8 +245,6 @@ def test_parts_add_up_in_any_order(order, cuts):
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["java44-produce-consume", "java44-admin", "old39-sarama-0.11.0.0", "zk28-ibp-2.4"])
 def test_a_log_and_a_capture_of_the_same_traffic_have_the_same_clients(name):
-    if not OWN.exists():
-        pytest.skip("no reference data beside this checkout")
     of_log, of_capture = Clients(), Clients()
     for exchange in RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG):
         of_log.add(exchange)
@@ -273,8 +271,6 @@ def test_a_log_and_a_capture_of_the_same_traffic_have_the_same_clients(name):
     ],
 )
 def test_real_clients_are_refused_for_what_brokers_closed_the_connection_on(name, refused):
-    if not OWN.exists():
-        pytest.skip("no reference data beside this checkout")
     clients = Clients()
     for line in traffic(CATALOG, Capture(OWN / name / "capture.pcapng")):
         clients.add(line)

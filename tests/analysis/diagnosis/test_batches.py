@@ -1,23 +1,26 @@
 """Rules about batches: too small, too large, near the limit, compressed in vain."""
 
+from functools import partial
+
 import pytest
-from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from asking import (
+    asked,
+    batch,
+    deformed_exchanges,
+    exchanges,
+    found_in,
+    log_items,
+    merged_in_all_orders,
+    rows,
+    subjects,
+)
 from command_line import ROOT
 
 from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, Batches
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.view.answers import answer_document
 
 INCIDENTS = ROOT / "samples" / "incidents"
-OWN = {kind.code for kind in Batches.KINDS}
-
-
-def rows(given):
-    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
-
-
-def found(given):
-    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in OWN]
+found = partial(found_in, Batches)
 
 
 @pytest.mark.parametrize(

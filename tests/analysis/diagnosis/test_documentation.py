@@ -53,7 +53,6 @@ ROW = re.compile(r"^\| `([\w.-]+)` \| (?:`(\w+)`)?\s*\|", re.MULTILINE)
 
 @pytest.mark.shared
 @pytest.mark.slow  # all captures and log directories
-@pytest.mark.skipif(not OWN.is_dir(), reason="there is no reference data beside this checkout")
 def test_the_tables_of_real_inputs_are_what_diagnose_finds():
     """Each finding in them was judged by hand: a new one has to be judged too."""
     rows = ROW.findall(PAGE.read_text("utf-8").partition("## Real captures, judged by hand")[2])

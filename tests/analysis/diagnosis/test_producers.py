@@ -1,23 +1,27 @@
 """Rules about producers: fenced ones, gaps in sequences, batches that come again, acks=0."""
 
+from functools import partial
+
 import pytest
-from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from asking import (
+    asked,
+    batch,
+    deformed_exchanges,
+    exchanges,
+    found_in,
+    log_items,
+    merged_in_all_orders,
+    rows,
+    subjects,
+)
 from command_line import ROOT
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.producers import Producers
-from kwire_cli.view.answers import answer_document
 
 INCIDENTS = ROOT / "samples" / "incidents"
 OWN = {kind.code for kind in Producers.KINDS}
-
-
-def rows(given):
-    return answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
-
-
-def found(given):
-    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in OWN]
+found = partial(found_in, Producers)
 
 
 @pytest.mark.parametrize(

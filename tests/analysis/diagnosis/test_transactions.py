@@ -1,14 +1,13 @@
 """Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
 
 import pytest
-from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
+from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, rows, subjects
 from command_line import ROOT
 from fake_calls import FakeCall
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.diagnosis.transactions import LEAST_WAITS, TransactionTrouble
 from kwire_cli.source.kafka.traffic import TcpConnection
-from kwire_cli.view.answers import answer_document
 
 INCIDENTS = ROOT / "samples" / "incidents"
 OWN = {kind.code for kind in TransactionTrouble.KINDS}
@@ -47,8 +46,7 @@ def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=Fals
 
 
 def found(given, codes=frozenset(OWN)):
-    rows = answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
-    return [(row["severity"], row["code"], row["subject"]) for row in rows if row["code"] in codes]
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in codes]
 
 
 def of(*bodies):
@@ -65,7 +63,7 @@ def of(*bodies):
 )
 def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
     given = subjects(INCIDENTS / name, connections=True)
-    expected = answer_document(asked(Diagnosis(), given).answer())["tables"]["findings"]
+    expected = rows(given)
     assert (expected[0]["severity"], expected[0]["code"], expected[0]["subject"]) == (severity, code, subject)
     assert expected[0]["evidence"]
     assert expected[0]["command"].startswith("transactions ")
