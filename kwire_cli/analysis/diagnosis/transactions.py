@@ -198,20 +198,24 @@ class TransactionTrouble(Rule):
     def _hold(self, place: tuple[str, int], high: int, answered: float | None, seen: Evidence) -> None:
         held = self._held.get(place)
         if held is None:
-            if len(self._held) >= MOST_HELD:
-                self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
-            if len(self._held) >= MOST_HELD:
+            if not self._has_room():
                 return
             held = self._held[place] = _Held(high, answered, answered)
         held.high = max(held.high, high)
         held.evidence.append(seen)
+
+    def _has_room(self) -> bool:
+        """Return whether one more place can be kept: those that were not held back for long give way."""
+        if len(self._held) >= MOST_HELD:
+            self._held = {key: own for key, own in self._held.items() if own.seconds >= HELD_SECONDS}
+        return len(self._held) < MOST_HELD
 
     def merge(self, other: TransactionTrouble) -> None:
         self._transactions.merge(other._transactions)
         for place, its in other._held.items():
             if place in self._held:
                 self._held[place].merge(its)
-            else:
+            elif self._has_room():
                 self._held[place] = its
         self._readers.merge(other._readers)
 
