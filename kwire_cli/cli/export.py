@@ -74,7 +74,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.export import export
+    from kwire_cli.pipeline.lake.export import Wanted, export
 
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
@@ -82,10 +82,8 @@ def command(environment: Environment, options: Options) -> int:
     done = export(
         options.paths,
         Path(options.into or ""),
-        reading=reading,
-        tables=lake.chosen(options.tables),
+        Wanted(lake.chosen(options.tables), reading, options.port),
         form=options.out_format,
-        port=options.port,
         note=partial(_note, environment),
         again=options.force,
     )

@@ -13,7 +13,7 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
 import numpy as np
@@ -26,7 +26,7 @@ from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 HIDDEN = "_run-"
@@ -53,17 +53,87 @@ class _File:
     out: Any = None
 
 
+class Written(NamedTuple):
+    """A file that is ready: its name in the hidden folder, where it belongs in the lake, its table and its rows."""
+
+    name: str
+    target: str
+    table: str
+    rows: int
+
+
+class Files:
+    """Files of tables that one process writes into the hidden folder of a run.
+
+    Their names begin with `unit`, and no other process gives files the same names. `made` has those that are ready.
+    """
+
+    def __init__(self, hidden: Path, form: str, unit: str) -> None:
+        self.hidden, self.form = hidden, form
+        self.made: list[Written] = []
+        self._name = f"{unit}-{hidden.name.removeprefix(HIDDEN)}-{uuid4().hex[:8]}"
+        self._open: dict[tuple[str, str, str | None], _File] = {}
+        self._waiting = 0
+
+    def add(self, table: str, point: str, rows: pa.RecordBatch) -> None:
+        """Take rows of a table; they are written when there are enough of them."""
+        if not rows.num_rows:
+            return
+        for day, part in by_day(rows, day_column(table)):
+            key = table, point, day
+            file = self._open.get(key)
+            if file is None:
+                folder = folder_of(table, point, day, has_days=day_column(table) is not None)
+                file = self._open[key] = _File(f"{self._name}-{len(self.made) + len(self._open):04d}", folder)
+            file.rows.append(part)
+            file.size += part.nbytes
+            self._waiting += part.nbytes
+            if sum(each.num_rows for each in file.rows) >= ROW_GROUP:
+                self._write(file)
+        while self._waiting > MOST_BYTES:
+            self._write(max(self._open.values(), key=lambda each: each.size))
+
+    def whole(self, table: str, rows: pa.RecordBatch) -> None:
+        """Write all rows of a table that is one file."""
+        file = _File(self._name, table, [rows], 0, rows.nbytes)
+        self._write(file)
+        self._close(table, file)
+
+    def close(self) -> list[Written]:
+        """Close all files; return those that are ready."""
+        for (table, _, _), file in self._open.items():
+            self._write(file)
+            self._close(table, file)
+        self._open.clear()
+        return self.made
+
+    def _close(self, table: str, file: _File) -> None:
+        file.out.close()
+        name = f"{file.name}.{self.form}"
+        _FINISHED[self.form](self._path(file), self.hidden / name)
+        self.made.append(Written(name, f"{file.folder}/{name}", table, file.count))
+
+    def _path(self, file: _File) -> Path:
+        return self.hidden / f"{file.name}.part"
+
+    def _write(self, file: _File) -> None:
+        if not file.rows:
+            return
+        table = pa.Table.from_batches([without_day(each) for each in file.rows]).unify_dictionaries()
+        if file.out is None:
+            file.out = _OPENED[self.form](self._path(file), _stamped(table.schema), small=file.size < SMALL)
+        file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
+        self._waiting -= file.size
+        file.count += table.num_rows
+        file.rows, file.size = [], 0
+
+
 class Run:
     """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
 
     def __init__(self, folder: Path, form: str = "parquet") -> None:
-        self.folder, self.form, self.id = folder, form, uuid4().hex[:12]
-        self.hidden = folder / f"{HIDDEN}{self.id}"
-        self.counts: dict[str, int] = {}
-        self._open: dict[tuple[str, str, str | None], _File] = {}
-        self._made: list[tuple[str, str]] = []
-        self._waiting = 0
-        self._unit = ""
+        self.folder, self.form = folder, form
+        self.hidden = folder / f"{HIDDEN}{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         try:
@@ -80,72 +150,17 @@ class Run:
         with contextlib.suppress(OSError):  # it has files
             self.folder.rmdir()
 
-    def put(self, table: str, rows: pa.RecordBatch) -> None:
-        """Write all rows of a table that is one file."""
-        name = f"{self.id}.{self.form}"
-        path, rows_of_table = self.hidden / "whole.part", pa.Table.from_batches([rows])
-        out = _OPENED[self.form](path, _stamped(rows.schema))
-        out.write_table(rows_of_table.replace_schema_metadata(out.schema.metadata))
-        out.close()
-        _FINISHED[self.form](path, self.hidden / name)
-        self._made.append((name, f"{table}/{name}"))
+    def files(self, unit: str) -> Files:
+        """Return files of a unit, which are to be closed."""
+        return Files(self.hidden, self.form, unit)
 
-    def begin(self, unit: str) -> None:
-        """Begin with the rows of a unit: its files begin with this name."""
-        self.end()
-        self._unit = unit
-
-    def add(self, table: str, point: str, rows: pa.RecordBatch) -> None:
-        """Take rows of a table; they are written when there are enough of them."""
-        if not rows.num_rows:
-            return
-        self.counts[table] = self.counts.get(table, 0) + rows.num_rows
-        for day, part in by_day(rows, day_column(table)):
-            key = table, point, day
-            file = self._open.get(key)
-            if file is None:
-                folder = folder_of(table, point, day, has_days=day_column(table) is not None)
-                file = self._open[key] = _File(f"{len(self._made) + len(self._open):06d}", folder)
-            file.rows.append(part)
-            file.count += part.num_rows
-            file.size += part.nbytes
-            self._waiting += part.nbytes
-            if file.count >= ROW_GROUP:
-                self._write(file)
-        while self._waiting > MOST_BYTES:
-            self._write(max(self._open.values(), key=lambda each: each.size))
-
-    def end(self) -> None:
-        """Close the files of the unit."""
-        for file in self._open.values():
-            self._write(file)
-            file.out.close()
-            name = f"{self._unit}-{self.id}-{file.name}.{self.form}"
-            _FINISHED[self.form](self._path(file), self.hidden / name)
-            self._made.append((name, f"{file.folder}/{name}"))
-        self._open.clear()
-
-    def _path(self, file: _File) -> Path:
-        return self.hidden / f"{file.name}.part"
-
-    def _write(self, file: _File) -> None:
-        if not file.rows:
-            return
-        table = pa.Table.from_batches([without_day(each) for each in file.rows]).unify_dictionaries()
-        if file.out is None:
-            file.out = _OPENED[self.form](self._path(file), _stamped(table.schema), small=file.size < SMALL)
-        file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
-        self._waiting -= file.size
-        file.rows, file.count, file.size = [], 0, 0
-
-    def commit(self, replaced: Callable[[Path], bool]) -> None:
-        """Put all files in their places, instead of those for which `replaced` is true."""
-        self.end()
+    def commit(self, made: Iterable[Written], replaced: Callable[[Path], bool]) -> None:
+        """Put files in their places, instead of those for which `replaced` is true."""
         gone = [str(path.relative_to(self.folder)) for path in data_files(self.folder) if replaced(path)]
         journal = self.hidden / JOURNAL
         draft = self.hidden / "_draft.json"
         with draft.open("w", encoding="utf-8") as out:
-            json.dump({"moves": self._made, "gone": gone}, out)
+            json.dump({"moves": [(each.name, each.target) for each in made], "gone": gone}, out)
             out.flush()
             os.fsync(out.fileno())
         draft.rename(journal)

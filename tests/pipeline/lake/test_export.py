@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import CHOICES, chosen, writing
-from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.export import Wanted, export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
 from kwire_cli.pipeline.model import Reading
@@ -38,8 +38,8 @@ OWN = ROOT.parent / "shared" / "real" / "own"
 
 
 def run(inputs, into, **settings):
-    settings.setdefault("tables", chosen("all"))
-    return export([str(path) for path in inputs], into, reading=Reading(), **settings)
+    wanted = Wanted(settings.pop("tables", chosen("all")), Reading())
+    return export([str(path) for path in inputs], into, wanted, **settings)
 
 
 def rows(lake, query):

@@ -10,7 +10,7 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 from kwire_cli.pipeline.lake import chosen
-from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.export import Wanted, export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SHAPES
 from kwire_cli.pipeline.model import Reading
@@ -26,7 +26,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \| .+ \|$", re.MULTILINE)
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake")
     inputs = [str(ROOT / "samples" / name) for name in ("captures", "segments", "logs", "request-logs")]
-    export(inputs, folder, reading=Reading(), tables=chosen("all"))
+    export(inputs, folder, Wanted(chosen("all"), Reading()))
     with Lake(folder) as tables:
         yield tables
 

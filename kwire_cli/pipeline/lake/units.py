@@ -1,0 +1,209 @@
+"""What a lake has read and what is new: the files of inputs, put together to units that are read and replaced together."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.parquet as pq
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
+from kwire_cli.source.logs.files import segment_at
+from kwire_cli.spec.kafka import VERSION
+from kwire_cli.stores import location, path_of
+from kwire_cli.stores.opening import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from kwire_cli.pipeline.lake.writing import Run, Written
+    from kwire_cli.pipeline.model import Found
+    from kwire_cli.source.packets.descriptors import Schedule
+
+END = 1 << 16
+"""Bytes of the beginning and of the end of a file of which a digest is made."""
+SMALL = 16 << 20
+"""Bytes of a log file, below which it is a unit together with the other small files of its folder."""
+_KINDS = {CAPTURES: "capture", SEGMENTS: "segment", INDEXES: "index", REQUEST_LOGS: "request-log"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that was read, or is to be read. `digest` is of its size, beginning and end."""
+
+    path: str
+    kind: str
+    size: int
+    modified: datetime | None
+    digest: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Files that are read together and replaced together: those of a capture point, a log file, or the small log files
+    of a folder.
+    """
+
+    name: str
+    point: str
+    inputs: tuple[Input, ...]
+
+    @property
+    def key(self) -> str:
+        """Return the beginning of the names of its files."""
+        return hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+    @property
+    def state(self) -> frozenset[tuple[str, int, str]]:
+        """Return what tells whether the unit has changed."""
+        return frozenset((each.path, each.size, each.digest) for each in self.inputs)
+
+
+def units_of(files: Iterable[Found], plan: Schedule) -> Iterator[Unit]:
+    """Yield the units of files: capture points first."""
+    points: dict[str, str] = {}
+    for point in plan.points:
+        points |= dict.fromkeys(point.files, point.name)
+    captures: dict[str, list[str]] = defaultdict(list)
+    others: list[Found] = []
+    faulty = {path for path, _ in plan.faults}
+    at = dict(zip(plan.files, (points.get(location(path)) for path in plan.files), strict=True))
+    for each in files:
+        if each.kind is not CAPTURES:
+            others.append(each)
+        elif each.file in faulty:
+            captures[_log_point(each.file)].append(each.file)
+        else:
+            captures[at.get(each.file) or _log_point(each.file)].append(each.file)
+    for name, paths in captures.items():
+        yield Unit(name, name, tuple(_input(path, "capture") for path in paths))
+    small: dict[str, list[Input]] = defaultdict(list)
+    for each in others:
+        file = _input(each.file, _KINDS[each.kind])
+        if file.size < SMALL:
+            small[str(path_of(each.file).parent)].append(file)
+        else:
+            yield Unit(each.file, _log_point(each.file), (file,))
+    for folder, inputs in small.items():
+        yield Unit(f"{folder} (small logs)", _log_point(inputs[0].path), tuple(inputs))
+
+
+def _log_point(path: str) -> str:
+    """Return the capture point of a file that is no capture: the folder of partitions that it is in, or its own."""
+    folder = path_of(path).parent
+    return location(str(folder.parent if segment_at(path_of(path)).topic else folder))
+
+
+def _input(path: str, kind: str) -> Input:
+    """Return what tells a file from another one. A file that cannot be read has no digest."""
+    try:
+        file = opened(path)
+        size, digest = file.size, hashlib.sha256(str(file.size).encode())
+        digest.update(file.view(0, min(END, size)))
+        digest.update(file.view(max(size - END, 0), size))
+        text = digest.hexdigest()[:32]
+    except InputError:
+        size, text = 0, ""
+    modified = None
+    with contextlib.suppress(OSError):
+        seconds = getattr(path_of(path).stat(), "st_mtime", None)
+        modified = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return Input(path, kind, size, modified, text)
+
+
+def input_rows(unit: Unit, rows: int) -> list[tuple[Any, ...]]:
+    now = datetime.now(UTC)
+    return [
+        (unit.point, each.path, each.kind, each.size, each.modified, each.digest, unit.name, rows, now, VERSION)
+        for each in unit.inputs
+    ]
+
+
+def inputs_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of the table `inputs` of a lake; none if the lake has other tables than this kwire writes."""
+    for path in sorted((folder / "inputs").glob("*.parquet")):
+        table = pq.read_table(path, partitioning=None)
+        if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
+            rows: list[dict[str, Any]] = table.to_pylist()
+            return rows
+    return []
+
+
+def states_of(inputs: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[tuple[str, int, str]]]:
+    """Return what tells whether a unit has changed, for each unit that a lake has."""
+    states: dict[str, set[tuple[str, int, str]]] = defaultdict(set)
+    for row in inputs:
+        states[row["unit"]].add((row["path"], row["size"], row["digest"]))
+    return {unit: frozenset(state) for unit, state in states.items()}
+
+
+# What a run has to do, and what it has done.
+
+
+@dataclass
+class Work:
+    """The units that a run reads, the number of inputs that the lake has already, and the rows of `inputs` that stay.
+
+    `made` and `rows` fill while units are done.
+    """
+
+    units: tuple[Unit, ...]
+    known: int
+    kept: list[tuple[Any, ...]]
+    made: list[Written] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    _of_units: dict[str, int] = field(default_factory=dict)
+
+    def done(self, unit: Unit, made: Iterable[Written]) -> None:
+        """Take files of a unit that are ready."""
+        for file in made:
+            self.made.append(file)
+            self.rows[file.table] = self.rows.get(file.table, 0) + file.rows
+            self._of_units[unit.name] = self._of_units.get(unit.name, 0) + file.rows
+
+    @property
+    def read(self) -> int:
+        """Return the number of inputs that are read."""
+        return sum(len(unit.inputs) for unit in self.units)
+
+    @property
+    def size(self) -> int:
+        """Return their bytes."""
+        return sum(each.size for unit in self.units for each in unit.inputs)
+
+    @property
+    def inputs(self) -> list[tuple[Any, ...]]:
+        """Return the rows of `inputs` when all is done."""
+        return self.kept + [row for unit in self.units for row in input_rows(unit, self._of_units.get(unit.name, 0))]
+
+
+def work_of(folder: Path, files: Iterable[Found], plan: Schedule, *, again: bool) -> Work:
+    """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`."""
+    there = inputs_of(folder)
+    known = {} if again else states_of(there)
+    units = [*units_of(files, plan)]
+    new = [unit for unit in units if known.get(unit.name) != unit.state]
+    read = {unit.name for unit in new}
+    kept = [(*row.values(),) for row in there if row["unit"] not in read]
+    return Work(tuple(new), sum(len(unit.inputs) for unit in units if unit.name not in read), kept)
+
+
+def finish(run: Run, work: Work) -> None:
+    """Put all files of a run in their places, instead of those of the same units."""
+    if not work.units:
+        return
+    keys = {unit.key for unit in work.units}
+    out = run.files("inputs")
+    out.whole("inputs", batch_of(work.inputs, INPUTS))
+    run.commit(
+        [*work.made, *out.close()],
+        lambda path: path.name.split("-")[0] in keys or path.parent == run.folder / "inputs",
+    )
