@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +48,7 @@ from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import absolute, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import Filter
@@ -330,7 +332,7 @@ class Captures:
         fail_fast: bool = False,
         tally: Tally | None = None,
     ) -> None:
-        self._spark, self._files, self._port, self._payloads, self._part_size = (
+        self.spark, self._files, self._port, self._payloads, self._part_size = (
             spark,
             [*map(absolute, captures_of(paths))],
             port,
@@ -375,7 +377,7 @@ class Captures:
             at, most = at + most, 4 * most
 
     def _of_files(self, files: Sequence[str], make: Callable[[str], Any]) -> list[Any]:
-        context = self._spark.sparkContext
+        context = self.spark.sparkContext
         return context.parallelize(files, min(len(files), 4 * context.defaultParallelism)).map(make).collect()
 
     @cached_property
@@ -389,6 +391,30 @@ class Captures:
         port, catalog = self._port, self._catalog
         rows = self._owned(NAMES, lambda batches, plan: names_learnt(batches, plan, catalog, port)).collect()
         return names_of(tuple(row) for row in rows)
+
+    @property
+    def has_faults(self) -> bool:
+        """Return whether any file that was read so far cannot be read to its end."""
+        return self._tally.faults > 0
+
+    def narrowed(self, points: Collection[int]) -> Captures:
+        """Return the captures of some capture points, which keep their numbers."""
+        other = copy(self)
+        other.plan = replace(self.plan, parts=tuple(part for part in self.plan.parts if part.point in points))
+        return other
+
+    def of_connections(self, fold: Callable[[Iterator[tuple[int, Replay, int]]], Any], merge: Merge) -> list[Any]:
+        """Return the results of `fold` over the connections of a task, for each task or several tasks.
+
+        A connection is the number of its capture point, its segments, and the last packet of the point. Each has to be
+        read to its end before the next.
+        """
+
+        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+            connections = ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
+            yield made_by(TaskContext.get().partitionId(), fold(connections))  # type: ignore[union-attr]
+
+        return gathered(self._owned(MADE_SCHEMA, of), self._tasks, merge)
 
     def frames(self, columns: Sequence[str] = (), filters: Sequence[Filter] = ()) -> DataFrame:
         """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body`
@@ -427,7 +453,7 @@ class Captures:
     def file_faults(self) -> DataFrame:
         """Return the rows of `faults` that are about files. No frames are made for these rows."""
         schema = from_arrow_schema(CAPTURE_FAULTS)
-        plan = self._spark.sparkContext.broadcast(self.plan)
+        plan = self.spark.sparkContext.broadcast(self.plan)
 
         def of_files(batches: Batches) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -435,7 +461,7 @@ class Captures:
 
         faults = self._parts().mapInArrow(of_files, schema)
         rows = unreadable_rows(self.plan)
-        return faults.unionByName(self._spark.createDataFrame(rows, schema)) if rows else faults
+        return faults.unionByName(self.spark.createDataFrame(rows, schema)) if rows else faults
 
     def unread(self) -> list[FileFault]:
         """The files that cannot be read, or not to their end, and why."""
@@ -475,7 +501,7 @@ class Captures:
     ) -> DataFrame:
         """Return the rows that `rows` makes of the lines of all connections that may pass all filters."""
         port, options, catalog = self._port, self._options, self._catalog
-        names = self._spark.sparkContext.broadcast(self.names if learnt else {})
+        names = self.spark.sparkContext.broadcast(self.names if learnt else {})
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
             how = Options(catalog, **options)
@@ -487,7 +513,7 @@ class Captures:
 
     def _owned(self, schema: pa.Schema, of: Callable[[Batches, Schedule], Iterator[pa.RecordBatch]]) -> DataFrame:
         """Return the rows that `of` makes of the connections that each task owns."""
-        payloads, plan = self._payloads, self._spark.sparkContext.broadcast(self.plan)
+        payloads, plan = self._payloads, self.spark.sparkContext.broadcast(self.plan)
         tally, key, fail_fast = self._tally, self._table, self._fail_fast
 
         def tell(number: int, reader: PartReader) -> None:
@@ -509,11 +535,11 @@ class Captures:
 
     @property
     def _tasks(self) -> int:
-        cores = self._spark.sparkContext.defaultParallelism
+        cores = self.spark.sparkContext.defaultParallelism
         turns = max(2, -(-min(self.size // OWNED_BYTES, MOST_TASKS) // cores))
         return self._partitions or turns * cores
 
     def _parts(self) -> DataFrame:
         """The numbers of the parts, one a task."""
         count = len(self.plan.parts)
-        return self._spark.range(0, count, 1, max(count, 1))
+        return self.spark.range(0, count, 1, max(count, 1))

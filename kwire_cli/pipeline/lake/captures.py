@@ -82,6 +82,12 @@ class PointTables:
             for frames in stretch.frames:
                 yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.stream))
 
+    def item(self, item: Stretch | Captured, reader: EndsReader) -> Iterator[Rows]:
+        """Yield the rows of what a reader found."""
+        if isinstance(item, Stretch):
+            return self.stretch(item, reader.origin)
+        return self.line(item, reader.starts[item.stream])
+
     def line(self, line: Captured, stream: int) -> Iterator[Rows]:
         """Yield rows where there are enough lines for some."""
         line.stream = stream
@@ -212,10 +218,7 @@ class _Pass:
 
     def _rows(self, found: Iterable[Stretch | Captured], reader: EndsReader) -> Iterator[Rows]:
         for item in found:
-            if isinstance(item, Stretch):
-                yield from self.tables.stretch(item, reader.origin)
-            else:
-                yield from self.tables.line(item, reader.starts[item.stream])
+            yield from self.tables.item(item, reader)
 
     def _notices(self, part: Scheduled, reader: PartReader) -> Iterator[Rows]:
         if "faults" in self.tables.tables:

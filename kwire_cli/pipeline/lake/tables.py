@@ -74,9 +74,13 @@ SHAPES: dict[str, Shape] = {
 """The tables that every lake may have. Tables of bodies have the type of their message beside these."""
 
 
+UNRESOLVED_FRAMES = "_frames"
+"""Frames without the names of their capture point, as long as a run goes on."""
+
+
 def day_column(table: str) -> str | None:
     """Return the column of a table that says of which day a row is, if any."""
-    return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
+    return "time" if table.startswith((f"{BODIES}_", UNRESOLVED_FRAMES)) else SHAPES[table].time
 
 
 def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:

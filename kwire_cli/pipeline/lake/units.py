@@ -1,4 +1,4 @@
-"""What a lake has read and what is new: the files of inputs, put together to units that are read and replaced together."""
+"""Inputs as a lake knows them: units of files that are read and replaced together, and which of them are new."""
 
 from __future__ import annotations
 
@@ -120,6 +120,7 @@ def _input(path: str, kind: str) -> Input:
 
 
 def input_rows(unit: Unit, rows: int) -> list[tuple[Any, ...]]:
+    """Return the rows of the table `inputs` for a unit, of which a run has written so many rows."""
     now = datetime.now(UTC)
     return [
         (unit.point, each.path, each.kind, each.size, each.modified, each.digest, unit.name, rows, now, VERSION)

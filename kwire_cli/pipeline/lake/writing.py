@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import shutil
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 HIDDEN = "_run-"
 """The beginning of the names of folders that a run writes into: readers of Parquet pass over them."""
 JOURNAL = "_journal.json"
+OWNER = "_owner"
+"""The file with the machine and the number of the process that writes."""
 ROW_GROUP = 1 << 18
 """Rows of a row group, at most."""
 SMALL = 1 << 14
@@ -140,7 +143,7 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             recover(self.folder)
             self.hidden.mkdir()
-            (self.hidden / "_pid").write_text(str(os.getpid()), "ascii")
+            (self.hidden / OWNER).write_text(f"{platform.node()} {os.getpid()}", "utf-8")
         except OSError as error:
             raise InputError(f"cannot be written to: {error.strerror}", file=str(self.folder)) from None
         return self
@@ -189,10 +192,11 @@ def recover(folder: Path) -> None:
 
 
 def _is_alive(hidden: Path) -> bool:
-    """Return whether the process that writes into a hidden folder is there: it has the folder's `_pid`."""
+    """Return whether the process that writes into a hidden folder may be there; on another machine it may be."""
     try:
-        pid = int((hidden / "_pid").read_text("ascii"))
-        os.kill(pid, 0)
+        node, _, pid = (hidden / OWNER).read_text("utf-8").rpartition(" ")
+        if node == platform.node():
+            os.kill(int(pid), 0)
     except (OSError, ValueError):
         return False
     return True

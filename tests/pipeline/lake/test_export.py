@@ -4,6 +4,7 @@ again.
 
 import json
 import os
+import platform
 import random
 import shutil
 import signal
@@ -218,9 +219,13 @@ def test_a_run_beside_another_one_stays(tmp_path):
     """The folder of a process that is there is nobody's to remove."""
     other = tmp_path / "lake" / "_run-other"
     other.mkdir(parents=True)
-    (other / "_pid").write_text(str(os.getpid()), "ascii")
+    for owner in (f"{platform.node()} {os.getpid()}", "another-machine 1"):
+        (other / writing.OWNER).write_text(owner, "utf-8")
+        run([CAPTURES], tmp_path / "lake")
+        assert other.is_dir()
+    (other / writing.OWNER).write_text(f"{platform.node()} {2**22 + 1}", "utf-8")
     run([CAPTURES], tmp_path / "lake")
-    assert other.is_dir()
+    assert not other.exists()
 
 
 def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
