@@ -25,11 +25,11 @@ TO_CLIENT_ID = 14
 """Bytes before the text of the client id: size, api key, version, correlation id, and its length."""
 
 
-def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
+def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int = MAX_SIZE) -> bool:
     """Return whether the bytes at `start` begin a request.
 
-    A request has a possible size, a known api, a version near the known ones, and a client id that is text. Bytes
-    that end before the client id does are judged by what is there.
+    A request has a possible size, which is `most` or less, a known api, a version near the known ones, and a client id
+    that is text. Bytes that end before the client id does are judged by what is there.
     """
     head = request_head(catalog, data, start + SIZE_BYTES, len(data))
     if head is None:
@@ -37,7 +37,7 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0) -> bool:
     key, version, _ = head
     size = says_size(data, start, len(data)) or 0
     api = catalog.api_by_key(key)
-    if not api or not api.request or not LEAST <= size <= MAX_SIZE or version < 0:
+    if not api or not api.request or not LEAST <= size <= most or version < 0:
         return False
     if version > catalog.entry(api.request).valid_versions.high + NEWER and key != API_VERSIONS:
         return False

@@ -10,6 +10,7 @@ from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
+from kwire_cli.message.frames import MAX_SIZE
 from kwire_cli.spec.accepted import accepted_by, known_releases
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ class ClosedAtRequest(Rule):
                 text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
             elif code == CLOSED.code:
                 text += f"; the largest request has {size_text(closed.size)}" if closed.size >= LARGE else ""
+                text += ", more than a broker takes by default" if closed.size > MAX_SIZE else ""
                 text += "".join(sorted(_refusals(closed)))
             yield Finding(kinds[code], f"client {who}", text, closed.evidence.earliest, count)
 

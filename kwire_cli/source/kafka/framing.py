@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 # Framing: the bytes of one direction cut at its size prefixes, and what to do where bytes are missing.
 #
 # Rules - A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes
-# (org.apache.kafka.common.network.NetworkReceive). - Lost bytes inside a frame cost that frame alone: its end
+# (org.apache.kafka.common.network.NetworkReceive). - A request may say more, which brokers refuse: its beginning
+# comes out as a frame that is cut, the rest is skipped. - Lost bytes inside a frame cost that frame alone: its end
 # is known from its prefix. It comes out cut, with what was there before the loss. - Lost bytes that may hold
 # the end of a frame, a size that is none, and a start in mid-stream cost the framing: bytes are skipped until
 # a frame is recognised again. - Every byte comes out once: in a frame, skipped, or lost.
@@ -64,6 +65,9 @@ class Search(Protocol):
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Return whether a frame with a large size looks like a frame."""
+
+    def oversize(self, buffer: bytearray, at: int) -> bool | None:
+        """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
 
 
 class Framer:
@@ -129,6 +133,12 @@ class Framer:
         while len(buffer) - at >= SIZE_BYTES:
             size = says_size(buffer, at, len(buffer)) or 0
             if not 0 <= size <= MAX_SIZE:
+                oversize = self._sure and size > MAX_SIZE and self._search.oversize(buffer, at)
+                if oversize is None:
+                    break
+                if oversize:
+                    yield from self._begin_oversize(at, size)
+                    return
                 del buffer[:at]
                 self._lose_framing(1)
                 return
@@ -149,6 +159,13 @@ class Framer:
             at = end
         if at:
             del buffer[:at]
+
+    def _begin_oversize(self, at: int, size: int) -> Iterator[Cut]:
+        """Yield a request over MAX_SIZE, of which only the beginning is kept."""
+        data = bytes(self.buffer[at:])
+        self._rest = SIZE_BYTES + size - len(data)
+        self.buffer.clear()
+        yield Cut("frame", data, self._packet, self._time, self._rest)
 
     def _lose_framing(self, at: int) -> None:
         """Frames begin at `at` in the buffer or later, nobody knows where."""
@@ -202,8 +219,9 @@ class Framer:
         if not self.buffer:
             return
         missing = 0
-        if self.synchronised and len(self.buffer) >= SIZE_BYTES:
-            missing = SIZE_BYTES + (says_size(self.buffer, 0, len(self.buffer)) or 0) - len(self.buffer)
+        size = says_size(self.buffer, 0, len(self.buffer))
+        if self.synchronised and size is not None and size <= MAX_SIZE:
+            missing = SIZE_BYTES + size - len(self.buffer)
         yield Cut("frame" if missing else "skipped", bytes(self.buffer), self._packet, self._time, missing)
         self.buffer.clear()
 

@@ -36,6 +36,10 @@ MOST_PLACES = 4096
 BIG = 1 << 20
 """A frame of more bytes than this, which no framing from the start on vouches for, has to look like one before it is
 waited for."""
+LARGEST_SIZE = (1 << 31) - 1
+"""The largest number that a size prefix can say."""
+BELIEVABLE = 1 << 10
+"""Bytes in which the client id of a request ends, if it is one."""
 LINKS = 16
 """Frames by which a row of them is confirmed, wherever it ends."""
 
@@ -308,4 +312,12 @@ class Recogniser:
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
         return self._from_client() is not True and any(
             request.head is not None and request.head.correlation_id == wanted for request in self._asked
+        )
+
+    def oversize(self, buffer: bytearray, at: int) -> bool | None:
+        """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
+        if self._from_client() is not True or not reads_as_request(self._catalog, buffer, at, most=LARGEST_SIZE):
+            return False
+        return names_client(self._catalog, buffer, at, needed=True) or (
+            None if len(buffer) - at < BELIEVABLE else False
         )

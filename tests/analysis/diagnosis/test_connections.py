@@ -88,6 +88,17 @@ def test_connections_closed_at_the_very_first_request():
     assert rows[1][2] == "127.0.0.1:29099 closed 7 connections at ApiVersions 4, without an answer"
 
 
+def test_a_request_over_what_a_broker_takes():
+    """The capture has its beginning alone, as the broker closes the connection when it has read the size."""
+    (row,) = diagnosed(INCIDENTS / "too-large-request.pcap")
+    assert (row["code"], row["severity"], row["subject"]) == ("CLOSED_IN_PLACE_OF_ANSWER", "error", "client scanner")
+    assert row["text"] == (
+        "127.0.0.1:29092 closed 2 connections at Produce 10, without an answer; the largest request has 120 MB, "
+        "more than a broker takes by default"
+    )
+    assert [place["frame"] for place in row["evidence"]] == [7, 15]
+
+
 @pytest.mark.shared
 def test_versions_that_a_broker_has_forgotten():
     rows = diagnosed(REAL / "mismatch44-java-0.10.2.2" / "capture.pcapng")

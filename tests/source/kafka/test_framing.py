@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+from kwire_cli.message.frames import MAX_SIZE
 from kwire_cli.source.kafka.framing import MAX_UNRECOGNISED, Framer
 
 MARK = b"KWIRE"
@@ -29,6 +30,10 @@ class Search:
 
     def believes(self, buffer, at):
         return buffer[at + 4 :].startswith(MARK)
+
+    def oversize(self, buffer, at):
+        known = bytes(buffer[at + 4 : at + 4 + len(MARK)])
+        return None if len(known) < len(MARK) and MARK.startswith(known) else known == MARK
 
 
 def framed(pieces, *, synchronised=True):
@@ -161,3 +166,29 @@ def test_every_byte_of_anything_comes_out_once(pieces, synchronised):
     assert sum(cut.missing for cut in cuts if cut.kind == "lost") == sum(
         piece for piece in pieces if isinstance(piece, int)
     )
+
+
+def test_of_a_request_over_the_limit_the_beginning_is_kept():
+    """Framing holds: the rest is skipped, and the next frame is where the size says."""
+    size = MAX_SIZE + 1000
+    large = size.to_bytes(4, "big") + MARK + bytes(1000)
+    framer = Framer(Search(), synchronised=True)
+    cuts = [*framer.feed(FRAMES[0] + large[:6], 1, 1000), *framer.feed(large[6:], 2, 2000)]
+    assert [(cut.kind, cut.data, cut.missing) for cut in cuts] == [
+        ("frame", FRAMES[0], 0),
+        ("frame", large, size + 4 - len(large)),
+    ]
+    rest = size + 4 - len(large)
+    skipped = [cut for _ in range(rest // (1 << 20)) for cut in framer.feed(bytes(1 << 20), 3, 3000)]
+    cuts = list(framer.feed(bytes(rest % (1 << 20)) + FRAMES[1], 4, 4000))
+    assert {cut.kind for cut in skipped} == {"skipped"}
+    assert [(cut.kind, cut.data) for cut in cuts[1:]] == [("frame", FRAMES[1])]
+    assert sum(len(cut.data) for cut in skipped) + len(cuts[0].data) == rest
+
+
+@pytest.mark.parametrize("begins", [MARK[:3], b"other"])
+def test_other_bytes_with_a_size_over_the_limit_are_skipped(begins):
+    large = (MAX_SIZE + 1000).to_bytes(4, "big") + begins
+    framer = Framer(Search(), synchronised=True)
+    cuts = [*framer.feed(FRAMES[0] + large, 1, 1000), *framer.end()]
+    assert [(cut.kind, cut.data, cut.missing) for cut in cuts] == [("frame", FRAMES[0], 0), ("skipped", large, 0)]
