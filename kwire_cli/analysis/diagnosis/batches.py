@@ -81,7 +81,11 @@ MOST_USES = 1 << 14
 HEAD = LAYOUTS["v2"].head.size
 """Bytes of a batch in front of its records."""
 TOPIC = 2
-"""The resource type of topics in DescribeConfigs."""
+"""The resource type of topics in DescribeConfigs and IncrementalAlterConfigs."""
+CONFIGS = frozenset({"CreateTopics", "DescribeConfigs", "IncrementalAlterConfigs"})
+"""Apis that tell configs of topics, or set them."""
+SET = 0
+"""The operation of IncrementalAlterConfigs that gives a config a value."""
 LIMIT = "max.message.bytes"
 SIZES = frozenset({"MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"})
 
@@ -142,24 +146,21 @@ class Batches(Rule):
     """Sizes of batches by client and topic."""
 
     KINDS = (TOO_LARGE, SMALL, NEAR_LIMIT, COMPRESSION)
-    apis: ClassVar[frozenset[str]] = frozenset({"Produce", "CreateTopics", "DescribeConfigs"})
+    apis: ClassVar[frozenset[str]] = CONFIGS | {"Produce"}
 
     def __init__(self) -> None:
         self._uses: Book[tuple[str | None, str], _Use] = Book(_Use)
         self._open: Recent[tuple[Any, ...], list[list[float]]] = Recent(MOST_USES)
         """Batches that would still be open, by producer and partition: the end of each linger, and bytes so far."""
         self._refused: Book[tuple[str, str], _Refused] = Book(_Refused)
-        self._limits: dict[str, int] = {}
+        self._limits: dict[str, tuple[float, int]] = {}
+        """When a limit was told, and what it is, by topic."""
 
     def call(self, call: Call) -> None:
-        """Take a call: batches of Produce, and the limits of topics from what others say of them."""
-        if call.api == "CreateTopics":
-            for topic, config in parts(call.response, "topics", "configs"):
-                self._limit(topic.get("name"), config)
-        elif call.api == "DescribeConfigs":
-            for result, config in parts(call.response, "results", "configs"):
-                if result.get("resourceType") == TOPIC:
-                    self._limit(result.get("resourceName"), config)
+        """Take a call: batches of Produce, and the limits of topics from what others say of them, or ask for."""
+        if call.api in CONFIGS:
+            for topic, config in _configs(call):
+                self._limit(topic, config, call.answered or call.asked or 0.0)
         else:
             refused = self._refuse(call) if SIZES.intersection(call.errors) else set()
             client, connection, time = call.who, call.connection, call.asked
@@ -178,10 +179,10 @@ class Batches(Rule):
         time = head.base_timestamp / 1000 if head.base_timestamp >= 0 else None
         self._add((None, item.topic), (item.name, head.producer_id), batch, time, item)
 
-    def _limit(self, topic: Any, config: dict[str, Any]) -> None:
+    def _limit(self, topic: Any, config: dict[str, Any], time: float) -> None:
         value = config.get("value")
         if isinstance(topic, str) and config.get("name") == LIMIT and isinstance(value, str) and value.isdecimal():
-            self._limits[topic] = int(value)
+            self._limits[topic] = max(self._limits.get(topic, (0.0, 0)), (time, int(value)))
 
     def _refuse(self, call: Call) -> set[tuple[str, int]]:
         """Take a Produce response with batches that are too large; return their topics and partitions."""
@@ -217,7 +218,7 @@ class Batches(Rule):
             use.evidence.append(_place(of, batch))
         if batch.size > use.largest:
             use.largest = batch.size
-            use.large = _place(of, batch) if batch.size >= BATCH_SIZE else None
+            use.large = _place(of, batch)
         if time is not None:
             if use.first is None or time < use.first:
                 use.first = time
@@ -244,7 +245,8 @@ class Batches(Rule):
     def merge(self, other: Batches) -> None:
         merge_all(self._uses, other._uses)
         merge_all(self._refused, other._refused)
-        self._limits |= other._limits
+        for topic, limit in other._limits.items():
+            self._limits[topic] = max(self._limits.get(topic, limit), limit)
 
     def findings(self) -> Iterator[Finding]:
         for (who, topic), refused in self._refused.items():
@@ -256,7 +258,7 @@ class Batches(Rule):
                     " record" if refused.records == {1} else " records"
                 )  # fmt: skip
             if topic in self._limits:
-                text += f"; {LIMIT} of the topic is {self._limits[topic]}"
+                text += f"; {LIMIT} of the topic is {self._limits[topic][1]}"
             elif (use := self._uses.get((who, topic))) is not None and use.largest:
                 text += f"; the largest accepted batch has {use.largest} bytes"
             yield Finding(TOO_LARGE, f"topic {topic}, client {who}", text, refused.evidence, refused.count)
@@ -267,11 +269,30 @@ class Batches(Rule):
             yield from _in_vain(subject, use)
 
     def _near(self, subject: str, topic: str, use: _Use) -> Iterator[Finding]:
-        limit = self._limits.get(topic, DEFAULT_LIMIT)
+        _, limit = self._limits.get(topic, (0.0, DEFAULT_LIMIT))
         if NEAR * limit <= use.largest <= limit:
             what = LIMIT if topic in self._limits else f"the default of {LIMIT}"
             text = f"the largest batch has {use.largest} bytes; {what} is {limit}"
             yield Finding(NEAR_LIMIT, subject, text, [use.large] if use.large else [], use.largest)
+
+
+def _configs(call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield what a call tells of the configs of topics, or sets of them, each with the topic's name.
+
+    A broker's answer to CreateTopics has the configs from version 5 on.
+    """
+    if call.api == "CreateTopics":
+        for body in (call.response, None if call.errors else call.request):
+            for topic, config in parts(body, "topics", "configs"):
+                yield topic.get("name"), config
+    elif call.api == "DescribeConfigs":
+        for result, config in parts(call.response, "results", "configs"):
+            if result.get("resourceType") == TOPIC:
+                yield result.get("resourceName"), config
+    elif not call.errors:
+        for resource, config in parts(call.request, "resources", "configs"):
+            if resource.get("resourceType") == TOPIC and config.get("configOperation") == SET:
+                yield resource.get("resourceName"), config
 
 
 def _place(of: Call | LogItem, batch: Batch) -> Evidence:

@@ -28,6 +28,7 @@ found = partial(found_in, Batches)
     [
         ("over-the-limit.pcap", "error", "MESSAGE_TOO_LARGE", "topic invoices, client billing"),
         ("small-batches.pcap", "warning", "SMALL_BATCHES", "topic clicks, client web"),
+        ("near-limit.pcap", "info", "RECORDS_NEAR_LIMIT", "topic documents, client archive"),
     ],
 )
 def test_the_cause_of_an_incident_is_the_first_finding(name, severity, code, subject):
@@ -74,7 +75,29 @@ def test_batches_near_the_limit():
     assert found([*known, *log_items("a-0", batch(0, "v" * 850))]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
 
 
-@pytest.mark.parametrize("name", ["over-the-limit.pcap", "small-batches.pcap"])
+def test_the_limit_is_known_from_the_request_to_make_the_topic():
+    """The answer to CreateTopics 4, as librdkafka sends it, has no configs."""
+    (row,) = rows(subjects(INCIDENTS / "near-limit.pcap"))
+    assert row["text"] == "the largest batch has 9672 bytes; max.message.bytes is 10000"
+    assert [place["what"] for place in row["evidence"]] == ["Produce request"]
+
+
+def test_the_limit_that_was_set_last_counts():
+    config = {"name": "max.message.bytes", "value": "1000"}
+    made = ("CreateTopics", 4, {"topics": [{"name": "a", "configs": [config]}]}, {"topics": [{"errorCode": 0}]}, 1)
+    changed = {"resourceType": 2, "resourceName": "a", "configs": [{**config, "value": "5000", "configOperation": 0}]}
+    alters = ("IncrementalAlterConfigs", 1, {"resources": [changed]}, {"responses": []}, 2)
+    near = log_items("a-0", batch(0, "v" * 850))
+    assert found([*exchanges(made), *near]) == [("info", "RECORDS_NEAR_LIMIT", "topic a")]
+    assert found([*exchanges(made, alters), *near]) == found([*exchanges(alters, made), *near])
+    assert found([*exchanges(made, alters), *log_items("a-0", batch(0, "v" * 4600))]) == [
+        ("info", "RECORDS_NEAR_LIMIT", "topic a")
+    ]
+    refused = (*made[:3], {"topics": [{"errorCode": 36}]}, 1)
+    assert found([*exchanges(refused), *near]) == []
+
+
+@pytest.mark.parametrize("name", ["over-the-limit.pcap", "near-limit.pcap", "small-batches.pcap"])
 def test_parts_that_are_merged_in_any_order_find_the_same(name):
     given = subjects(INCIDENTS / name)
     ways = [
@@ -101,7 +124,13 @@ def test_request_logs_show_sizes():
     assert row["text"] == "1 batch refused, of 5000 bytes; max.message.bytes of the topic is 4096"
 
 
-@pytest.mark.parametrize("body", [REFUSED, CREATED, DESCRIBED])
+MADE = ("CreateTopics", 4, {"topics": [{"name": "a", "configs": [{"name": "max.message.bytes", "value": "4096"}]}]},
+    {"topics": [{"errorCode": 0}]}, 0)  # fmt: skip
+ALTERED = ("IncrementalAlterConfigs", 1, {"resources": [{"resourceType": 2, "resourceName": "a", "configs": [
+    {"name": "max.message.bytes", "value": "4096", "configOperation": 0}]}]}, {"responses": []}, 0)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [REFUSED, CREATED, DESCRIBED, MADE, ALTERED])
 def test_bodies_of_any_shape_are_taken(body):
     for exchange in deformed_exchanges(body):
         rule = Batches()
