@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 FAST = {"group.min.session.timeout.ms": "1000"}
 TOPIC = "payments"
-WITHOUT_ACKS = (
-    f"tcp portrange {CLIENTS}-{CLIENTS + 9} and (tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0"
-    " or ip[2:2] - ((ip[0] & 15) << 2) - ((tcp[12] & 240) >> 2) != 0)"
+NO_ACKS = (
+    "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0 or ip[2:2] - ((ip[0] & 15) << 2) - ((tcp[12] & 240) >> 2) != 0)"
 )
 """A filter that leaves packets without data out, so that a capture stays small."""
+WITHOUT_ACKS = f"tcp portrange {CLIENTS}-{CLIENTS + 9} and {NO_ACKS}"
 RUNNING: list[subprocess.Popen[bytes]] = []
 
 
 def member(address: str, name: str, settings: Mapping[str, str]) -> None:
-    """Run a member until it is ended."""
-    client = Consumer(
+    """Run a member until it is ended; a setting without a value is left out."""
+    options = (
         {
             "bootstrap.servers": address, "client.id": name, "group.id": "payment-workers",
             "auto.offset.reset": "earliest", "enable.auto.commit": False, "heartbeat.interval.ms": 1000,
@@ -39,6 +39,7 @@ def member(address: str, name: str, settings: Mapping[str, str]) -> None:
             **{key: value for key, value in settings.items() if key != "x"},
         }
     )  # fmt: skip
+    client = Consumer({key: value for key, value in options.items() if value != ""})
     client.subscribe([TOPIC])
     until = time.time() + float(settings.get("x", 1e9))
     while time.time() < until:

@@ -20,7 +20,7 @@ from kwire_cli.analysis.diagnosis.group_kinds import (
 from kwire_cli.analysis.diagnosis.model import Finding, Rule
 from kwire_cli.analysis.groups.groups import GroupState
 from kwire_cli.analysis.groups.reading import APIS
-from kwire_cli.analysis.groups.timeline import FENCED as FENCING, LATE, STATIC, duration, names
+from kwire_cli.analysis.groups.timeline import FENCED as FENCING, INCONSISTENT, LATE, STATIC, duration, names
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -52,13 +52,17 @@ MANY = 3
 """Rebalances without a change, and refusals of an instance id, that are more than a coincidence."""
 NOT_LET_IN = frozenset(
     {
-        "INCONSISTENT_GROUP_PROTOCOL",
+        INCONSISTENT,
         "GROUP_MAX_SIZE_REACHED",
         "INVALID_SESSION_TIMEOUT",
         "UNSUPPORTED_ASSIGNOR",
         "INVALID_REGULAR_EXPRESSION",
     }
 )
+TOPICS = frozenset({"MISSING_SOURCE_TOPICS", "INCORRECTLY_PARTITIONED_TOPICS", "MISSING_INTERNAL_TOPICS"})
+"""Statuses of a streams group that are about its topics. Others are those of a group that is well, or ends."""
+MOST_SAID = 300
+"""Characters of what a coordinator says; it may list many topics."""
 
 
 class GroupTrouble(Rule):
@@ -88,6 +92,7 @@ class GroupTrouble(Rule):
                 *_conflicts(timeline),
                 *_loops(timeline),
                 *_refused(timeline),
+                *_not_ready(timeline),
                 *_fenced(timeline),
                 *_again(timeline),
                 *_idle(timeline),
@@ -265,16 +270,33 @@ def _idle(timeline: Timeline) -> Iterator[Finding]:
 
 
 def _refused(timeline: Timeline) -> Iterator[Finding]:
+    """Yield clients that were not let in and did not come in later. They may have been in the group before."""
     rows: dict[tuple[str, str], list[Event]] = {}
-    accepted = {member.client for member in timeline.members.values() if member.accepted and member.joined is not None}
+    let_in: dict[str, float] = {}
+    for member in timeline.members.values():
+        if member.accepted and member.joined is not None:
+            let_in[member.client] = max(let_in.get(member.client, 0.0), member.joined)
     for event in timeline.events:
-        if event.kind == "error" and event.reason in NOT_LET_IN and event.client not in accepted:
+        if event.kind == "error" and event.reason in NOT_LET_IN and event.time > let_in.get(event.client, -1.0):
             rows.setdefault((event.client, event.reason), []).append(event)
     for (client, error), events in rows.items():
         text = f"{client} is refused with {error}{_times(len(events))} {events[0].detail}"
+        if error == INCONSISTENT and timeline.assignor:
+            text += f"; the group has {timeline.assignor}"
         yield Finding(REFUSED, "", text, [event.place for event in events], len(events))
-    states = [event for event in timeline.events if event.kind == "status"]
+
+
+def _not_ready(timeline: Timeline) -> Iterator[Finding]:
+    """Yield what a coordinator says about the topics of a streams group, if nobody got a task afterwards."""
     ready = max((row.time for row in timeline.assigned if row.partitions), default=0.0)
-    late = [event for event in states if event.time > ready]
+    late = [
+        event
+        for event in timeline.events
+        if event.kind == "status" and event.time > ready and not TOPICS.isdisjoint(event.reason.split(", "))
+    ]
     if late:
-        yield Finding(NOT_READY, "", f"the coordinator says {late[-1].reason}", [event.place for event in late])
+        last = late[-1]
+        said = ", ".join(name for name in last.reason.split(", ") if name in TOPICS)
+        text = f"the coordinator says {said}"
+        text += f": {last.detail[:MOST_SAID].rstrip('.')}" if last.detail else ""
+        yield Finding(NOT_READY, "", text, [event.place for event in late])

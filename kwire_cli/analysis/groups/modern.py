@@ -152,7 +152,7 @@ class ModernReplay:
         self._trigger(Trigger(move.time, coming.cause, coming.text, move.place, move.member, move.client))
         self._event(move, "join", coming.text if coming.cause == "fenced" else "", coming.detail)
         if move.detail:
-            self._event(move, "status", move.detail)
+            self._event(move, "status", move.detail, move.reason)
         member.joined = move.time if member.joined is None else member.joined
         member.ended, member.end = None, ""
         state = self._members.setdefault(move.member, _State())
@@ -191,7 +191,7 @@ class ModernReplay:
             self._subscribes(move, state)
         state.topics = move.topics if move.topics is not None else state.topics
         if move.detail:
-            self._event(move, "status", move.detail)
+            self._event(move, "status", move.detail, move.reason)
         self._reach(move)
         self._take(move, state)
 

@@ -111,7 +111,8 @@ def _join(call: Call) -> Move:
     request, response = call.request, call.response or {}
     protocol_type = text(request.get("protocolType"))
     topics: tuple[str, ...] | None = None
-    for (protocol,) in parts(request, "protocols"):
+    protocols = [protocol for (protocol,) in parts(request, "protocols")]
+    for protocol in protocols:
         subscription = decoded(text(protocol.get("metadata")), "metadata", protocol_type)
         names = subscription.get("topics")
         if isinstance(names, list):
@@ -122,6 +123,7 @@ def _join(call: Call) -> Move:
     return _move("join", call, member)._replace(
         generation=None,
         reason=text(request.get("reason")),
+        detail=", ".join(filter(None, (text(protocol.get("name")) for protocol in protocols))),
         assignor=text(response.get("protocolName")),
         topics=topics,
         everybody=tuple(text(row.get("memberId")) for (row,) in parts(response, "members")) if leads else None,
@@ -164,14 +166,16 @@ def _heartbeat(call: Call) -> Move:
     topics = request.get("subscribedTopicNames")
     pattern = text(request.get("subscribedTopicRegex"))
     names = tuple(sorted(name for name in topics if isinstance(name, str))) if isinstance(topics, list) else None
-    status = [_status(row.get("statusCode")) for (row,) in parts(response, "status")]
+    statuses = [row for (row,) in parts(response, "status")]
     streams = call.api == "StreamsGroupHeartbeat"
     return move._replace(
         kind=kind,
         place=call.evidence(of_request=kind == "leave"),
         member=move.member or text(response.get("memberId")),
-        reason="leaves for a while, as a static member" if epoch == LEAVES_FOR_NOW else "",
-        detail=", ".join(dict.fromkeys(status)),
+        reason="leaves for a while, as a static member"
+        if epoch == LEAVES_FOR_NOW
+        else " ".join(filter(None, (text(row.get("statusDetail")) for row in statuses))),
+        detail=", ".join(dict.fromkeys(_status(row.get("statusCode")) for row in statuses)),
         assignor=text(request.get("serverAssignor")),
         topics=(*(names or ()), pattern) if pattern else names,
         assignment=_active(response) if streams else _assigned(call, response.get("assignment")),

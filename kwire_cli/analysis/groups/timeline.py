@@ -37,6 +37,8 @@ FENCED = frozenset({"UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "FENCED_MEMBER_EP
 """Errors that tell a member that it is none, or not of this generation."""
 STATIC = frozenset({"FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"})
 """Errors of two members with one group.instance.id."""
+INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
+"""The error of a member without an assignor that all others have."""
 REBALANCING = "REBALANCE_IN_PROGRESS"
 POLL = "max.poll.interval.ms exceeded"
 LATE = 0.9
@@ -388,4 +390,6 @@ def refusal(move: Move) -> tuple[str, str, str]:
     detail = f"at {move.place.what.partition(' ')[0]}"
     if move.silence is not None and move.error in FENCED:
         detail += f", {duration(move.silence)} after its call before"
+    if move.error == INCONSISTENT and move.detail:
+        detail += f" with {move.detail}"
     return ("fenced" if move.error in FENCED or move.error in STATIC else "error"), move.error, detail

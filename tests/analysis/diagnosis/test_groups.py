@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 from command_line import ROOT
+from diagnosed_calls import diagnosed
 from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, modern, sync
 
 from kwire_cli.analysis.calls import CapturedCall, LoggedCall
@@ -140,7 +141,61 @@ def test_a_streams_group_that_gets_tasks_is_ready():
     assert "STREAMS_GROUP_NOT_READY" not in findings_of(waiting, ready)
 
 
-@pytest.mark.parametrize("name", ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member"])
+def test_other_statuses_of_a_streams_group_say_nothing_about_topics():
+    """A new group waits for its members: group.streams.initial.rebalance.delay.ms."""
+    body = {"errorCode": 0, "memberId": "s", "memberEpoch": 1, "activeTasks": [], "status": [{"statusCode": 5}]}
+    assert findings_of(call("StreamsGroupHeartbeat", 1, {"memberId": "s", "memberEpoch": 0}, body)) == {}
+
+
+def found_in(name):
+    rows = diagnosed(f"incidents/{name}.pcap")
+    return [(row["severity"], row["code"], row["subject"], row["text"]) for row in rows]
+
+
+def test_an_update_to_an_assignor_that_the_group_does_not_have():
+    """The client was in the group before, with the assignor that it had then."""
+    *kind, text = found_in("assignors")[0]
+    assert kind == ["error", "GROUP_JOIN_REFUSED", "group payment-workers"]
+    assert text == (
+        "worker-2 is refused with INCONSISTENT_GROUP_PROTOCOL 5 times at JoinGroup with cooperative-sticky; "
+        "the group has range"
+    )
+
+
+def test_a_member_that_stood_still():
+    assert found_in("paused-member")[0] == (
+        "warning", "MEMBER_FENCED", "group payment-workers",
+        "worker-2 got UNKNOWN_MEMBER_ID at ConsumerGroupHeartbeat, 8.9 s after its call before",
+    )  # fmt: skip
+
+
+def test_topics_of_a_streams_group_with_different_numbers_of_partitions():
+    *kind, text = found_in("streams-partitions")[0]
+    assert kind == ["warning", "STREAMS_GROUP_NOT_READY", "group settlement"]
+    assert text == (
+        "the coordinator says INCORRECTLY_PARTITIONED_TOPICS: Following topics do not have the same number of "
+        "partitions: [{orders=2, payments=3}]"
+    )
+
+
+def test_a_source_topic_of_a_streams_group_that_is_missing():
+    """The topic is the cause, and comes first."""
+    topic, group = found_in("streams-missing")[:2]
+    assert topic[1] == "UNKNOWN_TOPIC_LOOP"
+    assert topic[3].endswith("UNKNOWN_TOPIC_OR_PARTITION for payments")
+    assert group == (
+        "warning", "STREAMS_GROUP_NOT_READY", "group settlement",
+        "the coordinator says MISSING_SOURCE_TOPICS: Source topics payments are missing",
+    )  # fmt: skip
+
+
+MERGED = (
+    "rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member", "assignors", "paused-member",
+    "streams-missing", "streams-partitions",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MERGED)
 def test_rules_that_are_merged_in_any_order_find_the_same(name):
     def lines():
         for opened in open_inputs((str(INCIDENTS / f"{name}.pcap"),), Reading(catalog=catalog()), Caller(), waits=True):
