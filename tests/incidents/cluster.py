@@ -123,6 +123,11 @@ class Cluster:
         file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
         tool("kafka.tools.StorageTool", "format", "-t", "kwireIncidentsAAAAAAAA", "-c", str(file))
 
+    def replace_disk(self, node: int) -> None:
+        """Give a broker that is stopped an empty log directory."""
+        shutil.rmtree(self.log_directory(node))
+        self._format(node)
+
     def start(self, node: int) -> None:
         """Start a broker, and return before it answers."""
         options = (f"-Dlog4j2.configurationFile={self.folder}/log4j2.properties",)

@@ -1,6 +1,7 @@
-"""Make captures of brokers in trouble: a follower or leader that stands still, a restart, controllers that die or stop.
+"""Make captures of brokers in trouble: a follower or leader that stands still, a restart, controllers that die or stop,
+a new disk.
 
-Usage: KAFKA_JARS=JARS python tests/incidents/make_brokers.py [isr|election|leaders|slow|controller]...
+Usage: KAFKA_JARS=JARS python tests/incidents/make_brokers.py [isr|election|leaders|slow|controller|snapshots]...
 
 Needs the package confluent-kafka.
 """
@@ -15,6 +16,7 @@ import time
 from cluster import CLIENTS, CONTROLLERS, Cluster, cluster, recording
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from make_members import NO_ACKS
 
 QUORUM = f"tcp portrange {CONTROLLERS}-{CONTROLLERS + 2}"
 
@@ -135,7 +137,30 @@ def controller() -> None:
                     print(future.exception(20))
 
 
+def snapshots() -> None:
+    """A node whose disk was replaced comes back with an empty one, when the metadata log lacks its beginning."""
+    settings = {
+        "metadata.log.max.record.bytes.between.snapshots": "2000", "metadata.max.retention.ms": "1000",
+        "metadata.log.segment.ms": "5000",
+    }  # fmt: skip
+    with cluster(brokers=3, settings=settings) as brokers:
+        leader = active(brokers)
+        node = next(node for node in brokers.brokers if node not in {1, leader})
+        for number in range(2):
+            brokers.topic(f"orders-{number}", 20)
+            time.sleep(3)
+        brokers.stop(node)
+        time.sleep(75)  # the log is cleaned each minute
+        brokers.replace_disk(node)
+        with recording("metadata-snapshot.pcap", f"tcp port {CONTROLLERS + leader - 1} and {NO_ACKS}"):
+            brokers.start(node)
+            time.sleep(3)
+
+
 if __name__ == "__main__":
-    kinds = {"isr": isr, "election": election, "leaders": leaders, "slow": slow, "controller": controller}
+    kinds = {
+        "isr": isr, "election": election, "leaders": leaders, "slow": slow, "controller": controller,
+        "snapshots": snapshots,
+    }  # fmt: skip
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()

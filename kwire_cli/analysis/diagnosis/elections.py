@@ -91,7 +91,8 @@ class Elections(Rule):
         if events:
             yield _finding(events)
         for node, tally in self._snapshots.items():
-            text = f"{counted(tally.count, 'FetchSnapshot request')} in {duration(tally.span)}"
+            text = counted(tally.count, "FetchSnapshot request")
+            text += f" in {duration(tally.span)}" if tally.count > 1 else ""
             yield Finding(SNAPSHOTS, f"node {node}", text, tally.places, tally.count)
 
 

@@ -1,6 +1,6 @@
 """Votes of controllers, and snapshots."""
 
-from diagnosed_calls import MadeCall, diagnosed, findings, survives
+from diagnosed_calls import MadeCall, diagnosed, findings, first, survives
 
 from kwire_cli.analysis.diagnosis.elections import Elections
 
@@ -44,6 +44,12 @@ def test_candidates_of_before_kafka_4():
 def test_snapshots():
     calls = [MadeCall("FetchSnapshot", {"replicaId": 3}, {}, at=step) for step in range(2)]
     assert findings(Elections, calls) == [("METADATA_SNAPSHOTS", "info", "node 3", "2 FetchSnapshot requests in 1.0 s")]
+
+
+def test_a_controller_with_a_new_disk():
+    code, severity, _, text, frames = first("incidents/metadata-snapshot.pcap")
+    assert (code, severity, text) == ("METADATA_SNAPSHOTS", "info", "1 FetchSnapshot request")
+    assert len(frames) == 1
 
 
 def test_hostile_bodies():
