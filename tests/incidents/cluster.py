@@ -182,10 +182,15 @@ def cluster(**options: object) -> Iterator[Cluster]:
 
 
 @contextmanager
-def recording(name: str, filter_: str = f"tcp portrange {CLIENTS}-{CLIENTS + 9}", device: str = "lo") -> Iterator[Path]:
+def recording(
+    name: str,
+    filter_: str = f"tcp portrange {CLIENTS}-{CLIENTS + 9}",
+    device: str = "lo",
+    options: tuple[str, ...] = ("-s", "0"),
+) -> Iterator[subprocess.Popen[bytes]]:
     """Capture what the filter lets through, by default that of the listeners for clients, into samples/incidents."""
     path = SAMPLES / name
-    command = ["tcpdump", "-i", device, "-s", "0", "-U", "-w", "-", filter_]
+    command = ["tcpdump", "-i", device, *options, "-U", "-w", "-", filter_]
     with path.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.PIPE)
         assert process.stderr is not None
@@ -193,7 +198,7 @@ def recording(name: str, filter_: str = f"tcp portrange {CLIENTS}-{CLIENTS + 9}"
             pass
         time.sleep(0.5)
         try:
-            yield path
+            yield process
         finally:
             time.sleep(1)
             process.terminate()

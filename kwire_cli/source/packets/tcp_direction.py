@@ -384,7 +384,6 @@ class Delivery:
         size = end - half.position
         events.append(Gap(half.connection.number, half.direction, size, kind, 0, tag.time, tag.packet))
         half.lost += 0 if kind == "end" else size  # nobody acknowledged what is missing at the end
-        half.lost += size if kind != "end" else 0
         half.advance(size)
 
     def deliver(self, connection: Connection, events: list[Event]) -> None:

@@ -119,6 +119,27 @@ def test_packets_that_were_cut_short(tmp_path):
     assert "LOST_PACKETS" not in codes(made)
 
 
+def test_a_capture_tool_that_was_too_slow():
+    """Its gaps are the bytes that the finding counts."""
+    assert texts(INCIDENTS / "lost-packets.pcap") == [
+        ("LOST_PACKETS", "the capture", "61.2 kB missing in 1 connection")
+    ]
+    gaps = [one.seen.size for one in subjects(INCIDENTS / "lost-packets.pcap") if getattr(one, "kind", "") == "gap"]
+    assert sum(gaps) == 58084 + 3068
+    (lost,) = [one.lost for one in subjects(INCIDENTS / "lost-packets.pcap") if is_connection(one) and any(one.lost)]
+    assert sum(lost) == sum(gaps)
+
+
+def test_a_capture_with_a_small_snap_length():
+    (finding,) = texts(INCIDENTS / "cut-short.pcap")
+    assert finding == ("CUT_SHORT", "the capture", "10.8 kB cut off packets of 2 connections")
+
+
+def test_a_capture_of_a_bridge_and_the_interface_behind_it():
+    (finding,) = texts(INCIDENTS / "twice.pcap")
+    assert finding == ("DUPLICATED_PACKETS", "the capture", "46 segments with payload captured twice")
+
+
 def test_one_direction(tmp_path):
     def half(to_broker):
         def change(there):
