@@ -52,7 +52,7 @@ PACK = 128 << 20
 
 @dataclass
 class Done:
-    """The files that tasks have written, by the key of their unit; what they learnt, by capture point; what they told."""
+    """The files that tasks have written, by the key of their unit, and what they learnt, by capture point."""
 
     made: dict[str, list[Written]] = field(default_factory=dict)
     names: dict[int, Names] = field(default_factory=dict)
@@ -68,6 +68,7 @@ def merge(one: Done, other: Done) -> None:
         own = one.names.setdefault(point, Names())
         own.topics = names.topics | own.topics
         own.brokers = names.brokers | own.brokers
+        own.sessions = names.sessions | own.sessions
     for point, clients in other.clients.items():
         one.clients[point] = clients | one.clients.get(point, {})
     one.told.size += other.told.size
@@ -189,7 +190,7 @@ def _read_connections(
             _put(files, table, point, rows)
         made = done.made.setdefault(keys[number], [])
         made += files.close()
-        done.names[number] = Names(tables.names.topics, tables.names.brokers)
+        done.names[number] = Names(tables.names.topics, tables.names.brokers, tables.names.sessions)
         done.clients[number] = tables.clients
     return done
 

@@ -15,6 +15,7 @@ from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.source.packets.model import NO_TIME, InRow
+from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import field_at
 
 if TYPE_CHECKING:
@@ -67,13 +68,15 @@ FRAMES = pa.schema(
     ]
 )
 """The columns of `frames`; docs/tables.md says what each one holds."""
-ADDRESS = "broker_address"
-UNRESOLVED = FRAMES.append(pa.field(ADDRESS, WORD))
-"""The columns before the names of the capture point are known: topics may be ids, and brokers are addresses."""
+ADDRESS, SESSION = "broker_address", "session"
+UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.int64())])
+"""The columns before the names of the capture point are known: topics may be ids, brokers are addresses, and fetch
+sessions may have begun on another connection.
+"""
 NO_UUID_TEXT = "A" * 22
 _LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
-_THROTTLE, _WAIT = "throttleTimeMs", "maxWaitMs"
+_THROTTLE, _WAIT, _SESSION = "throttleTimeMs", "maxWaitMs", "sessionId"
 _GROUP, _TRANSACTIONAL_ID = "groupId", "transactionalId"
 """Types of entities, as definitions name them."""
 
@@ -286,16 +289,17 @@ class Asked:
     number: Ints
     time: Ints
     wait: Ints
+    session: Ints
     client: Ints
     clients: tuple[str | None, ...]
 
 
 def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
     before, count = len(stretch.pending), sum(values.count for values in requests)
-    number, time, wait, client = np.zeros((4, before + count), np.int64)
+    number, time, wait, session, client = np.zeros((5, before + count), np.int64)
     clients: dict[str | None, int] = {}
     for at, line in enumerate(stretch.pending):
-        number[at], wait[at] = line.number, _wait_of(line)
+        number[at], wait[at], session[at] = line.number, _wait_of(line), _session_of(line)
         time[at] = NO_TIME if line.seen.time is None else line.seen.time
         client[at] = clients.setdefault(line.client_id, len(clients))
     for values in requests:
@@ -304,7 +308,9 @@ def _asked(stretch: Stretch, requests: Sequence[Values]) -> Asked:
         client[own] = clients.setdefault(values.frames.client_id, len(clients))
         waits = values.top(_WAIT)
         wait[own] = -1 if waits is None else waits
-    return Asked(number, time, wait, client, tuple(clients))
+        sessions = values.top(_SESSION)
+        session[own] = 0 if sessions is None else sessions
+    return Asked(number, time, wait, session, client, tuple(clients))
 
 
 def stretch_rows(
@@ -350,6 +356,9 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         "anomalies": none,
         ADDRESS: word(stretch.dst, count),
     }
+    if layout.api_key == FETCH and (sessions := values.top(_SESSION)) is not None:
+        own = np.where(sessions == 0, asked.session[frames.which], sessions) if is_response else sessions
+        columns[SESSION] = pa.array(own, mask=own == 0)
     throttle = values.top(_THROTTLE) if is_response else None
     if throttle is not None:
         columns["throttle_ms"] = pa.array(throttle)
@@ -445,6 +454,11 @@ def _wait_of(line: Captured) -> int:
     return wait if isinstance(wait, int) else -1
 
 
+def _session_of(line: Captured) -> int:
+    session = line.field(_SESSION)
+    return session if isinstance(session, int) else 0
+
+
 @lru_cache(maxsize=2048)
 def _entity_ids(spec: MessageSpec, version: int, kind: str) -> frozenset[int]:
     return frozenset(leaf.id for leaf in entities(spec, entry_for(spec, version).program.leaves, kind))
@@ -502,6 +516,9 @@ LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "protocol": lambda line: line.seen.protocol,
     "anomalies": lambda line: line.anomalies,
     ADDRESS: _address,
+    SESSION: lambda line: (
+        (line.api_key == FETCH and (_session_of(line) or (line.request and _session_of(line.request)))) or None
+    ),
 }
 
 
@@ -510,7 +527,7 @@ LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
 
 def resolved(rows: pa.RecordBatch, names: Names) -> pa.RecordBatch:
     """Return rows with the names of topic ids and the node ids of brokers."""
-    topics = rows.column("topics")
+    topics = _with_sessions(rows, names)
     known = pc.unique(topics.flatten()).to_pylist()
     if any(text in names.topics for text in known):
         flat = topics.flatten().dictionary_encode()
@@ -522,6 +539,20 @@ def resolved(rows: pa.RecordBatch, names: Names) -> pa.RecordBatch:
     nodes = pa.array([names.node(text) for text in address.dictionary.to_pylist()], pa.int32())
     columns = {"topics": topics, "broker": nodes.take(address.indices)}
     return pa.RecordBatch.from_arrays([columns.get(name, rows.column(name)) for name in FRAMES.names], schema=FRAMES)
+
+
+def _with_sessions(rows: pa.RecordBatch, names: Names) -> pa.ListArray:
+    """Return the topics of rows; a Fetch that has none is about those of its session, if that is known by now."""
+    topics, sessions = rows.column("topics"), rows.column(SESSION)
+    if sessions.null_count == len(sessions) or not names.sessions:
+        return topics
+    empty = np.diff(topics.offsets.to_numpy()) == 0
+    where = np.flatnonzero(empty & sessions.is_valid().to_numpy(zero_copy_only=False))
+    more: list[list[str]] = [[]] * len(topics)
+    address = rows.column(ADDRESS)
+    for row in where.tolist():
+        more[row] = names.sessions.get((address[row].as_py(), sessions[row].as_py()), [])
+    return side_by_side(topics, pa.array(more, WORDS)) if any(more) else topics
 
 
 def shifted(offsets: pa.Array) -> pa.Array:

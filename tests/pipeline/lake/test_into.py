@@ -1,0 +1,120 @@
+"""A lake that Spark's tasks write is the one that a single process writes."""
+
+import shutil
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+
+pytest.importorskip("duckdb")
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from kwire_cli.pipeline.lake import chosen
+from kwire_cli.pipeline.lake.export import Wanted, export
+from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.pipeline.model import Reading
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
+
+pytestmark = [pytest.mark.spark, pytest.mark.numba]
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = ROOT / "samples"
+OWN = ROOT.parent / "shared" / "real" / "own"
+COSTS = "select api, kind, api_version, path, sum(prefix_bytes), sum(value_bytes), sum(count) from costs group by all"
+
+
+def content(lake):
+    """The rows of all tables; costs in sum."""
+    out = {}
+    with Lake(lake) as tables:
+        for name in tables.tables:
+            query = f"select * from {name}" if name != "inputs" else "select path, size, digest, rows > 0 from inputs"
+            rows = tables.arrow(COSTS if name == "costs" else query).read_all().to_pylist()
+            out[name] = sorted(map(repr, rows))
+    return out
+
+
+@pytest.fixture
+def both(spark, tmp_path):
+    """Writes inputs to a lake both ways; returns what Spark's run did, and both lakes."""
+    from kwire_cli.pipeline.into import scan_into
+
+    def both(*inputs, tables="all", **settings):
+        wanted = Wanted(chosen(tables), Reading())
+        paths = [str(path) for path in inputs]
+        done = scan_into(spark, paths, tmp_path / "tasks", wanted, **settings)
+        export(paths, tmp_path / "one", wanted)
+        return done, tmp_path / "tasks", tmp_path / "one"
+
+    return both
+
+
+def test_the_samples(both):
+    done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
+    assert content(tasks) == content(one)
+    assert done.read > 50
+    assert not [*tasks.glob("_*")]
+
+
+def test_captures_in_small_parts(both):
+    """Connections go on from part to part, and in another task than their packets were read in."""
+    _, tasks, one = both(SAMPLES / "captures", part_size=3000)
+    assert content(tasks) == content(one)
+
+
+def test_files_that_overlap_in_time(both, tmp_path):
+    """Files of one capture point, each with every other packet."""
+    folder = tmp_path / "halves"
+    folder.mkdir()
+    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
+    for half in (0, 1):
+        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
+        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
+    _, tasks, one = both(folder)
+    assert content(tasks) == content(one)
+
+
+def test_files_that_cannot_be_read(both, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
+    whole = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()
+    (folder / "cut.pcap").write_bytes(whole[: len(whole) - 7])
+    done, tasks, one = both(folder)
+    assert content(tasks) == content(one)
+    assert done.faults == 2
+
+
+def test_a_second_run_reads_what_is_new(spark, tmp_path):
+    from kwire_cli.pipeline.into import scan_into
+
+    inputs, lake, wanted = tmp_path / "in", tmp_path / "lake", Wanted(chosen(None), Reading())
+    shutil.copytree(SAMPLES / "captures", inputs / "captures")
+    assert scan_into(spark, [str(inputs)], lake, wanted).read > 2
+    shutil.copytree(SAMPLES / "segments" / "orders-zstd-0", inputs / "orders-0")
+    (inputs / "more").mkdir()
+    shutil.copy(SAMPLES / "captures" / "ipv6.pcap", inputs / "more")
+    done = scan_into(spark, [str(inputs)], lake, wanted)
+    assert done.known > 2
+    assert done.read == 1 + len([*(inputs / "orders-0").iterdir()])
+    export([str(inputs)], tmp_path / "one", wanted)
+    assert content(lake) == content(tmp_path / "one")
+
+
+def test_spark_reads_what_it_wrote(spark, both):
+    _, tasks, one = both(SAMPLES / "captures", tables=None)
+    with Lake(one) as tables:
+        (wanted,) = tables.arrow("select count(*) as n, sum(size)::bigint as size from frames").read_all().to_pylist()
+    found = spark.read.parquet(str(tasks / "frames")).selectExpr("count(*) as n", "sum(size) as size").collect()
+    assert [row.asDict() for row in found] == [wanted]
+    types = dict(spark.read.parquet(str(tasks / "frames")).dtypes)
+    assert (types["time"], types["topics"], types["day"]) == ("timestamp", "array<string>", "date")
+
+
+@pytest.mark.shared
+def test_real_captures_and_logs(both):
+    _, tasks, one = both(OWN, tables=None)
+    assert content(tasks) == content(one)
