@@ -20,7 +20,8 @@ from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.model import Reading
 
 if TYPE_CHECKING:
-    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.environment import Environment, Exit
+    from kwire_cli.pipeline.lake.export import Exported
 
 EXAMPLES = (
     ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
@@ -87,19 +88,28 @@ def command(environment: Environment, options: Options) -> int:
         note=partial(_note, environment),
         again=options.force,
     )
+    return emit_done(environment, done, options, options.paths, options.into or "")
+
+
+def emit_done(environment: Environment, done: Exported, options: Report, paths: tuple[str, ...], into: str) -> Exit:
+    """Write how many rows each table got, and say what was read.
+
+    Raises:
+        InputError: There was something to read, and nothing of it could be read.
+
+    """
+    if done.read and not done.rows:
+        raise InputError("nothing could be read of the inputs", file=", ".join(paths))
+    columns = [Column("table", "text"), Column("rows", "count")]
+    answer = Answer(f"the tables in {into}", [Table("tables", columns, sorted(done.rows.items()))])
+    code = emit(environment, answer, options)
+    environment.flush()
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]
     if done.known:
         parts.append(f"{counted(done.known, 'input file')} unchanged")
     if done.faults:
         parts.append(f"{counted(done.faults, 'gap or file', 'gaps or files')} that cannot be read (table faults)")
-    rows = [(name, count) for name, count in sorted(done.rows.items())]
-    columns = [Column("table", "text"), Column("rows", "count")]
-    answer = Answer(f"kwire export --into {options.into}", [Table("tables", columns, rows)])
-    code = emit(environment, answer, options)
-    environment.flush()
     _note(environment, ", ".join(parts))
-    if done.read and not done.rows:
-        raise InputError("nothing could be read of the inputs; the table faults says why", file=options.paths[0])
     return code
 
 

@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,12 +20,13 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
+from kwire_cli.cli.export import emit_done
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
 from kwire_cli.errors import InputError, counted
-from kwire_cli.pipeline import streams, tables
+from kwire_cli.pipeline import lake, streams, tables
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.pipeline.session import LOCAL, session, text_of
 from kwire_cli.view.tables import cells_of
@@ -154,6 +156,7 @@ EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
     ("kwire scan orders-0 --table records --fields offset,time,key,value", "columns of a table"),
     ("kwire scan *.pcap --sql 'select distinct api from frames order by api'", "the answer to a query"),
+    ("kwire scan incident.pcap --into lake --tables frames,names", "tables as Parquet, for kwire query"),
 )
 
 
@@ -182,6 +185,20 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         shell_complete=complete_report,
         help="Show a ready report, such as stats, overhead or verify.",
     )
+    into: str | None = option(
+        "--into",
+        section="Output",
+        metavar="DIR",
+        shell_complete=complete_file,
+        help="Write the tables into this folder.",
+    )
+    tables: str | None = option(
+        "--tables",
+        section="Choose",
+        rare=True,
+        metavar="A,B",
+        help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+    )
     limit: int | None = option(
         "--limit",
         "-n",
@@ -209,7 +226,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         "--out-format",
         rare=True,
         section="Output",
-        type=click.Choice(FILES),
+        type=click.Choice(dict.fromkeys((*FILES, *lake.FORMATS))),
         help="Set the format of the files.  [default: parquet]",
     )
     partition_by: str | None = option(
@@ -253,13 +270,22 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
     def __post_init__(self) -> None:
         if not self.paths:
             raise click.UsageError("give files, folders or globs")
-        if [self.table is not None and not self.report, bool(self.sql), bool(self.report)].count(True) != 1:
-            raise click.UsageError("say what to show with --table, --sql or --report")
+        asked = [self.table is not None and not self.report, bool(self.sql), bool(self.report), bool(self.into)]
+        if asked.count(True) != 1:
+            raise click.UsageError("say what to show with --table, --sql or --report, or write tables with --into")
         check(self)
+        if self.into:
+            refuse(self, ("out", "limit", "follow", "partition_by", "fail_fast"), "does not go with --into")
+        else:
+            refuse(self, ("tables",), "goes with --into")
         if self.fields and (self.report or not self.table):
             raise click.UsageError("--fields goes with --table")
+        if not (self.out or self.into):
+            refuse(self, ("out_format", "force"), "goes with --out or --into")
         if not self.out:
-            refuse(self, ("out_format", "partition_by", "force"), "goes with --out")
+            refuse(self, ("partition_by",), "goes with --out")
+        if self.out_format and self.out_format not in (lake.FORMATS if self.into else FILES):
+            raise click.UsageError(f"--out-format of --{'into' if self.into else 'out'} is not {self.out_format}")
         if not self.follow:
             refuse(self, ("every",), "goes with --follow")
         elif self.report or not (self.table and self.out):
@@ -306,8 +332,9 @@ def command(environment: Environment, options: Options) -> int:
     settings = dict(_setting(text) for text in options.conf)
     with session(options.master or LOCAL, settings, options.worker_python) as spark, explained():
         begun = time.monotonic()
+        answer = _report if options.report else _into if options.into else _rows
         with watched(environment, spark):
-            code, summary = (_report if options.report else _rows)(environment, spark, options)
+            code, summary = answer(environment, spark, options)
         environment.flush()
         _sum_up(environment, summary, time.monotonic() - begun)
     return code
@@ -328,6 +355,24 @@ def _report(environment: Environment, spark: SparkSession, options: Options) -> 
     run = Run(environment, inputs, options.limits, options)
     answer = REPORTS[options.report or ""].answer(run)
     return emit(environment, answer, options), run.summary
+
+
+def _into(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
+    """Write the tables of a lake."""
+    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.lake.export import Wanted
+
+    done = scan_into(
+        spark,
+        options.paths,
+        Path(options.into or ""),
+        Wanted(lake.chosen(options.tables), _reading(options), options.port),
+        form=options.out_format or "parquet",
+        part_size=options.part_size,
+        note=partial(_note, environment),
+        again=options.force,
+    )
+    return emit_done(environment, done, options, options.paths, options.into or ""), Summary()
 
 
 def _note(environment: Environment, text: str) -> None:

@@ -16,7 +16,7 @@ from kwire_cli.engine.arrow import Columns, arrow_type
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
-from kwire_cli.pipeline.lake.frames import TIME, times
+from kwire_cli.pipeline.lake.columns import TIME, times
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.model import fields_by_path
 

@@ -14,6 +14,20 @@ from kwire_cli.engine.arrow import Columns, batch_of, numbers, values_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
+from kwire_cli.pipeline.lake.columns import (
+    LAST_SECOND,
+    TIME,
+    WORD,
+    WORDS,
+    list_offsets,
+    once,
+    padded,
+    shifted,
+    side_by_side,
+    times,
+    word,
+    words,
+)
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import field_at
@@ -32,10 +46,6 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-WORD = pa.dictionary(pa.int32(), pa.string())
-"""The type of texts of which few differ."""
-WORDS = pa.list_(pa.string())
-TIME = pa.timestamp("us", "UTC")
 FRAMES = pa.schema(
     [
         pa.field("file", WORD),
@@ -74,8 +84,6 @@ UNRESOLVED = pa.schema([*FRAMES, pa.field(ADDRESS, WORD), pa.field(SESSION, pa.i
 sessions may have begun on another connection.
 """
 NO_UUID_TEXT = "A" * 22
-_LAST_SECOND = 253402300800
-"""The first second that no time can be any more."""
 _THROTTLE, _WAIT, _SESSION = "throttleTimeMs", "maxWaitMs", "sessionId"
 _GROUP, _TRANSACTIONAL_ID = "groupId", "transactionalId"
 """Types of entities, as definitions name them."""
@@ -180,7 +188,7 @@ class Values:
     def transactional_id(self) -> pa.Array:
         """Return the first transactional id in each frame."""
         lists = self._lists(((self.nodes.transactional_ids, ""),))
-        return pc.list_element(_padded(lists), 0)
+        return pc.list_element(padded(lists), 0)
 
     def _lists(self, roles: Sequence[tuple[tuple[Leaf, ...], str]]) -> pa.ListArray:
         """Return a list for each frame of the values of some leaves, without those that say nothing."""
@@ -201,7 +209,7 @@ class Values:
         if len(texts) > 1:
             which = np.lexsort((np.concatenate(spans), np.concatenate(order), job))
             flat = flat.take(pa.array(which))
-        return pa.ListArray.from_arrays(pa.array(_offsets(job, self.count)), flat)
+        return pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), flat)
 
     def error_codes(self) -> pa.ListArray:
         """Return the error codes of each frame that are not 0, each once."""
@@ -216,67 +224,7 @@ class Values:
         job, code = np.concatenate(jobs), np.concatenate(codes)
         which = np.lexsort((np.concatenate(spans), job))
         values = pa.array(code[which].astype(np.int32))
-        return once(pa.ListArray.from_arrays(pa.array(_offsets(job, self.count)), values))
-
-
-def _offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:
-    """Return the offsets of lists, by the frame of each value."""
-    out = np.zeros(count + 1, np.int32)
-    np.cumsum(np.bincount(job, minlength=count), out=out[1:])
-    return out
-
-
-def _padded(lists: pa.ListArray) -> pa.ListArray:
-    """Return the lists with a null in place of no values, so that each has a first value."""
-    lengths = np.diff(lists.offsets.to_numpy())
-    if lengths.all():
-        return lists
-    flat = lists.flatten()
-    take = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
-    picked = flat.take(pa.array(take, mask=lengths == 0))
-    return pa.ListArray.from_arrays(pa.array(np.arange(len(lengths) + 1, dtype=np.int32)), picked)
-
-
-def once(lists: pa.ListArray) -> pa.ListArray:
-    """Return lists in which each value stands once, where it stands first."""
-    offsets = lists.offsets.to_numpy()
-    lengths = np.diff(offsets)
-    long = np.flatnonzero(lengths > 1)
-    if not len(long):
-        return lists
-    flat = lists.flatten()
-    codes = flat.dictionary_encode().indices.to_numpy()
-    base = int(offsets[0])
-    keep = np.ones(len(codes), np.bool_)
-    known: dict[bytes, npt.NDArray[np.bool_]] = {}
-    for row in long.tolist():
-        low, high = int(offsets[row]) - base, int(offsets[row + 1]) - base
-        own = codes[low:high]
-        key = own.tobytes()
-        mask = known.get(key)
-        if mask is None:
-            mask = np.zeros(len(own), np.bool_)
-            mask[np.unique(own, return_index=True)[1]] = True
-            known[key] = mask
-        keep[low:high] = mask
-    if keep.all():
-        return lists
-    kept = np.concatenate(([0], np.cumsum(keep)))
-    new = kept[np.concatenate(([0], np.cumsum(lengths)))].astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(new), flat.filter(pa.array(keep)))
-
-
-def side_by_side(one: pa.ListArray, other: pa.ListArray) -> pa.ListArray:
-    """Return for each row the values of the first list, then those of the second."""
-    left, right = (np.diff(each.offsets.to_numpy()) for each in (one, other))
-    if not right.any():
-        return one
-    first, second = one.flatten(), other.flatten()
-    total = np.column_stack((left, right)).reshape(-1)
-    begin = np.column_stack((np.cumsum(left) - left, len(first) + np.cumsum(right) - right)).reshape(-1)
-    take = np.arange(int(total.sum())) + np.repeat(begin - (np.cumsum(total) - total), total)
-    offsets = np.concatenate(([0], np.cumsum(left + right))).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.concat_arrays([first, second]).take(pa.array(take)))
+        return once(pa.ListArray.from_arrays(pa.array(list_offsets(job, self.count)), values))
 
 
 # The rows of a stretch.
@@ -367,7 +315,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         columns["request_frame"] = pa.array(asked.number[own])
         untimed = (asked.time[own] == NO_TIME) | (frames.time == NO_TIME)
         columns["latency_us"] = pa.array((frames.time - asked.time[own]) // 1000, mask=untimed)
-        columns["client_id"] = _words(asked.client[own], asked.clients)
+        columns["client_id"] = words(asked.client[own], asked.clients)
         wait = asked.wait[own]
     else:
         columns["client_id"] = word(frames.client_id, count)
@@ -379,32 +327,12 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
     )
 
 
-def word(text: str | None, count: int) -> pa.Array:
-    """Return a column in which each row has the same text."""
-    if text is None:
-        return pa.nulls(count, WORD)
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([text], pa.string()))
-
-
-def _words(codes: Ints, texts: Sequence[str | None]) -> pa.Array:
-    """Return the texts with these numbers."""
-    null = np.array([text is None for text in texts], np.bool_)
-    indices = pa.array(codes.astype(np.int32), mask=null[codes] if null.any() else None)
-    return pa.DictionaryArray.from_arrays(indices, pa.array([text or "" for text in texts], pa.string()))
-
-
-def times(nanoseconds: Ints) -> pa.Array:
-    """Return times; null where there is none, or it is none that a date can be."""
-    none = (nanoseconds == NO_TIME) | (nanoseconds < 0) | (nanoseconds // 1_000_000_000 >= _LAST_SECOND)
-    return pa.array(np.where(none, 0, nanoseconds) // 1000, mask=none if none.any() else None).cast(TIME)
-
-
 def _places(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
     """Return the files of packets, and their numbers there."""
     if isinstance(origin, InRow):
         befores = np.array(origin.row.befores, np.int64)
         at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
-        return _words(at, list(origin.row.files)), pa.array(packets - befores[at])
+        return words(at, list(origin.row.files)), pa.array(packets - befores[at])
     found = [origin.place(packet) for packet in packets.tolist()]
     return (
         pa.array([place.file for place in found], pa.string()).dictionary_encode(),
@@ -433,7 +361,7 @@ def line_rows(lines: Sequence[Captured]) -> pa.RecordBatch:
 
 def _time(line: Captured) -> int | None:
     time = line.seen.time
-    return None if time is None or not 0 <= time < _LAST_SECOND * 1_000_000_000 else time // 1000
+    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
 
 
 def _latency(line: Captured) -> int | None:
@@ -553,8 +481,3 @@ def _with_sessions(rows: pa.RecordBatch, names: Names) -> pa.ListArray:
     for row in where.tolist():
         more[row] = names.sessions.get((address[row].as_py(), sessions[row].as_py()), [])
     return side_by_side(topics, pa.array(more, WORDS)) if any(more) else topics
-
-
-def shifted(offsets: pa.Array) -> pa.Array:
-    """Return the offsets of lists, counted from the first value of the first list."""
-    return pc.subtract(offsets, offsets[0]) if offsets[0].as_py() else offsets

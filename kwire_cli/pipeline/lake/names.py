@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import values_of
-from kwire_cli.pipeline.lake.frames import NO_UUID_TEXT, side_by_side
+from kwire_cli.pipeline.lake.columns import side_by_side
+from kwire_cli.pipeline.lake.frames import NO_UUID_TEXT
 from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, address_of, forget
 from kwire_cli.spec.kafka import DESCRIBE_CLUSTER, FETCH, METADATA
 from kwire_cli.structs.numbers import uuid_text

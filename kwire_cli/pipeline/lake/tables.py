@@ -12,7 +12,8 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.frames import FRAMES, TIME
+from kwire_cli.pipeline.lake.columns import TIME
+from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS
 from kwire_cli.pipeline.line_walks import LEDGER

@@ -135,8 +135,8 @@ class Run:
     """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
 
     def __init__(self, folder: Path, form: str = "parquet") -> None:
-        self.folder, self.form = folder, form
-        self.hidden = folder / f"{HIDDEN}{uuid4().hex[:12]}"
+        self.folder, self.form = folder.absolute(), form
+        self.hidden = self.folder / f"{HIDDEN}{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         try:

@@ -18,7 +18,8 @@ import kwire_cli as kwire
 from kwire_cli.message.frames import holds
 from kwire_cli.pipeline.lake.bodies import body_type, table_of
 from kwire_cli.pipeline.lake.captures import PointTables, point_rows
-from kwire_cli.pipeline.lake.frames import FRAMES, once, resolved, side_by_side
+from kwire_cli.pipeline.lake.columns import once, side_by_side
+from kwire_cli.pipeline.lake.frames import FRAMES, resolved
 from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka import bulk_frames

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import packets as make
 import pytest
+from command_line import kwire
 from damage import packet_of
 
 pytest.importorskip("duckdb")
@@ -118,3 +119,29 @@ def test_spark_reads_what_it_wrote(spark, both):
 def test_real_captures_and_logs(both):
     _, tasks, one = both(OWN, tables=None)
     assert content(tasks) == content(one)
+
+
+def test_the_command(tmp_path):
+    lake = tmp_path / "lake"
+    asked = ("scan", ROOT / "samples" / "captures", "--into", lake, "--tables", "frames,names")
+    done = kwire(*asked, "--format", "csv")
+    assert done.code == 0, done.err
+    assert [line.split(",")[0] for line in done.out.splitlines()] == ["table", "frames", "names"]
+    assert "5 input files" in done.err
+    assert "5 input files unchanged" in kwire(*asked).err
+    assert {path.name for path in lake.iterdir()} == {"frames", "names", "inputs"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--into", "lake", "--out", "rows"), "--out does not go with --into"),
+        (("--into", "lake", "--report", "stats"), "or write tables with --into"),
+        (("--report", "stats", "--tables", "frames"), "--tables goes with --into"),
+        (("--into", "lake", "--out-format", "json"), "--out-format of --into is not json"),
+        (("--table", "frames", "--out", "rows", "--out-format", "arrow"), "--out-format of --out is not arrow"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments, why):
+    done = kwire("scan", "samples", *arguments)
+    assert (done.code, why in done.err) == (2, True)

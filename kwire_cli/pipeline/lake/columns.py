@@ -1,0 +1,110 @@
+"""Arrow columns that rows of tables are made of: lists, words of which few differ, times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kwire_cli.source.packets.model import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+"""The type of texts of which few differ."""
+WORDS = pa.list_(pa.string())
+TIME = pa.timestamp("us", "UTC")
+LAST_SECOND = 253402300800
+"""The first second that no time can be any more."""
+
+
+def list_offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:
+    """Return the offsets of lists, by the frame of each value."""
+    out = np.zeros(count + 1, np.int32)
+    np.cumsum(np.bincount(job, minlength=count), out=out[1:])
+    return out
+
+
+def padded(lists: pa.ListArray) -> pa.ListArray:
+    """Return the lists with a null in place of no values, so that each has a first value."""
+    lengths = np.diff(lists.offsets.to_numpy())
+    if lengths.all():
+        return lists
+    flat = lists.flatten()
+    take = np.concatenate(([0], np.cumsum(lengths)[:-1])).astype(np.int64)
+    picked = flat.take(pa.array(take, mask=lengths == 0))
+    return pa.ListArray.from_arrays(pa.array(np.arange(len(lengths) + 1, dtype=np.int32)), picked)
+
+
+def once(lists: pa.ListArray) -> pa.ListArray:
+    """Return lists in which each value stands once, where it stands first."""
+    offsets = lists.offsets.to_numpy()
+    lengths = np.diff(offsets)
+    long = np.flatnonzero(lengths > 1)
+    if not len(long):
+        return lists
+    flat = lists.flatten()
+    codes = flat.dictionary_encode().indices.to_numpy()
+    base = int(offsets[0])
+    keep = np.ones(len(codes), np.bool_)
+    known: dict[bytes, npt.NDArray[np.bool_]] = {}
+    for row in long.tolist():
+        low, high = int(offsets[row]) - base, int(offsets[row + 1]) - base
+        own = codes[low:high]
+        key = own.tobytes()
+        mask = known.get(key)
+        if mask is None:
+            mask = np.zeros(len(own), np.bool_)
+            mask[np.unique(own, return_index=True)[1]] = True
+            known[key] = mask
+        keep[low:high] = mask
+    if keep.all():
+        return lists
+    kept = np.concatenate(([0], np.cumsum(keep)))
+    new = kept[np.concatenate(([0], np.cumsum(lengths)))].astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(new), flat.filter(pa.array(keep)))
+
+
+def side_by_side(one: pa.ListArray, other: pa.ListArray) -> pa.ListArray:
+    """Return for each row the values of the first list, then those of the second."""
+    left, right = (np.diff(each.offsets.to_numpy()) for each in (one, other))
+    if not right.any():
+        return one
+    first, second = one.flatten(), other.flatten()
+    total = np.column_stack((left, right)).reshape(-1)
+    begin = np.column_stack((np.cumsum(left) - left, len(first) + np.cumsum(right) - right)).reshape(-1)
+    take = np.arange(int(total.sum())) + np.repeat(begin - (np.cumsum(total) - total), total)
+    offsets = np.concatenate(([0], np.cumsum(left + right))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.concat_arrays([first, second]).take(pa.array(take)))
+
+
+def shifted(offsets: pa.Array) -> pa.Array:
+    """Return the offsets of lists, counted from the first value of the first list."""
+    return pc.subtract(offsets, offsets[0]) if offsets[0].as_py() else offsets
+
+
+def word(text: str | None, count: int) -> pa.Array:
+    """Return a column in which each row has the same text."""
+    if text is None:
+        return pa.nulls(count, WORD)
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([text], pa.string()))
+
+
+def words(codes: Ints, texts: Sequence[str | None]) -> pa.Array:
+    """Return the texts with these numbers."""
+    null = np.array([text is None for text in texts], np.bool_)
+    indices = pa.array(codes.astype(np.int32), mask=null[codes] if null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array([text or "" for text in texts], pa.string()))
+
+
+def times(nanoseconds: Ints) -> pa.Array:
+    """Return times; null where there is none, or it is none that a date can be."""
+    none = (nanoseconds == NO_TIME) | (nanoseconds < 0) | (nanoseconds // 1_000_000_000 >= LAST_SECOND)
+    return pa.array(np.where(none, 0, nanoseconds) // 1000, mask=none if none.any() else None).cast(TIME)
