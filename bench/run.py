@@ -9,7 +9,19 @@ from pathlib import Path
 
 from timing import machine, processor
 
-BLOCKS = ("kernel", "startup", "guess", "captures", "overhead", "questions", "records", "logs", "columns", "pipeline")
+BLOCKS = (
+    "kernel",
+    "startup",
+    "guess",
+    "captures",
+    "overhead",
+    "questions",
+    "records",
+    "logs",
+    "columns",
+    "pipeline",
+    "lake",
+)
 
 
 def main() -> None:
@@ -30,7 +42,7 @@ def main() -> None:
         "--turns",
         type=int,
         default=3,
-        help="turns that every row of `captures`, `overhead`, `questions`, `logs` and `pipeline` gets [3]",
+        help="turns that every row of `captures`, `overhead`, `questions`, `logs`, `pipeline` and `lake` gets [3]",
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of the data for `pipeline`")
     parser.add_argument(
@@ -76,6 +88,10 @@ def main() -> None:
             import columns
 
             columns.block(options.rounds, options.records)
+        elif name == "lake":
+            import lake
+
+            lake.block(options.turns, options.captures)
         elif name == "pipeline":
             import pipeline
 

@@ -1,0 +1,182 @@
+"""Block `lake`: tables written once, and questions asked of them, beside reading the captures for each question.
+
+Times are those that processors were busy, of whole processes; a row named `start` is the same command on a capture of
+a few frames, which is mostly the start of Python and of machine code. Where a ratio is of the work alone, this is
+subtracted. Two cores against one are measured by the clock, in sessions of Spark that are up and warm.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import make_traffic
+from captures import busy, installed, peak
+from timing import Row, find, measure_in_turns, print_verdict
+
+REAL = Path(__file__).resolve().parents[2] / "shared" / "real" / "own"
+SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "captures" / "ipv6.pcap"
+FRAMES, ALL = "export, frames", "export, all tables but bodies"
+BODIES, TSHARK, STATS = "export, bodies", "tshark -T fields to csv", "decode --stats"
+ROWS = "frames row by row, as before the lake"
+REPORT = "query --report stats"
+START = "start"
+FIELDS = (
+    *("frame.number", "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.stream"),
+    *("kafka.api_key", "kafka.api_version", "kafka.correlation_id", "kafka.client_id", "kafka.topic_name"),
+    *("kafka.error", "kafka.len"),
+)
+TIMES = 8
+"""How much longer the longer capture is."""
+FILES = 500
+FEW_SECONDS = 3
+"""Processor seconds for all real captures and logs."""
+BY_TIME = "select api_key, count(*) from {} group by api_key order by 2 desc"
+
+
+def block(runs: int, folder: Path | None, messages: int = 300_000) -> None:
+    kwire, tshark = installed(), shutil.which("tshark")
+    if not kwire:
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        Block(kwire, tshark, Path(scratch), folder or Path(scratch), messages).run(runs)
+
+
+@dataclass
+class Block:
+    """The captures, a folder for what is written, and the rows."""
+
+    kwire: str
+    tshark: str | None
+    scratch: Path
+    folder: Path
+    messages: int
+    rows: list[Row] = field(default_factory=list)
+
+    def run(self, runs: int) -> None:
+        files = make_traffic.captures(self.folder, self.messages)
+        long = make_traffic.small(self.folder / f"small-{TIMES}.pcap", TIMES * self.messages)
+        pieces = make_traffic.rotated(
+            self.folder / "pieces", make_traffic.CLASSIC, files=FILES, size=40_000, connections=8, small=True
+        )
+        whole = self.folder / "pieces.pcap"
+        if not whole.exists():
+            make_traffic.write(whole, make_traffic.CLASSIC, size=40_000 * FILES, small=True)
+        lake = self.scratch / "asked"
+        subprocess.run((self.kwire, "export", str(long), "--into", str(lake)), check=True, capture_output=True)
+        for name, path in ("small", files["small"]), ("modern", files["modern"]), (START, SAMPLE):
+            for row, tables in (FRAMES, "frames"), (ALL, "frames,costs,names,faults"), (BODIES, "bodies"):
+                self.export(name, row, [path], tables)
+        self.rows.append(Row("small", ROWS, *busy(sys.executable, __file__, str(files["small"]))))
+        self.rows.append(Row(START, ROWS, *busy(sys.executable, __file__, str(SAMPLE))))
+        csv = self.scratch / "frames.csv"
+        self.rows.append(Row("small", TSHARK, *busy(self.tshark, *self.fields(files["small"]))))
+        self.export("long", ALL, [long], "frames,costs,names,faults")
+        self.rows.append(Row("long", STATS, *busy(self.kwire, "decode", "--stats", str(long))))
+        self.rows.append(Row("long", REPORT, *busy(self.kwire, "query", str(lake), "--report", "stats")))
+        self.export("pieces", ALL, [self.folder / "pieces"], "frames,costs,names,faults")
+        self.export("whole", ALL, [whole], "frames,costs,names,faults")
+        if REAL.is_dir():
+            self.export("real", ALL, [REAL])
+        measure_in_turns(self.rows, runs)
+        for row in self.rows:
+            shown = f"{row.seconds:>8.2f} s, at best {row.best:.2f}" if row.seconds else f"not here ({row.why})"
+            print(f"    {row.input:<8} {row.name:<46} {shown}")
+        self.verdicts(files, long, len(pieces))
+        self.questions(lake, csv)
+
+    def fields(self, path: Path) -> tuple[str, ...]:
+        """Return the arguments with which tshark writes fields of Kafka's frames."""
+        names = [word for name in FIELDS for word in ("-e", name)]
+        return ("-n", "-r", str(path), "-Y", "kafka", "-T", "fields", "-E", "separator=,", "-E", "header=y", *names)
+
+    def export(self, name: str, row: str, paths: list[Path], tables: str | None = None) -> None:
+        """Add a row that writes tables of captures anew."""
+        into = self.scratch / "written" / name
+        words = ("export", *map(str, paths), "--into", str(into), "--force")
+        words += ("--tables", tables) if tables else ()
+        self.rows.append(Row(name, row, *busy(self.kwire, *words)))
+
+    def work(self, name: str, row: str, start: str | None = None) -> float | None:
+        """Return the best seconds of a row without those that it takes to start."""
+        best, first = find(self.rows, name, row).best, find(self.rows, START, start or row).best
+        return best - first if best and first and best > first else None
+
+    def verdicts(self, files: dict[str, Path], long: Path, pieces: int) -> None:
+        """Print the ratios."""
+        frames, rows = self.work("small", FRAMES), self.work("small", ROWS)
+        print_verdict("frames row by row / export of frames", rows and frames and rows / frames, at_least=8)
+        tshark = find(self.rows, "small", TSHARK).best
+        whole = find(self.rows, "small", FRAMES).best
+        print_verdict(
+            "tshark to csv / export of frames, whole processes", tshark and whole and tshark / whole, at_least=4
+        )
+        large = self.work("modern", FRAMES)
+        speed = large and files["modern"].stat().st_size / 1e6 / large
+        print_verdict(
+            "export of frames with 1 kB records, MB a second and core / 150", speed and speed / 150, at_least=1
+        )
+        stats, report = (find(self.rows, "long", name).best for name in (STATS, REPORT))
+        print_verdict("decode --stats / query --report stats", stats and report and stats / report, at_least=20)
+        one, many = (find(self.rows, name, ALL).best for name in ("whole", "pieces"))
+        print_verdict(f"{pieces} small captures / one with the same bytes", one and many and many / one, at_most=2)
+        grown, own = self.work("long", ALL), self.work("small", ALL)
+        print_verdict(
+            f"{TIMES} times the capture / {TIMES} times the work", grown and own and grown / own / TIMES, at_most=1.1
+        )
+        first, last = (
+            peak(self.kwire, "export", str(path), "--into", str(self.scratch / "memory" / path.stem))
+            for path in (files["small"], long)
+        )
+        print_verdict(f"memory on {TIMES} times the capture ({last / 1e6:.0f} MB)", last / first, at_most=1.3)
+        real = next((row.best for row in self.rows if row.input == "real"), None)
+        print_verdict(f"all real captures and logs, seconds / {FEW_SECONDS}", real and real / FEW_SECONDS, at_most=1)
+
+    def questions(self, lake: Path, csv: Path) -> None:
+        """Print what the same question takes DuckDB, of Parquet and of tshark's csv."""
+        import duckdb
+
+        rows = []
+        sources = {"Parquet": f"read_parquet('{lake}/frames/**/*.parquet')"}
+        if self.tshark:
+            with csv.open("wb") as out:
+                subprocess.run((self.tshark, *self.fields(self.folder / "small.pcap")), check=True, stdout=out)
+            sources["tshark's csv"] = (
+                f"(select \"kafka.api_key\" as api_key from read_csv('{csv}', all_varchar = true))"
+            )
+        with duckdb.connect() as connection:
+            for name, source in sources.items():
+                rows.append(Row("question", f"DuckDB over {name}", lambda source=source: timed(connection, source)))
+            measure_in_turns(rows, 5)
+        for row in rows:
+            print(f"    {row.input:<8} {row.name:<46} {row.seconds:>8.3f} s")
+
+
+def timed(connection: object, source: str) -> float:
+    """Return the seconds that DuckDB takes for a question."""
+    import time
+
+    start = time.perf_counter()
+    connection.execute(BY_TIME.format(source)).fetchall()
+    return time.perf_counter() - start
+
+
+def row_by_row(path: str) -> int:
+    """Make all columns of the table `frames` of a capture as before the lake: a Python object for each frame."""
+    from kwire_cli.pipeline.line_columns import COLUMNS, Line, Options, frame_rows
+    from kwire_cli.source.captures import Capture
+    from kwire_cli.source.kafka.traffic import traffic
+    from kwire_cli.spec.catalog import catalog
+
+    options = Options(catalog())
+    capture = Capture(path)
+    lines = (Line(line, 0, options) for line in traffic(catalog(), capture, waiting_since=capture.waiting_since))
+    return sum(batch.num_rows for batch in frame_rows(lines, [name for name, _, _ in COLUMNS]))
+
+
+if __name__ == "__main__":
+    row_by_row(sys.argv[1])
