@@ -107,8 +107,8 @@ def _input(path: str, kind: str) -> Input:
     try:
         file = opened(path)
         size, digest = file.size, hashlib.sha256(str(file.size).encode())
-        digest.update(file.view(0, min(END, size)))
-        digest.update(file.view(max(size - END, 0), size))
+        for start, stop in (0, min(END, size)), (max(size - END, 0), size):
+            digest.update(file.view(start, stop)[start:stop])
         text = digest.hexdigest()[:32]
     except InputError:
         size, text = 0, ""
