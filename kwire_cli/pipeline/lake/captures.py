@@ -19,7 +19,7 @@ from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, fil
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.packets.descriptors import described, run_of, runs
+from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.points import APART
@@ -157,6 +157,11 @@ def _with_day(day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
 
 # One pass over a capture point.
 
+ENOUGH = 4096
+"""Segments of a connection that are read at once: of small files, those of several ones."""
+MOST_HELD = 1 << 17
+"""Segments of all connections that wait for more."""
+
 
 def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | None) -> Iterator[Rows]:
     """Yield the rows of all tables of the capture point with this number in a plan."""
@@ -184,17 +189,30 @@ class _Pass:
 
     def in_row(self, parts: Sequence[Scheduled], origin: Origin) -> Iterator[Rows]:
         """Yield the rows of files that follow each other: segments are read as they come."""
-        readers: dict[bytes, EndsReader] = {}
+        readers: dict[bytes, tuple[EndsReader, Gathered]] = {}
+        held = 0
         for part in parts:
             reader = PartReader(part.part)
             for descriptor in described(part, reader):
-                ends = readers.get(descriptor.ends)
-                if ends is None:
-                    ends = readers[descriptor.ends] = self._reader(descriptor.ends, origin)
-                yield from self._rows(ends.take(run_of(descriptor, self.plan.files)), ends)
+                if descriptor.ends not in readers:
+                    readers[descriptor.ends] = self._reader(descriptor.ends, origin), Gathered()
+                ends, gathered = readers[descriptor.ends]
+                held += gathered.add(run_of(descriptor, self.plan.files))
+                if gathered.count >= ENOUGH:
+                    held -= gathered.count
+                    yield from self._gathered(ends, gathered)
             yield from self._notices(part, reader)
-        for ends in readers.values():
+            if held > MOST_HELD:
+                held = 0
+                for ends, gathered in readers.values():
+                    yield from self._gathered(ends, gathered)
+        for ends, gathered in readers.values():
+            yield from self._gathered(ends, gathered)
             yield from self._rows(ends.close(self.plan.points[self.number].last), ends)
+
+    def _gathered(self, ends: EndsReader, gathered: Gathered) -> Iterator[Rows]:
+        for run in gathered.runs():
+            yield from self._rows(ends.take(run), ends)
 
     def merged(self, parts: Sequence[Scheduled]) -> Iterator[Rows]:
         """Yield the rows of files that overlap in time, connection by connection."""

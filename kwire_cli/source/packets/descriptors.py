@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,6 +159,8 @@ def schedule(
 # The owner of a connection reads payloads from where they are. Those of packed files, where nothing can be
 # read by its position, go along, and those of files of stores, where that costs a request.
 
+FEW = 1024
+"""Segments of a connection in a part, below which their payloads are copied, so that those of more parts can follow."""
 WINDOW = 128 << 20
 """Bytes of mapped files between the places that payloads were read from, that stay in memory."""
 
@@ -245,6 +248,54 @@ class Run:
             yield new(
                 Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing + lost)
             )
+
+
+class Gathered:
+    """Segments of one connection from small parts of files, until there are enough of them to be read at once."""
+
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self.count = 0
+
+    def add(self, run: Run) -> int:
+        """Take segments that come next; return how many they are. The payloads of few segments are copied."""
+        self._runs.append(copied(run) if len(run.rows) < FEW else run)
+        self.count += len(run.rows)
+        return len(run.rows)
+
+    def runs(self) -> Iterator[Run]:
+        """Yield all segments, and forget them: those of small parts in a row as one run."""
+        some, self._runs, self.count = self._runs, [], 0
+        for small, group in groupby(some, key=lambda run: not len(run.file)):
+            if small:
+                yield joined([*group])
+            else:
+                yield from group
+
+
+def copied(run: Run) -> Run:
+    """Return segments with a copy of their payloads; as they are if the file has lost some of these."""
+    rows = run.rows.copy()
+    there = rows["position"] >= 0
+    if int((rows["position"] + rows["size"])[there].max(initial=0)) > len(run.file):
+        return run
+    file = np.frombuffer(run.file, np.uint8) if len(run.file) else np.zeros(1, np.uint8)
+    out, offsets = payloads_of(file, rows, run.kept)
+    rows["position"] = -1 - offsets[:-1]
+    return Run(rows, memoryview(b""), out.tobytes())
+
+
+def joined(some: list[Run]) -> Run:
+    """Return copied segments as one run."""
+    if len(some) == 1:
+        return some[0]
+    before, moved = 0, []
+    for run in some:
+        rows = run.rows.copy()
+        rows["position"] -= before
+        moved.append(rows)
+        before += len(run.kept)
+    return Run(np.concatenate(moved), memoryview(b""), b"".join(run.kept for run in some))
 
 
 def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> Iterator[Run]:
