@@ -12,7 +12,7 @@ import click
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_file, complete_report
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
@@ -39,7 +39,13 @@ class Options(Report):
 
     folder: str = argument(metavar="DIR", shell_complete=complete_file)
     sql: str | None = argument(metavar="[SQL]", required=False)
-    report: str | None = option("--report", section="Choose", metavar="NAME", help="Answer a ready question.")
+    report: str | None = option(
+        "--report",
+        section="Choose",
+        metavar="NAME",
+        shell_complete=complete_report,
+        help=f"Answer a ready question: {', '.join(lake.report_names())}.",
+    )
 
     def __post_init__(self) -> None:
         if (self.sql is None) == (self.report is None):
@@ -56,11 +62,12 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.query import Lake, report_query, told
+    from kwire_cli.pipeline.lake.query import Lake, told
 
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
+    query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     with Lake(Path(options.folder)) as tables, told():
-        reader = tables.arrow(options.sql if options.sql is not None else report_query(options.report or ""))
+        reader = tables.arrow(query)
         columns = [Column(each.name, _kind(each.type), each.name) for each in reader.schema]
         return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PACKAGES = ("numpy", "numba", "pyarrow", "duckdb")
 BODIES = "bodies"
@@ -16,6 +21,8 @@ DEFAULT = tuple(name for name in CHOICES if name != BODIES)
 ALL = "all"
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 """Formats of files."""
+_REPORTS = Path(__file__).parent.parent / "sql"
+"""The folder of the queries of reports. DuckDB and Spark SQL run the same text."""
 
 
 def check() -> None:
@@ -46,3 +53,28 @@ def chosen(names: str | None) -> frozenset[str]:
     if not wanted:
         raise InputError(f"no table is named: tables are {', '.join(CHOICES)}")
     return frozenset(wanted)
+
+
+def report_names() -> list[str]:
+    """Return the names of the reports, in order."""
+    return sorted(path.stem for path in _REPORTS.glob("*.sql"))
+
+
+def reports() -> Mapping[str, str]:
+    """Return the reports by name, with the first line of the comment that each query begins with."""
+    return {name: report_query(name).split("\n", 1)[0].removeprefix("--").strip() for name in report_names()}
+
+
+def report_query(name: str) -> str:
+    """Return the query of a report.
+
+    Raises:
+        InputError: There is no report of this name.
+
+    """
+    names = report_names()
+    if name not in names:
+        raise InputError(
+            f"there is no report {name!r}{did_you_mean(close_to(name, names))}: reports are {', '.join(names)}"
+        )
+    return (_REPORTS / f"{name}.sql").read_text("utf-8")

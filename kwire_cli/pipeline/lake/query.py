@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
@@ -15,12 +14,13 @@ from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.pipeline.lake.writing import recover
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+    from pathlib import Path
 
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
-REPORTS = Path(__file__).parent.parent / "sql"
-"""The folder of the queries of reports."""
+_EXPLODE = "create macro explode(list) as unnest(list)"
+"""Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
 
 
 class Lake:
@@ -46,6 +46,7 @@ class Lake:
             )
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
+        self._connection.execute(_EXPLODE)
         for name in {**SHAPES, **self.tables}:
             self._create(name)
 
@@ -85,23 +86,6 @@ class Lake:
                 return pa.schema([]).empty_table().to_reader()
             reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)
             return reader
-
-
-def reports() -> Mapping[str, str]:
-    """Return the reports, with the first line of the comment that each query begins with."""
-    out = {}
-    for path in sorted(REPORTS.glob("*.sql")):
-        first = path.read_text("utf-8").split("\n", 1)[0]
-        out[path.stem] = first.removeprefix("--").strip()
-    return out
-
-
-def report_query(name: str) -> str:
-    """Return the query of a report. InputError if there is none of this name."""
-    path = REPORTS / f"{name}.sql"
-    if not path.is_file():
-        raise InputError(f"there is no report {name!r}: reports are {', '.join(reports())}")
-    return path.read_text("utf-8")
 
 
 def _is_table(path: Path) -> bool:

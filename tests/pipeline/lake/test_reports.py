@@ -1,0 +1,372 @@
+"""Reports of `kwire query` count what the folds of the other commands count; DuckDB and Spark give the same rows."""
+
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from math import ceil
+from pathlib import Path
+
+import pytest
+from command_line import kwire
+
+pytest.importorskip("duckdb")
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+import kwire_cli as library
+from kwire_cli.analysis.clients import OPENING, Clients, report
+from kwire_cli.analysis.stats import Stats
+from kwire_cli.cli.completers import complete_report
+from kwire_cli.pipeline.lake import report_names, report_query, reports
+from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.pipeline.model import Reading
+from kwire_cli.source.kafka.captured import WAITING
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading as Opening
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault
+from kwire_cli.spec.kafka import API_VERSIONS
+
+pytestmark = pytest.mark.numba
+
+ROOT = Path(__file__).resolve().parents[3]
+CAPTURES = sorted((ROOT / "samples" / "captures").iterdir())
+INCIDENTS = sorted((ROOT / "samples" / "incidents").glob("*.pcap"))
+LOGS = sorted((ROOT / "samples" / "request-logs").iterdir())
+REAL = sorted((ROOT.parent / "shared" / "real").glob("**/*.pcap*"))
+CATALOG = library.catalog()
+SHARES = {"p50_us": Fraction(50, 100), "p95_us": Fraction(95, 100), "p99_us": Fraction(99, 100)}
+TABLES = frozenset({"frames", "costs"})
+
+
+def rows(lake, name):
+    """The rows that a user gets of a report."""
+    done = kwire("query", lake, "--report", name, "--format", "json")
+    assert done.code == 0, done.err
+    return json.loads(done.out)["tables"]["rows"]
+
+
+@dataclass
+class Exact:
+    """A fold that keeps what the reports make percentiles and lists of."""
+
+    latency: dict = field(default_factory=lambda: defaultdict(list))
+    late: Counter = field(default_factory=Counter)
+    errors: dict = field(default_factory=lambda: defaultdict(list))
+    topic_clients: dict = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, subject):
+        if isinstance(subject, Exchange):
+            self._add_exchange(subject)
+        elif not isinstance(subject, LineFault):
+            self._add_line(subject)
+
+    def _add_exchange(self, exchange):
+        for topic in exchange.topics:
+            self.topic_clients[topic] |= {exchange.client_id} - {None}
+        for error in exchange.errors:
+            time = exchange.time and f"{exchange.time.removesuffix('Z')}Z"  # a clock without zone counts as UTC
+            self.errors[exchange.api, str(error)].append((time, exchange.client_id))
+        if exchange.total_ms is None or exchange.response is None:
+            return
+        us = round(exchange.total_ms * 1000)
+        self.latency["api", f"{exchange.api} {exchange.api_version}"].append(us)
+        self.latency["place", (exchange.api, exchange.broker)].append(us)
+        for topic in exchange.topics if exchange.api not in WAITING else ():
+            self.latency["topic", topic].append(us)
+
+    def _add_line(self, line):
+        if line.kind not in {"request", "response"} or line.guess:
+            return
+        api = line.api or (None if line.api_key is None else str(line.api_key))
+        for topic in line.topics:
+            self.topic_clients[topic] |= {line.client_id} - {None}
+        if line.kind == "request":
+            return
+        for error in line.errors:
+            self.errors[api, str(error)].append((line.time, line.client_id))
+        if line.latency is None:
+            return
+        us = (line.seen.time - line.request.seen.time) // 1000
+        self.latency["api", f"{api} {line.api_version}"].append(us)
+        self.latency["place", (api, line.src)].append(us)
+        wait = line.request.field("maxWaitMs")
+        self.late[api, line.src] += wait is not None and 0 <= wait * 1000 < us
+        for topic in line.topics if line.api not in WAITING else ():
+            self.latency["topic", topic].append(us)
+
+
+@dataclass
+class Counted:
+    """Inputs, their lake, and what the folds count in them."""
+
+    paths: list
+    lake: Path
+    exact: Exact = field(default_factory=Exact)
+    stats: Stats = field(default_factory=lambda: Stats({"api": {}, "topic": {}}))
+    clients: Clients = field(default_factory=Clients)
+
+    def __post_init__(self):
+        names = [str(path) for path in self.paths]
+        keys = tuple(str(key) for path in self.paths if (key := path.with_suffix(".keys")).exists())
+        export(names, self.lake, reading=Reading(key_logs=keys), tables=TABLES)
+        self.keys = [word for key in keys for word in ("--tls-keylog", key)]
+        for opened in open_inputs(names, Opening(catalog=CATALOG, key_logs=keys)):
+            for subject in opened.subjects():
+                self.stats.add(subject)
+                self.exact.add(subject)
+                if isinstance(subject, Exchange):  # the table does not say which ones other brokers forwarded
+                    subject = replace(subject, forwarded=False)  # noqa: PLW2901
+                self.clients.add(subject)
+
+    @property
+    def is_logged(self):
+        return self.paths[0].suffix == ".log"
+
+    def rows(self, name):
+        return rows(self.lake, name)
+
+
+@pytest.fixture(scope="module", params=["captures", "incidents"])
+def counted(request, tmp_path_factory):
+    return Counted({"captures": CAPTURES, "incidents": INCIDENTS}[request.param], tmp_path_factory.mktemp("lake"))
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory):
+    return Counted(LOGS, tmp_path_factory.mktemp("lake of logs"))
+
+
+def percentile(latencies, share):
+    """The smallest latency that this share of all do not exceed."""
+    return sorted(latencies)[ceil(share * len(latencies)) - 1] if latencies else None
+
+
+def check_counts(row, group):
+    """Hold the counts of a row against those of a group of the fold."""
+    assert (row["requests"], row["responses"]) == (group.requests, group.responses)
+    assert (row["request_bytes"] or 0, row["response_bytes"] or 0) == (group.request_bytes, group.response_bytes)
+    assert row["errors"] == group.errors.total()
+
+
+def check_latencies(row, latencies, histogram=None):
+    """Hold percentiles against those of the latencies themselves, and of the fold, which are off by 1.1 % at most."""
+    for name in SHARES.keys() & row.keys():
+        us = row[name]
+        assert us == percentile(latencies, SHARES[name])
+        if us is not None and histogram is not None:
+            assert us - 1 <= histogram.percentile(float(SHARES[name])) * 1e6 <= max(us, 0) * 1.011 + 1.02
+    assert row["max_us"] == max(latencies, default=None)
+
+
+def check_stats(counted):
+    found = {f"{row['api']} {row['api_version']}": row for row in counted.rows("stats")}
+    groups = counted.stats.groups["api"]
+    assert found.keys() == groups.keys()
+    for name, row in found.items():
+        group = groups[name]
+        check_counts(row, group)
+        assert (row["throttled"], row["throttle_ms"] or 0) == (group.throttled, group.throttle_ms)
+        timed = group.waits if row["api"] in WAITING else group.latency
+        latencies = counted.exact.latency["api", name]
+        assert len(latencies) == timed.count
+        check_latencies(row, latencies, timed)
+    return len(found)
+
+
+def check_topics(counted):
+    found = {row["topic"]: row for row in counted.rows("topics")}
+    groups = counted.stats.groups["topic"]
+    assert found.keys() == groups.keys()
+    for name, row in found.items():
+        check_counts(row, groups[name])
+        assert row["clients"] == len(counted.exact.topic_clients[name])
+        assert row["timed"] == groups[name].latency.count
+        check_latencies(row, counted.exact.latency["topic", name], groups[name].latency)
+    return len(found)
+
+
+def check_latency(counted):
+    found = {(row["api"], row["address"]): row for row in counted.rows("latency")}
+    places = {place: us for (of, place), us in counted.exact.latency.items() if of == "place"}
+    assert found.keys() == places.keys()
+    for place, row in found.items():
+        us = places[place]
+        check_latencies(row, us)
+        assert (row["responses"], row["min_us"], row["total_us"]) == (len(us), min(us), sum(us))
+        assert row["late"] == counted.exact.late[place]
+        assert row["waits"] == (place[0] in WAITING)
+    return len(found)
+
+
+def check_errors(counted):
+    found = {(row["api"], row["error"]): row for row in counted.rows("errors")}
+    assert found.keys() == counted.exact.errors.keys()
+    groups = counted.stats.groups["api"].values()
+    assert sum(row["responses"] for row in found.values()) == sum(group.errors.total() for group in groups)
+    for place, row in found.items():
+        times, clients = zip(*counted.exact.errors[place], strict=True)
+        times = [time for time in times if time]
+        assert row["responses"] == len(clients)
+        assert (row["first"], row["last"]) == (min(times, default=None), max(times, default=None))
+        assert row["clients"] == ", ".join(sorted({client for client in clients if client is not None}))
+    return len(found)
+
+
+def who(row):
+    return row["client_id"], row["software"], row["address"], row["capture"]
+
+
+def check_clients(counted):
+    found = {who(row): row for row in counted.rows("clients")}
+    wanted = {tuple(row.client): row for row in report(counted.clients)}
+    assert found.keys() == wanted.keys()
+    for client, row in found.items():
+        total = wanted[client].total
+        assert (row["requests"], row["errors"]) == (total.requests, total.errors.total())
+        if not counted.is_logged:  # a log says when the broker was done; its requests stand where they came
+            assert (row["first"], row["last"]) == (total.first, total.last)
+        names = {version.api or f"api {version.api_key}" for version in wanted[client].versions}
+        assert row["apis"] == ", ".join(sorted(names))
+    return len(found)
+
+
+def check_upgrade(counted):
+    uses = defaultdict(list)
+    highest = defaultdict(int)
+    asking = set()
+    for row in report(counted.clients):
+        for version in row.versions:
+            api = version.api or f"api {version.api_key}"
+            uses[*row.client, api].append(version)
+            highest[row.client.capture, api] = max(highest[row.client.capture, api], version.version)
+            if version.api_key == API_VERSIONS:
+                asking.add((row.client.client_id, row.client.address, row.client.capture))
+    found = {(*who(row), row["api"]): row for row in counted.rows("upgrade")}
+    assert found.keys() == uses.keys()
+    for place, row in found.items():
+        versions = [version.version for version in uses[place]]
+        assert (row["lowest"], row["highest"]) == (min(versions), max(versions))
+        assert row["requests"] == sum(version.use.requests for version in uses[place])
+        assert row["highest_of_all"] == highest[row["capture"], row["api"]]
+        assert row["asks_versions"] == ((row["client_id"], row["address"], row["capture"]) in asking)
+    return len(found)
+
+
+def check_overhead(counted):
+    done = kwire("overhead", *counted.paths, *counted.keys, "--by", "field", "--format", "json")
+    assert done.code == 0, done.err
+    (table,) = (table for name, table in json.loads(done.out)["tables"].items() if table and "field" in table[0])
+    found = {row["path"]: row["bytes"] for row in counted.rows("overhead")}
+    wanted = {row["field"]: row["bytes"] for row in table}
+    assert {path: size for path, size in found.items() if size} == {path: size for path, size in wanted.items() if size}
+    return len(found)
+
+
+CHECKS = {
+    "stats": check_stats,
+    "topics": check_topics,
+    "latency": check_latency,
+    "errors": check_errors,
+    "clients": check_clients,
+    "upgrade": check_upgrade,
+    "overhead": check_overhead,
+}
+
+
+def test_lists_in_queries_are_those_of_the_folds():
+    """Apis whose answers brokers hold back, and apis that a client may use before it names its software."""
+    waiting = ", ".join(f"'{api}'" for api in ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "FetchSnapshot"))
+    assert {word.strip("' ") for word in waiting.split(",")} == WAITING
+    assert all(f"({waiting})" in report_query(name) for name in ("topics", "latency"))
+    opening = ", ".join(map(str, sorted(OPENING)))
+    assert all(f"({opening})" in report_query(name) for name in ("clients", "upgrade"))
+
+
+@pytest.mark.parametrize("name", report_names())
+def test_reports_count_what_folds_count(name, counted):
+    assert CHECKS[name](counted) > 2
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+@pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_reports_of_real_captures(path, tmp_path):
+    counted = Counted([path], tmp_path)
+    for check in CHECKS.values():
+        check(counted)
+
+
+@pytest.mark.parametrize("name", [name for name in report_names() if name != "overhead"])
+def test_reports_of_request_logs(name, logged):
+    assert CHECKS[name](logged) > 1
+
+
+def test_captures_and_request_logs_count_apart(tmp_path):
+    """They may show the same requests."""
+    lake = Counted([CAPTURES[0], *LOGS], tmp_path).lake
+    for name in ("stats", "topics", "latency", "errors"):
+        found = rows(lake, name)
+        for source, path in (("capture", CAPTURES[0]), ("request log", LOGS[0])):
+            export([str(path)], alone := tmp_path / f"{name} {source}", reading=Reading(), tables=TABLES)
+            assert [row for row in found if row["source"] == source] == rows(alone, name)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("inputs", [[*CAPTURES, *LOGS], INCIDENTS], ids=["captures and logs", "incidents"])
+def test_spark_gives_the_same_rows(spark, inputs, tmp_path):
+    lake = Counted(inputs, tmp_path).lake
+    for table in TABLES:
+        spark.read.parquet(str(lake / table)).createOrReplaceTempView(table)
+    try:
+        with Lake(lake) as tables:
+            for name in report_names():
+                here = tables.arrow(report_query(name)).read_all()
+                there = spark.sql(report_query(name))
+                assert there.columns == here.schema.names
+                assert [in_utc(row) for row in there.collect()] == [in_utc(row.values()) for row in here.to_pylist()]
+    finally:
+        for table in TABLES:
+            spark.catalog.dropTempView(table)
+
+
+def in_utc(row):
+    """The values of a row; Spark gives times of this machine's zone."""
+    return [value.astimezone(UTC) if isinstance(value, datetime) else value for value in row]
+
+
+# The command.
+
+
+def test_help_names_the_reports():
+    assert f"{', '.join(report_names())}." in " ".join(kwire("query", "--help").out.split())
+
+
+def test_each_report_says_what_it_answers():
+    for about in reports().values():
+        assert about[0].isupper()
+        assert not about.endswith(".")
+
+
+def test_an_unknown_report(tmp_path):
+    done = kwire("query", tmp_path, "--report", "latencies")
+    assert done.code == 2
+    assert "there is no report 'latencies'" in done.err
+    assert ", ".join(report_names()) in done.err
+
+
+def test_names_of_reports_are_completed():
+    (item,) = complete_report(None, None, "lat")
+    assert (item.value, item.help) == ("latency", reports()["latency"])
+
+
+def test_help_reads_no_library_of_the_lake():
+    code = (
+        "import sys, kwire_cli.cli.query; sys.exit(any(name in sys.modules for name in ('duckdb', 'numpy', 'pyarrow')))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
