@@ -19,7 +19,19 @@ SOURCES = {
     "docker run ": "samples/incidents/any.pcap",
 }
 """Commands that need a cluster, and what they printed."""
-SEEN = ["decode-captures", "dump", "input", "payloads", "secrets", "sequence", "specs", "summary", "tables", "tasks"]
+SEEN = [
+    "decode-captures",
+    "dump",
+    "input",
+    "payloads",
+    "query",
+    "secrets",
+    "sequence",
+    "specs",
+    "summary",
+    "tables",
+    "tasks",
+]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 

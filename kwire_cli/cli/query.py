@@ -68,7 +68,10 @@ def command(environment: Environment, options: Options) -> int:
     query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     with Lake(Path(options.folder)) as tables, told():
         reader = tables.arrow(query)
-        columns = [Column(each.name, _kind(each.type), each.name) for each in reader.schema]
+        columns = [
+            Column(each.name, _kind(each.type), each.name, keep=0 if options.report is None else max(at - 2, 0))
+            for at, each in enumerate(reader.schema)
+        ]
         return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
 
 

@@ -9,12 +9,10 @@ with spoken as (
         coalesce(api, concat('api ', cast(api_key as string))) as api,
         api_key in (17, 18, 36) as is_opening,
         kind,
-        size,
         time,
         errors
     from frames
-    where api_key is not null
-        and api_version is not null
+    where api_key is not null and api_version is not null
         and (kind = 'request' or (kind = 'response' and request_frame is not null))
 ),
 -- a connection begins without software: SaslHandshake, ApiVersions and SaslAuthenticate do not tell it

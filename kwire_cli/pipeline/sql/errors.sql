@@ -7,16 +7,16 @@ with by_error as (
         time,
         client_id
     from frames
-    where kind = 'response' and (request_frame is not null or api_key is null)
+    where kind = 'response'
 )
 select
-    source,
     api,
     error,
     count(*) as responses,
     min(time) as first,
     max(time) as last,
-    concat_ws(', ', array_sort(array_agg(distinct client_id))) as clients
+    concat_ws(', ', array_sort(array_agg(distinct client_id))) as clients,
+    source
 from by_error
 group by all
 order by responses desc, source, api, error

@@ -1,6 +1,5 @@
 -- Latencies by api and broker, the slowest first; apis whose answers brokers hold back on purpose come last
 select
-    case when stream is null then 'request log' else 'capture' end as source,
     coalesce(api, cast(api_key as string)) as api,
     src as address,
     broker,
@@ -13,7 +12,8 @@ select
     cast(percentile_disc(0.95) within group (order by latency_us) as bigint) as p95_us,
     cast(percentile_disc(0.99) within group (order by latency_us) as bigint) as p99_us,
     max(latency_us) as max_us,
-    cast(sum(latency_us) as bigint) as total_us
+    cast(sum(latency_us) as bigint) as total_us,
+    case when stream is null then 'request log' else 'capture' end as source
 from frames
 where kind = 'response' and latency_us is not null
 group by all

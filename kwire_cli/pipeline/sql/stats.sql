@@ -1,6 +1,5 @@
 -- Requests, bytes, errors and latencies by api and version
 select
-    case when stream is null then 'request log' else 'capture' end as source,
     coalesce(api, cast(api_key as string)) as api,
     api_version,
     count(*) filter (where kind = 'request') as requests,
@@ -8,12 +7,13 @@ select
     cast(sum(size) filter (where kind = 'request') as bigint) as request_bytes,
     cast(sum(size) filter (where kind = 'response') as bigint) as response_bytes,
     cast(sum(cardinality(errors)) as bigint) as errors,
-    count(*) filter (where throttle_ms > 0) as throttled,
-    cast(sum(throttle_ms) filter (where throttle_ms > 0) as bigint) as throttle_ms,
     cast(percentile_disc(0.5) within group (order by latency_us) as bigint) as p50_us,
     cast(percentile_disc(0.95) within group (order by latency_us) as bigint) as p95_us,
     cast(percentile_disc(0.99) within group (order by latency_us) as bigint) as p99_us,
-    max(latency_us) as max_us
+    max(latency_us) as max_us,
+    count(*) filter (where throttle_ms > 0) as throttled,
+    cast(sum(throttle_ms) filter (where throttle_ms > 0) as bigint) as throttle_ms,
+    case when stream is null then 'request log' else 'capture' end as source
 from frames
 -- a response whose request is missing has an api only by a guess
 where kind = 'request' or (kind = 'response' and (request_frame is not null or api_key is null))

@@ -14,7 +14,6 @@ with by_topic as (
     where kind in ('request', 'response')
 )
 select
-    source,
     topic,
     count(*) filter (where kind = 'request') as requests,
     count(*) filter (where kind = 'response') as responses,
@@ -25,7 +24,8 @@ select
     count(latency_us) as timed,
     cast(percentile_disc(0.5) within group (order by latency_us) as bigint) as p50_us,
     cast(percentile_disc(0.99) within group (order by latency_us) as bigint) as p99_us,
-    max(latency_us) as max_us
+    max(latency_us) as max_us,
+    source
 from by_topic
 group by all
 order by coalesce(request_bytes, 0) + coalesce(response_bytes, 0) desc, requests desc, source, topic

@@ -22,7 +22,7 @@ from kwire_cli.analysis.clients import OPENING, Clients, report
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.cli.completers import complete_report
 from kwire_cli.pipeline.lake import report_names, report_query, reports
-from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.export import Wanted, export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading
 from kwire_cli.source.kafka.captured import WAITING
@@ -114,7 +114,7 @@ class Counted:
     def __post_init__(self):
         names = [str(path) for path in self.paths]
         keys = tuple(str(key) for path in self.paths if (key := path.with_suffix(".keys")).exists())
-        export(names, self.lake, reading=Reading(key_logs=keys), tables=TABLES)
+        export(names, self.lake, Wanted(TABLES, Reading(key_logs=keys)))
         self.keys = [word for key in keys for word in ("--tls-keylog", key)]
         for opened in open_inputs(names, Opening(catalog=CATALOG, key_logs=keys)):
             for subject in opened.subjects():
@@ -313,7 +313,7 @@ def test_captures_and_request_logs_count_apart(tmp_path):
     for name in ("stats", "topics", "latency", "errors"):
         found = rows(lake, name)
         for source, path in (("capture", CAPTURES[0]), ("request log", LOGS[0])):
-            export([str(path)], alone := tmp_path / f"{name} {source}", reading=Reading(), tables=TABLES)
+            export([str(path)], alone := tmp_path / f"{name} {source}", Wanted(TABLES, Reading()))
             assert [row for row in found if row["source"] == source] == rows(alone, name)
 
 
