@@ -15,8 +15,10 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_report
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.options import Report
+from kwire_cli.cli.scan import explained
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.pipeline import lake
+from kwire_cli.pipeline.session import session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +49,10 @@ class Options(Report):
         help=f"Answer a ready question: {', '.join(lake.report_names())}.",
     )
 
+    master: str | None = option(
+        "--master", section="Advanced", rare=True, metavar="URL", help="Run the query on this Spark instead of DuckDB."
+    )
+
     def __post_init__(self) -> None:
         if (self.sql is None) == (self.report is None):
             raise click.UsageError("give a query in SQL, or a ready question with --report")
@@ -55,24 +61,33 @@ class Options(Report):
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Ask the tables in DIR, which `kwire export` wrote, with SQL.
+    """Ask the tables in DIR, which `kwire export` or `kwire scan --into` wrote, with SQL.
 
-    DuckDB runs the query in this process. The tables and their columns are in docs/tables.md; a table that has no
-    rows in DIR is empty.
+    DuckDB runs the query in this process, or Spark with --master. The tables and their columns are in
+    docs/tables.md; a table that has no rows in DIR is empty.
     """
     refuse_place(environment, options)
     lake.check()
+    query = lake.report_query(options.report) if options.report is not None else options.sql or ""
+    if options.master is not None:
+        from kwire_cli.pipeline import spark_lake
+
+        with session(options.master) as spark, explained():
+            return _write(environment, spark_lake.answer(spark, options.folder, query), options)
     from kwire_cli.pipeline.lake.query import Lake, told
 
-    title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
-    query = lake.report_query(options.report) if options.report is not None else options.sql or ""
     with Lake(Path(options.folder)) as tables, told():
-        reader = tables.arrow(query)
-        columns = [
-            Column(each.name, _kind(each.type), each.name, keep=0 if options.report is None else max(at - 2, 0))
-            for at, each in enumerate(reader.schema)
-        ]
-        return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
+        return _write(environment, tables.arrow(query), options)
+
+
+def _write(environment: Environment, reader: pa.RecordBatchReader, options: Options) -> int:
+    """Write the rows of a result."""
+    title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
+    columns = [
+        Column(each.name, _kind(each.type), each.name, keep=0 if options.report is None else max(at - 2, 0))
+        for at, each in enumerate(reader.schema)
+    ]
+    return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
 
 
 def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:

@@ -154,7 +154,6 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
-    ("kwire scan orders-0 --table records --fields offset,time,key,value", "columns of a table"),
     ("kwire scan *.pcap --sql 'select distinct api from frames order by api'", "the answer to a query"),
     ("kwire scan incident.pcap --into lake --tables frames,names", "tables as Parquet, for kwire query"),
 )

@@ -35,15 +35,7 @@ class Lake:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        if not folder.is_dir():
-            raise InputError("there is no such folder", file=str(folder))
-        with contextlib.suppress(OSError):  # of a lake that this user may only read
-            recover(folder)
-        self.tables = {path.name: path for path in sorted(folder.iterdir()) if _is_table(path)}
-        if not self.tables:
-            raise InputError(
-                "there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder)
-            )
+        self.tables = tables_in(folder)
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
         self._connection.execute(_EXPLODE)
@@ -54,7 +46,7 @@ class Lake:
         """Make the view of a table."""
         path = self.tables.get(name)
         if path is None:
-            self._connection.register(name, _empty(name))
+            self._connection.register(name, empty_table(name))
             return
         if next(path.rglob("*.parquet"), None) is None:
             other = next((each for each in FORMATS if next(path.rglob(f"*.{each}"), None)), "no format")
@@ -88,11 +80,23 @@ class Lake:
             return reader
 
 
+def tables_in(folder: Path) -> dict[str, Path]:
+    """Return the folders of the tables of a lake, in which no run is half done. InputError if it is no lake."""
+    if not folder.is_dir():
+        raise InputError("there is no such folder", file=str(folder))
+    with contextlib.suppress(OSError):  # of a lake that this user may only read
+        recover(folder)
+    tables = {path.name: path for path in sorted(folder.iterdir()) if _is_table(path)}
+    if not tables:
+        raise InputError("there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder))
+    return tables
+
+
 def _is_table(path: Path) -> bool:
     return path.is_dir() and (path.name in SHAPES or path.name.startswith(f"{BODIES}_"))
 
 
-def _empty(name: str) -> pa.Table:
+def empty_table(name: str) -> pa.Table:
     """Return a table without rows."""
     shape = SHAPES[name]
     fields = [each for each in shape.schema if each.name != DAY]

@@ -12,7 +12,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
-from kwire_cli.pipeline.lake import chosen
+from kwire_cli.pipeline.lake import chosen, report_names
 from kwire_cli.pipeline.lake.export import Wanted, export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading
@@ -145,3 +145,24 @@ def test_the_command(tmp_path):
 def test_options_that_do_not_go_together(arguments, why):
     done = kwire("scan", "samples", *arguments)
     assert (done.code, why in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("report", report_names())
+def test_spark_and_duckdb_give_the_same_answer(spark, both, report, monkeypatch):
+    """With --master, the same query over the same files; folders of capture points and days as text and dates."""
+    _, tasks, _ = both(SAMPLES / "captures", SAMPLES / "segments", tables=None)
+    asked = ("query", tasks, "--report", report, "--format", "jsonl")
+    done = kwire(*asked, "--master", "local[2]")
+    assert (done.code, done.err) == (0, "")
+    assert sorted(done.out.splitlines()) == sorted(kwire(*asked).out.splitlines())
+
+
+def test_spark_says_what_is_wrong_with_a_query(both):
+    _, tasks, _ = both(SAMPLES / "captures", tables="frames")
+    done = kwire("query", tasks, "select * from framez", "--master", "local[2]")
+    assert done.code == 2
+    assert "framez" in done.err
+    assert (
+        kwire("query", tasks, "select count(*) as n from records", "--master", "local[2]").out
+        == '{"table":"rows","n":0}\n'
+    )
