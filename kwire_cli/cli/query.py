@@ -50,7 +50,11 @@ class Options(Report):
     )
 
     master: str | None = option(
-        "--master", section="Advanced", rare=True, metavar="URL", help="Run the query on this Spark instead of DuckDB."
+        "--master",
+        section="Advanced",
+        rare=True,
+        metavar="URL",
+        help="Set Spark's master.  [default: DuckDB, without Spark]",
     )
 
     def __post_init__(self) -> None:

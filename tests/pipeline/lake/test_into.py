@@ -148,7 +148,7 @@ def test_options_that_do_not_go_together(arguments, why):
 
 
 @pytest.mark.parametrize("report", report_names())
-def test_spark_and_duckdb_give_the_same_answer(spark, both, report, monkeypatch):
+def test_spark_and_duckdb_give_the_same_answer(both, report):
     """With --master, the same query over the same files; folders of capture points and days as text and dates."""
     _, tasks, _ = both(SAMPLES / "captures", SAMPLES / "segments", tables=None)
     asked = ("query", tasks, "--report", report, "--format", "jsonl")
