@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -85,6 +86,7 @@ def command(environment: Environment, options: Options) -> int:
         Path(options.into or ""),
         Wanted(lake.chosen(options.tables), reading, options.port),
         form=options.out_format,
+        processes=os.cpu_count() or 1,
         note=partial(_note, environment),
         again=options.force,
     )

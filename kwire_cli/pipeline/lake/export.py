@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import signal
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from kwire_cli.pipeline.lake.captures import PointTables, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.units import finish, work_of
-from kwire_cli.pipeline.lake.writing import Run, Spool
+from kwire_cli.pipeline.lake.writing import Files, Run, Spool
 from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found, of_kind
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
@@ -20,10 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
-    from kwire_cli.pipeline.lake.units import Unit
-    from kwire_cli.pipeline.lake.writing import Files
+    from kwire_cli.pipeline.lake.units import Unit, Work
+    from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.source.packets.descriptors import Schedule
+
+
+MUCH = 256 << 20
+"""Bytes of inputs from which on several processes pay: each takes a second to start."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +59,13 @@ def export(
     wanted: Wanted,
     *,
     form: str = "parquet",
+    processes: int = 1,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
     """Write the tables of inputs into a folder; inputs that the lake there has already are skipped unless `again`.
+
+    Up to so many `processes` write units at once if there is enough to read.
 
     Raises:
         InputError: There is nothing to read in the inputs, or the folder cannot be written to.
@@ -68,12 +78,49 @@ def export(
         note(text)
     with Run(into, form) as run:
         work = work_of(into, files, plan, again=again)
-        for unit in work.units:
-            out = run.files(unit.key)
-            write_unit(unit, plan, out, wanted)
-            work.done(unit, out.close())
+        if processes > 1 and len(work.units) > 1 and work.size >= MUCH:
+            _in_processes(run, work, plan, wanted, processes)
+        else:
+            for unit in work.units:
+                work.done(unit, _written(unit, plan, run.hidden, form, wanted)[0])
         finish(run, work)
     return Exported(work.rows, work.read, work.known, work.size, reading.told.faults)
+
+
+def _in_processes(run: Run, work: Work, plan: Schedule, wanted: Wanted, processes: int) -> None:
+    """Write the units in processes of their own, the largest ones first."""
+    units = sorted(work.units, key=lambda unit: -unit.size)
+    own = replace(wanted, reading=replace(wanted.reading, told=Told()))  # each process tells what it could not read
+    with ProcessPoolExecutor(min(processes, len(units)), get_context("spawn"), _begin) as pool:
+        futures = {
+            pool.submit(_written, unit, _narrowed(plan, unit), run.hidden, run.form, own): unit for unit in units
+        }
+        try:
+            for future in as_completed(futures):
+                made, told = future.result()
+                work.done(futures[future], made)
+                wanted.reading.told.faults += told.faults
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _begin() -> None:
+    """Leave Ctrl-C to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _narrowed(plan: Schedule, unit: Unit) -> Schedule:
+    """Return what a unit needs of a plan."""
+    parts = tuple(part for part in plan.parts if plan.points[part.point].name == unit.name)
+    return replace(plan, parts=parts)
+
+
+def _written(unit: Unit, plan: Schedule, hidden: Path, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
+    """Write the files of a unit; return them, and what could not be read."""
+    out = Files(hidden, form, unit.key)
+    write_unit(unit, plan, out, wanted)
+    return out.close(), wanted.reading.told
 
 
 def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
@@ -91,7 +138,7 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
     if number is not None:
         options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
         tables = PointTables(unit.name, options, wanted.tables)
-        spool = Spool(out.hidden / "frames.arrows")
+        spool = Spool(out.hidden / f"{unit.key}.arrows")
         for table, rows in point_rows(plan, number, tables, wanted.port):
             if table == "frames":
                 spool.add(rows)

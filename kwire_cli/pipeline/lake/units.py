@@ -62,6 +62,11 @@ class Unit:
         return hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     @property
+    def size(self) -> int:
+        """Return the bytes of its files."""
+        return sum(each.size for each in self.inputs)
+
+    @property
     def state(self) -> frozenset[tuple[str, int, str]]:
         """Return what tells whether the unit has changed."""
         return frozenset((each.path, each.size, each.digest) for each in self.inputs)
@@ -178,7 +183,7 @@ class Work:
     @property
     def size(self) -> int:
         """Return their bytes."""
-        return sum(each.size for unit in self.units for each in unit.inputs)
+        return sum(unit.size for unit in self.units)
 
     @property
     def inputs(self) -> list[tuple[Any, ...]]:

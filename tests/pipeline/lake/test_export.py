@@ -236,6 +236,15 @@ def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
     assert content(tmp_path / "small") == content(lake)
 
 
+@pytest.mark.slow
+def test_several_processes_write_the_same(tmp_path, monkeypatch, lake):
+    """Units in processes of their own, which tell what they could not read."""
+    monkeypatch.setattr("kwire_cli.pipeline.lake.export.MUCH", 1)
+    done = run([CAPTURES, SEGMENTS, LOGS], tmp_path / "many", processes=2)
+    assert content(tmp_path / "many") == content(lake)
+    assert done.faults == run([CAPTURES, SEGMENTS, LOGS], tmp_path / "one").faults > 0
+
+
 @pytest.mark.parametrize(("form", "suffix"), [("csv", "csv"), ("jsonl", "jsonl"), ("arrow", "arrow")])
 def test_formats(tmp_path, form, suffix):
     path = next(CAPTURES.glob("*.pcapng"))
