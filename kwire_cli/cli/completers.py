@@ -160,15 +160,6 @@ def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [name for name in MAKERS if name.startswith(incomplete)]
 
 
-def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
-    """Complete reports of query, each with what it answers."""
-    from click.shell_completion import CompletionItem
-
-    from kwire_cli.pipeline.lake import reports
-
-    return [CompletionItem(name, help=about) for name, about in reports().items() if name.startswith(incomplete)]
-
-
 def _rows(ctx: click.Context) -> Rows:
     """Return the rows that a command's --filter and --sort are of."""
     return "batches" if ctx.command.name == "dump" else "frames"

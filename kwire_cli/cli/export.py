@@ -18,7 +18,7 @@ from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, 
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.pipeline import lake
-from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.model import Reading, Wanted
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -76,7 +76,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.export import Wanted, export
+    from kwire_cli.pipeline.lake.export import export
 
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, complete_report
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
+from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
-from kwire_cli.cli.scan import explained
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.session import session
@@ -33,6 +34,11 @@ EXAMPLES = (
     ("kwire query lake --report latency", "which apis are slow"),
     ('kwire query lake "select * from faults" --format jsonl', "what could not be read, for programs"),
 )
+
+
+def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete reports, each with what it answers."""
+    return [CompletionItem(name, help=about) for name, about in lake.reports().items() if name.startswith(incomplete)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import re
-import signal
-import threading
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
@@ -21,122 +18,31 @@ from kwire_cli.cli.completers import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.export import emit_done
+from kwire_cli.cli.on_spark import explained, until_interrupted, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
-from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
-from kwire_cli.errors import InputError, counted
+from kwire_cli.errors import counted
 from kwire_cli.pipeline import lake, streams, tables
-from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.session import LOCAL, session, text_of
+from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.pipeline.session import LOCAL, session
 from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from click.shell_completion import CompletionItem
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.answer import Kind
     from kwire_cli.pipeline.parts import Rows
 
 
-# What `kwire scan` says while Spark works, and of Spark's errors.
-
-_FOLDERS = {"batches": ("topic",), "records": ("topic",)}
-"""The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay
-few."""
-_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-
-
-_OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
-
-
-@contextlib.contextmanager
-def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
-    """Say on standard error how far the stages are that run in the block."""
-    progress, over = environment.progress, threading.Event()
-    if not progress.is_free():
-        yield
-        return
-
-    def watch() -> None:
-        tracker = spark.sparkContext.statusTracker()
-        while not over.wait(EVERY):
-            with contextlib.suppress(Exception):  # whatever it is: it is only about progress
-                for stage in tracker.getActiveStageIds():
-                    if info := tracker.getStageInfo(stage):
-                        progress.tell(f"stage {stage}", info.numCompletedTasks, info.numTasks, "tasks")
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-        progress.done()
-
-
-@contextlib.contextmanager
-def until_interrupted() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether Ctrl-C was pressed. Ctrl-C alone ends nothing in the block."""
-    over = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: over.set())
-    try:
-        yield over.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-    from pyspark.logger import PySparkLogger
-
-    for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
-        PySparkLogger.getLogger(name).disabled = True
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise InputError(_own(error) or _text(error)) from None
-    finally:
-        for name in _LOGGERS:
-            PySparkLogger.getLogger(name).disabled = False
-
-
-def _own(error: Exception) -> str | None:
-    """Return the text of a kwire error in a task, however deep in Spark's text. None if there is no such error."""
-    told, java = [str(error)], getattr(error, "java_exception", None)
-    while java is not None:
-        told.append(str(java.toString()))
-        java = java.getCause()
-    match = _OWN.search("\n".join(told))
-    return match[1] if match else None
-
-
-def _text(error: Exception) -> str:
-    """Return Spark's text of an error without its plans and traces."""
-    lines = (
-        text_of(error)
-        .split(";\n")[0]
-        .split("\n\tat ")[0]
-        .split("\n\nJVM stacktrace")[0]
-        .split("\n\nDriver stacktrace")[0]
-        .strip()
-        .splitlines()
-    )
-    told = [line for line in lines if line.strip()]
-    if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
-        told = told[-1:]
-    return "Spark: " + "\n".join(told[:8])
-
-
 # `kwire scan`: tables, queries and reports over folders of captures and logs, on Spark.
 
 FILES = ("parquet", "csv", "json")
+_FOLDERS = {"batches": ("topic",), "records": ("topic",)}
+"""The folders of a table where nothing else is asked for; what a task reads is of one of them, so that files stay
+few."""
 
 
 SECONDS = 10.0
@@ -147,8 +53,6 @@ ROWS = 100
 
 def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Reports that go on from what was typed, and what they are about."""
-    from click.shell_completion import CompletionItem
-
     return [CompletionItem(name, help=report.about) for name, report in REPORTS.items() if name.startswith(incomplete)]
 
 
@@ -359,7 +263,6 @@ def _report(environment: Environment, spark: SparkSession, options: Options) -> 
 def _into(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
     """Write the tables of a lake."""
     from kwire_cli.pipeline.into import scan_into
-    from kwire_cli.pipeline.lake.export import Wanted
 
     done = scan_into(
         spark,

@@ -25,7 +25,7 @@ from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
 from kwire_cli.pipeline.lake.units import finish, work_of
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, Options
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, Wanted, found, of_kind
 from kwire_cli.pipeline.parts import Tally, folded
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from kwire_cli.pipeline.lake.export import Wanted
     from kwire_cli.pipeline.lake.units import Input, Unit, Work
     from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.source.captures import Replay

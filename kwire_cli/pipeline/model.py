@@ -18,7 +18,7 @@ from kwire_cli.stores import absolute, in_parallel, location, path_of
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
@@ -248,6 +248,15 @@ class Reading:
     key_logs: tuple[str, ...] = ()
     naming: Naming = field(default_factory=Naming)
     told: Told = field(default_factory=Told)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The tables of a lake that are wanted of inputs, and how to read these."""
+
+    tables: Collection[str]
+    reading: Reading
+    port: int | None = None
 
 
 class Table(Protocol):

@@ -20,26 +20,17 @@ from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kwire_cli.pipeline.lake.units import Unit, Work
     from kwire_cli.pipeline.lake.writing import Written
-    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.model import Wanted
     from kwire_cli.source.packets.descriptors import Schedule
 
 
 MUCH = 256 << 20
 """Bytes of inputs from which on several processes pay: each takes a second to start."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The tables that are wanted of inputs, and how to read these."""
-
-    tables: Collection[str]
-    reading: Reading
-    port: int | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -281,17 +282,13 @@ def _moved(path: Path, target: Path) -> None:
     path.rename(target)
 
 
-def _as_text(form: str) -> Callable[[Path, Path], None]:
-    def write(path: Path, target: Path) -> None:
-        import duckdb  # noqa: PLC0415 - Parquet and Arrow need it not
-
-        with duckdb.connect() as connection:
-            options = "(format csv, header)" if form == "csv" else "(format json)"
-            connection.execute("set timezone = 'UTC'")
-            connection.execute(f"copy (select * from read_parquet($1)) to '{_quoted(target)}' {options}", [str(path)])  # noqa: S608 - the name is our own
-        path.unlink()
-
-    return write
+def _as_text(path: Path, target: Path) -> None:
+    """Write a file of Parquet as text, in the format of the target's suffix."""
+    options = "(format csv, header)" if target.suffix == ".csv" else "(format json)"
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        connection.execute(f"copy (select * from read_parquet($1)) to '{_quoted(target)}' {options}", [str(path)])  # noqa: S608 - the name is our own
+    path.unlink()
 
 
 def _quoted(path: Path) -> str:
@@ -307,8 +304,8 @@ _OPENED: dict[str, Callable[..., Any]] = {
 _FINISHED: dict[str, Callable[[Path, Path], None]] = {
     "parquet": _moved,
     "arrow": _moved,
-    "csv": _as_text("csv"),
-    "jsonl": _as_text("jsonl"),
+    "csv": _as_text,
+    "jsonl": _as_text,
 }
 
 

@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import CHOICES, chosen, writing
-from kwire_cli.pipeline.lake.export import Wanted, export
+from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
-from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.model import Reading, Wanted
 
 pytestmark = pytest.mark.numba
 

@@ -13,9 +13,9 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 from kwire_cli.pipeline.lake import chosen, report_names
-from kwire_cli.pipeline.lake.export import Wanted, export
+from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
-from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 

@@ -20,11 +20,11 @@ pytest.importorskip("pyarrow")
 import kwire_cli as library
 from kwire_cli.analysis.clients import OPENING, Clients, report
 from kwire_cli.analysis.stats import Stats
-from kwire_cli.cli.completers import complete_report
+from kwire_cli.cli.query import complete_report
 from kwire_cli.pipeline.lake import report_names, report_query, reports
-from kwire_cli.pipeline.lake.export import Wanted, export
+from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
-from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading as Opening

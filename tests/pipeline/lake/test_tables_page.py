@@ -10,10 +10,10 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 from kwire_cli.pipeline.lake import chosen
-from kwire_cli.pipeline.lake.export import Wanted, export
+from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SHAPES
-from kwire_cli.pipeline.model import Reading
+from kwire_cli.pipeline.model import Reading, Wanted
 
 pytestmark = pytest.mark.numba
 

@@ -1,0 +1,107 @@
+"""Commands that run on Spark: how far its stages are, Ctrl-C, and its errors as kwire's own."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+from kwire_cli.cli.progress import EVERY
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.session import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.cli.environment import Environment
+
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+
+
+_OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
+
+
+@contextlib.contextmanager
+def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
+    """Say on standard error how far the stages are that run in the block."""
+    progress, over = environment.progress, threading.Event()
+    if not progress.is_free():
+        yield
+        return
+
+    def watch() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not over.wait(EVERY):
+            with contextlib.suppress(Exception):  # whatever it is: it is only about progress
+                for stage in tracker.getActiveStageIds():
+                    if info := tracker.getStageInfo(stage):
+                        progress.tell(f"stage {stage}", info.numCompletedTasks, info.numTasks, "tasks")
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        progress.done()
+
+
+@contextlib.contextmanager
+def until_interrupted() -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether Ctrl-C was pressed. Ctrl-C alone ends nothing in the block."""
+    over = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: over.set())
+    try:
+        yield over.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+    from pyspark.logger import PySparkLogger
+
+    for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
+        PySparkLogger.getLogger(name).disabled = True
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise InputError(_own(error) or _text(error)) from None
+    finally:
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).disabled = False
+
+
+def _own(error: Exception) -> str | None:
+    """Return the text of a kwire error in a task, however deep in Spark's text. None if there is no such error."""
+    told, java = [str(error)], getattr(error, "java_exception", None)
+    while java is not None:
+        told.append(str(java.toString()))
+        java = java.getCause()
+    match = _OWN.search("\n".join(told))
+    return match[1] if match else None
+
+
+def _text(error: Exception) -> str:
+    """Return Spark's text of an error without its plans and traces."""
+    lines = (
+        text_of(error)
+        .split(";\n")[0]
+        .split("\n\tat ")[0]
+        .split("\n\nJVM stacktrace")[0]
+        .split("\n\nDriver stacktrace")[0]
+        .strip()
+        .splitlines()
+    )
+    told = [line for line in lines if line.strip()]
+    if any(line.startswith("Traceback") for line in told):  # of a task: its last line is the error
+        told = told[-1:]
+    return "Spark: " + "\n".join(told[:8])
