@@ -92,7 +92,22 @@ class Block:
     def fields(self, path: Path) -> tuple[str, ...]:
         """Return the arguments with which tshark writes fields of Kafka's frames."""
         names = [word for name in FIELDS for word in ("-e", name)]
-        return ("-n", "-r", str(path), "-Y", "kafka", "-T", "fields", "-E", "separator=,", "-E", "header=y", *names)
+        return (
+            "-n",
+            "-r",
+            str(path),
+            "-Y",
+            "kafka",
+            "-T",
+            "fields",
+            "-E",
+            "separator=,",
+            "-E",
+            "header=y",
+            "-E",
+            "occurrence=f",
+            *names,
+        )
 
     def export(self, name: str, row: str, paths: list[Path], tables: str | None = None) -> None:
         """Add a row that writes tables of captures anew."""
@@ -146,7 +161,7 @@ class Block:
             with csv.open("wb") as out:
                 subprocess.run((self.tshark, *self.fields(self.folder / "small.pcap")), check=True, stdout=out)
             sources["tshark's csv"] = (
-                f"(select \"kafka.api_key\" as api_key from read_csv('{csv}', all_varchar = true))"
+                f"(select \"kafka.api_key\" as api_key from read_csv('{csv}', all_varchar = true, delim = ','))"
             )
         with duckdb.connect() as connection:
             for name, source in sources.items():

@@ -18,7 +18,7 @@ from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, file_fault, line_faults
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
-from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
 from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.packets.parts import PartReader
@@ -133,6 +133,7 @@ class PointTables:
     def _client(self, client_id: str | None, software: str | None) -> None:
         if client_id and software:
             self.clients[client_id] = software
+            forget(self.clients, MOST_NAMES)
 
 
 def _day(time: int | None) -> int | None:
@@ -161,6 +162,8 @@ ENOUGH = 4096
 """Segments of a connection that are read at once: of small files, those of several ones."""
 MOST_HELD = 1 << 17
 """Segments of all connections that wait for more."""
+MOST_OVER = 4096
+"""Pairs of ends between which no connection is open, and a late segment may still come."""
 
 
 def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | None) -> Iterator[Rows]:
@@ -206,9 +209,17 @@ class _Pass:
                 held = 0
                 for ends, gathered in readers.values():
                     yield from self._gathered(ends, gathered)
+                yield from self._let_go(readers, part.before)
         for ends, gathered in readers.values():
             yield from self._gathered(ends, gathered)
             yield from self._rows(ends.close(self.plan.points[self.number].last), ends)
+
+    def _let_go(self, readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Rows]:
+        """Yield what is left of connections that are over, the oldest first, if there are too many of them."""
+        over = [key for key, (reader, _) in readers.items() if reader.is_over]
+        for key in over[: max(len(over) - MOST_OVER, 0)]:
+            reader, _ = readers.pop(key)
+            yield from self._rows(reader.close(packet), reader)
 
     def _gathered(self, ends: EndsReader, gathered: Gathered) -> Iterator[Rows]:
         for run in gathered.runs():

@@ -131,6 +131,11 @@ class EndsReader:
         """The names known so far."""
         return self._lines.watch.names
 
+    @property
+    def is_over(self) -> bool:
+        """Return whether no connection is open and nothing waits."""
+        return self.streams.is_settled and not self._lines.watch.connections and not self._lines.held
+
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """The frames that these segments complete."""
         rows, at = run.rows, 0

@@ -204,6 +204,11 @@ class Streams:
         self._feed(segment, events)
         return self._announced(events)
 
+    @property
+    def is_settled(self) -> bool:
+        """Return whether nothing waits to be decided or announced."""
+        return self._next_due == _NEVER and not self._waiting and not self._unannounced
+
     def calm(self, ends: bytes) -> Half | None:
         """The half of segments with these ends, if nothing waits in its connection and both next bytes are known."""
         half = self._halves.get(ends)

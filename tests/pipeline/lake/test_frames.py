@@ -131,11 +131,11 @@ def expected(stream, line):
 def check(path, size=1 << 20):
     """Compare the tables of a capture with its lines; return the number of rows."""
     found = tables_of(path, "frames", "costs", size=size).get("frames", [])
-    by_number = {(frozenset((row["src"], row["dst"])), row["frame"]): row for row in found}
+    by_number = {(row["stream"], frozenset((row["src"], row["dst"])), row["frame"]): row for row in found}
     assert len(by_number) == len(found)
     rows = []
     for row in found:
-        request = by_number.get((frozenset((row["src"], row["dst"])), row["request_frame"]))
+        request = by_number.get((row["stream"], frozenset((row["src"], row["dst"])), row["request_frame"]))
         shown = {**row, "time": row["time"] and row["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
         del shown["frame"], shown["request_frame"]
         shown["request_packet"] = request and request["packet"]
@@ -169,6 +169,14 @@ def test_frames_of_samples():
 @pytest.mark.parametrize("path", INCIDENTS, ids=lambda path: path.stem)
 def test_frames_of_incidents(path):
     assert check(path) > 0
+
+
+@pytest.mark.usefixtures("fewest")
+def test_connections_that_are_over_are_let_go(monkeypatch):
+    """Whatever is forgotten of connections that have ended, their frames are the same."""
+    monkeypatch.setattr("kwire_cli.pipeline.lake.captures.MOST_HELD", 0)
+    monkeypatch.setattr("kwire_cli.pipeline.lake.captures.MOST_OVER", 0)
+    assert sum(check(path, size=3000) for path in SAMPLES) > 400
 
 
 @pytest.mark.slow
