@@ -87,27 +87,14 @@ class Block:
             shown = f"{row.seconds:>8.2f} s, at best {row.best:.2f}" if row.seconds else f"not here ({row.why})"
             print(f"    {row.input:<8} {row.name:<46} {shown}")
         self.verdicts(files, long, len(pieces))
+        self.cores(long)
         self.questions(lake, csv)
 
     def fields(self, path: Path) -> tuple[str, ...]:
         """Return the arguments with which tshark writes fields of Kafka's frames."""
         names = [word for name in FIELDS for word in ("-e", name)]
-        return (
-            "-n",
-            "-r",
-            str(path),
-            "-Y",
-            "kafka",
-            "-T",
-            "fields",
-            "-E",
-            "separator=,",
-            "-E",
-            "header=y",
-            "-E",
-            "occurrence=f",
-            *names,
-        )
+        form = [word for setting in ("separator=,", "header=y", "occurrence=f") for word in ("-E", setting)]
+        return ("-n", "-r", str(path), "-Y", "kafka", "-T", "fields", *form, *names)
 
     def export(self, name: str, row: str, paths: list[Path], tables: str | None = None) -> None:
         """Add a row that writes tables of captures anew."""
@@ -151,6 +138,21 @@ class Block:
         real = next((row.best for row in self.rows if row.input == "real"), None)
         print_verdict(f"all real captures and logs, seconds / {FEW_SECONDS}", real and real / FEW_SECONDS, at_most=1)
 
+    def cores(self, path: Path) -> None:
+        """Print how much faster Spark writes the tables on two cores, in sessions that are up and warm."""
+        seconds = []
+        for cores in (1, 2):
+            into = str(self.scratch / f"cores-{cores}")
+            words = (sys.executable, __file__, str(path), f"local[{cores}]", into)
+            try:
+                done = subprocess.run(words, check=True, capture_output=True, text=True)
+            except subprocess.CalledProcessError as error:
+                print(f"    Spark does not run here: {error.stderr.strip().splitlines()[-1:]}")
+                return
+            seconds.append(float(done.stdout))
+            print(f"    {'cores':<8} {f'scan --into on {cores}':<46} {seconds[-1]:>8.2f} s")
+        print_verdict("scan --into on one core / on two", seconds[0] / seconds[1], at_least=1.7)
+
     def questions(self, lake: Path, csv: Path) -> None:
         """Print what the same question takes DuckDB, of Parquet and of tshark's csv."""
         import duckdb
@@ -193,5 +195,24 @@ def row_by_row(path: str) -> int:
     return sum(batch.num_rows for batch in frame_rows(lines, [name for name, _, _ in COLUMNS]))
 
 
+def scanned(path: str, master: str, into: str) -> float:
+    """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
+    import time
+
+    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.model import Reading, Wanted
+    from kwire_cli.pipeline.session import session
+
+    wanted = Wanted(frozenset({"frames", "costs", "names", "faults"}), Reading())
+    with session(master) as spark:
+        scan_into(spark, [str(SAMPLE)], Path(into), wanted)
+        start = time.perf_counter()
+        scan_into(spark, [path], Path(into), wanted)
+        return time.perf_counter() - start
+
+
 if __name__ == "__main__":
-    row_by_row(sys.argv[1])
+    if len(sys.argv) > 2:
+        print(scanned(*sys.argv[1:]))
+    else:
+        row_by_row(sys.argv[1])
