@@ -118,10 +118,16 @@ def _is_secret(spec: MessageSpec, path: str) -> bool:
     return path in SECRET_FIELDS.get(spec.name, ()) or path == FORWARDED.get(spec.name)
 
 
-def _conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str) -> pa.Array:
-    """Return values of a version in the type of all versions; fields that the version lacks are null."""
+def conform(
+    values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, secret: pa.Array | None = None
+) -> pa.Array:
+    """Return values of a version in the type of all versions; fields that the version lacks are null.
+
+    `secret` says which of the values stand in a sensitive config: their configs' values are null.
+    """
     if pa.types.is_list(kind):
-        inner = _conform(values.flatten(), kind.value_type, spec, f"{path}[]")
+        below = None if secret is None else secret.take(pc.list_parent_indices(values))
+        inner = conform(values.flatten(), kind.value_type, spec, f"{path}[]", below)
         lengths = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
         mask = values.is_null() if values.null_count else None
@@ -129,14 +135,16 @@ def _conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str) 
     if not pa.types.is_struct(kind):
         return values if values.type.equals(kind) else values.cast(kind)
     own = {each.name: number for number, each in enumerate(values.type)}
+    if spec.name in CONFIG_VALUES:
+        secret = _sensitive(values, own, secret)
     columns = []
     for each in kind:
         name = each.name
-        below = f"{path}.{name}" if path else name
+        below_path = f"{path}.{name}" if path else name
         if name in own:
-            column = _conform(pc.struct_field(values, own[name]), each.type, spec, below)
-            if f"{path}.{name}" in CONFIG_VALUES.get(spec.name, ()):
-                column = _without_sensitive(column, values, own)
+            column = conform(pc.struct_field(values, own[name]), each.type, spec, below_path, secret)
+            if below_path in CONFIG_VALUES.get(spec.name, ()):
+                column = pc.if_else(secret, pa.scalar(None, column.type), column)
         elif name.endswith(_SIZE) and (records := name.removesuffix(_SIZE)) in own:
             column = pc.binary_length(pc.struct_field(values, own[records])).cast(pa.int32())
         else:
@@ -146,17 +154,18 @@ def _conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str) 
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
 
 
-def _without_sensitive(column: pa.Array, values: pa.Array, own: dict[str, int]) -> pa.Array:
-    """Return the values of configs, null for those of configs whose names or flags say that they are secret."""
+def _sensitive(values: pa.Array, own: dict[str, int], around: pa.Array | None) -> pa.Array:
+    """Return which structs are of sensitive configs: by their names, by their flags, or as what is around them is."""
+    secret = pa.array(np.zeros(len(values), np.bool_)) if around is None else around
     name = next((each for each in ("name", "key") if each in own), None)
-    secret = pa.array(np.zeros(len(values), np.bool_))
-    if name is not None:
+    if name is not None and pa.types.is_string(values.type.field(own[name]).type):
         encoded = pc.struct_field(values, own[name]).dictionary_encode()
-        sensitive = pa.array([is_sensitive_config(text or "") for text in encoded.dictionary.to_pylist()], pa.bool_())
-        secret = sensitive.take(encoded.indices).fill_null(fill_value=True)
+        texts = encoded.dictionary.to_pylist()
+        sensitive = pa.array([is_sensitive_config(text or "") for text in texts], pa.bool_())
+        secret = pc.or_(secret, sensitive.take(encoded.indices).fill_null(fill_value=True))
     if "isSensitive" in own:
         secret = pc.or_(secret, pc.struct_field(values, own["isSensitive"]).fill_null(fill_value=False))
-    return pc.if_else(secret, pa.scalar(None, column.type), column)
+    return secret
 
 
 # Bodies of frames.
@@ -238,7 +247,7 @@ class Bodies:
         columns = [times(time), pa.array(stream), pa.array(frame), pa.array(np.full(len(whole), version, np.int32))]
         fields = [*PLACE]
         if shown.num_fields:  # Parquet has no structs without fields
-            columns.append(_conform(body, shown, spec, ""))
+            columns.append(conform(body, shown, spec, ""))
             fields.append(pa.field("body", shown))
         yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
