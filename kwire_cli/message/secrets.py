@@ -377,10 +377,12 @@ def _is_sensitive(struct: Item, decoded: Body) -> bool:
         for part in struct.parts
         if part.whole and part.node.name in {"name", "key", "isSensitive"}
     }
-    name = beside.get("name", beside.get("key"))
-    if name is None or not _CONFIG_NAME.fullmatch(name):
-        return True
-    return bool(beside.get("isSensitive")) or is_sensitive_config(name)
+    return bool(beside.get("isSensitive")) or hides_value(beside.get("name", beside.get("key")))
+
+
+def hides_value(config: str | None) -> bool:
+    """Return whether the value of a config is secret by the config's name, or the name is none that Kafka has."""
+    return config is None or not _CONFIG_NAME.fullmatch(config) or is_sensitive_config(config)
 
 
 def _holds_secrets(catalog: Catalog, decoded: Body, item: Item) -> bool:

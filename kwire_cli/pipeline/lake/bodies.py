@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import Columns, arrow_type
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
+from kwire_cli.message.secrets import hides_value
 from kwire_cli.pipeline.lake.columns import TIME, times
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.model import fields_by_path
@@ -161,7 +162,7 @@ def _sensitive(values: pa.Array, own: dict[str, int], around: pa.Array | None) -
     if name is not None and pa.types.is_string(values.type.field(own[name]).type):
         encoded = pc.struct_field(values, own[name]).dictionary_encode()
         texts = encoded.dictionary.to_pylist()
-        sensitive = pa.array([is_sensitive_config(text or "") for text in texts], pa.bool_())
+        sensitive = pa.array([hides_value(text) for text in texts], pa.bool_())
         secret = pc.or_(secret, sensitive.take(encoded.indices).fill_null(fill_value=True))
     if "isSensitive" in own:
         secret = pc.or_(secret, pc.struct_field(values, own["isSensitive"]).fill_null(fill_value=False))
