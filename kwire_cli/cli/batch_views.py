@@ -12,6 +12,7 @@ from kwire_cli.records.batch import head_json, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
+from kwire_cli.view.arrow import Rows
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
 
@@ -289,30 +290,86 @@ class CsvView(ForPrograms):
         from kwire_cli.view import batch_table  # start-up counts
 
         self._cells = batch_table
+        self._record_cells: Callable[[Batch, Record, Hide | None], list[Any]] = batch_table.record_cells
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         item, batch, cells = shown.item, shown.batch, self._cells
-        self._head((*self.label, *(cells.CSV_RECORD if self.deep else cells.CSV_BATCH)))
+        self._head_of_batches()
         if not self.deep:
             rows = [cells.batch_cells(item)]
         else:
             rows = [cells.gap_cells(item)] if isinstance(item, Gap) else []
-            rows += [cells.record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
+            rows += [self._record_cells(batch, record, self.hide) for _, record in shown.records or ()] if batch else []
         for row in rows:
-            self.environment.write_csv([*self.label.values(), *row])
+            self._write([*self.label.values(), *row])
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
         logs = _logs()
         self._head((*self.label, *logs.csv_columns(contents)))
         for entry in entries:
-            self.environment.write_csv([*self.label.values(), *logs.csv_cells(contents, entry)])
+            self._write([*self.label.values(), *logs.csv_cells(contents, entry)])
+
+    def _write(self, row: list[Any]) -> None:
+        self.environment.write_csv(row)
+
+    def _head_of_batches(self) -> None:
+        self._head((*self.label, *(self._cells.CSV_RECORD if self.deep else self._cells.CSV_BATCH)))
 
     def _head(self, columns: tuple[str, ...]) -> None:
         if columns != self.columns:
             self.environment.write_csv(columns)
             self.columns = columns
+
+
+class Typed(CsvView):
+    """The columns of csv with their types, as one table of a file in one of the formats of `view.arrow`."""
+
+    FORM: ClassVar[str]
+    _rows: Rows | None = None
+
+    def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
+        super().__init__(environment, settings, page)
+        self._record_cells = self._cells.record_values
+
+    def begin(self, file: LogFile, source: Source | None = None) -> None:
+        """Turn to the next file; one with batches gives the table its columns, even if there is none to show."""
+        super().begin(file, source)
+        if source:
+            self._head_of_batches()
+
+    def _write(self, row: list[Any]) -> None:
+        assert self._rows is not None  # noqa: S101 - for the type checker
+        self._rows.add(row)
+
+    def _head(self, columns: tuple[str, ...]) -> None:
+        if self._rows is None:
+            from kwire_cli.view.column_types import of_logs  # start-up counts
+
+            self._rows, self.columns = Rows(self.environment.take_table(), of_logs(columns), self.FORM), columns
+        elif columns != self.columns:
+            reason = f"a file of {self.FORM} has one table, and these are other columns: give files of one kind"
+            raise InputError(reason, file=self.file)
+
+    def end(self) -> None:
+        """Write what is left, and the end of the file."""
+        if self._rows is None and self.settings.order:  # nothing was chosen
+            self._head_of_batches()
+        if self._rows is not None:
+            self._rows.close()
+
+
+class Parquet(Typed):
+    """The columns as Parquet."""
+
+    FORM = "parquet"
+
+
+class Arrow(Typed):
+    """The columns as a file of Arrow."""
+
+    FORM = "arrow"
 
 
 class Json(View):
@@ -421,6 +478,8 @@ VIEWS: dict[str, type[View]] = {
     "json": Json,
     "jsonl": JsonLines,
     "csv": CsvView,
+    "parquet": Parquet,
+    "arrow": Arrow,
     "hex": Hex,
     "html": OnPage,
 }

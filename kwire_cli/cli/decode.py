@@ -10,6 +10,7 @@ import click
 
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
+from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import (
     BATCHES,
@@ -89,7 +90,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, "parquet")),
+        type=click.Choice(tuple(VIEWS)),
         help="Set the output format.  [default: by where it goes]",
     )
     fields: str | None = option(
@@ -97,7 +98,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions
         section="Output",
         metavar="A,B,C",
         shell_complete=complete_columns,
-        help="Show only these columns or fields (table, csv, json).",
+        help="Show only these columns or fields (table, csv, json, parquet, arrow).",
     )
     stats: bool = flag("--stats", section="Output", help="Count sizes, latencies and errors by api, client and topic.")
     records: str | None = option(
@@ -168,6 +169,7 @@ def command(environment: Environment, options: Options) -> int:
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, views)
+    refuse_terminal(environment, fmt)
     page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: interrupt.came) if options.follow else None
@@ -264,6 +266,8 @@ class _Run:
         if self.batches:
             self.batches.end()
             self._found_nothing(self.batches.is_empty)
+        for view in self._by_format.values():
+            view.end()
 
     def _keep_log(self, opened: Opened) -> None:
         if self.page:
@@ -276,7 +280,6 @@ class _Run:
     def _show_logs(self) -> None:
         """Show the requests of request logs as a table."""
         from kwire_cli.analysis.logged import logged_requests  # only for request logs, as start-up counts
-        from kwire_cli.cli.emit import emit
 
         options, several = self.options, len(self.logs) > 1
         logs = ((opened.label if several else None, opened.subjects()) for opened in self.logs)
@@ -409,7 +412,6 @@ _STATS_FITS = {"stats": _TRAFFIC} | FITS | {"follow": CAPTURES}
 def _show_stats(environment: Environment, options: Options) -> Exit:
     """Show the statistics of all request logs and of all captures, apart from each other in one answer."""
     from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
-    from kwire_cli.cli.emit import emit
     from kwire_cli.cli.stats import count_traffic
 
     with environment.answering():

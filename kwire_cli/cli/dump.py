@@ -11,7 +11,7 @@ import click
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
-from kwire_cli.cli.emit import emit
+from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
@@ -51,7 +51,7 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, "parquet")),
+        type=click.Choice(tuple(VIEWS)),
         help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
     )
     deep: bool = flag("--deep", section="Output", help="Show the records of each batch.")
@@ -199,7 +199,9 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
     for_eyes = "table" if is_log and not (options.full or options.pretty) else "tree"
     if options.like_kafka:
         refuse(options, ("sort",), "is not for --like-kafka, which prints batches as they stand")
-    view = VIEWS[options.format_for(environment, VIEWS, for_eyes)]
+    chosen = options.format_for(environment, VIEWS, for_eyes)
+    refuse_terminal(environment, chosen)
+    view = VIEWS[chosen]
     if options.like_kafka:
         from kwire_cli.cli.like_kafka import LikeKafka  # few want the lines of Kafka's tool
 

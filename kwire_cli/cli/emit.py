@@ -11,7 +11,8 @@ from kwire_cli.answer import Block, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import InputError
-from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, answer_parquet, chosen_table
+from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
+from kwire_cli.view.arrow import FORMATS, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     """Write an answer in the format that the options ask for; return the exit code that says what was found.
 
-    Raises UsageError if the format does not go with --table, or if a page or Parquet would go to a terminal, and
+    Raises UsageError if the format does not go with --table, or if a page, Parquet or Arrow would go to a terminal, and
     InputError if the answer has no table of the name that --table gives, or no ladder for a format that draws one.
     """
     chosen = options.format_for(environment)
-    if options.table is not None and options.sort is None and chosen not in {"csv", "parquet"}:
-        raise click.UsageError("--table goes with --format csv or parquet, or with --sort")
+    if options.table is not None and options.sort is None and chosen not in {"csv", *FORMATS}:
+        raise click.UsageError("--table goes with --format csv, parquet or arrow, or with --sort")
     refuse_place(environment, options)
     WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in _FOR_EYES), options)
     return Exit.FOUND if answer.found else Exit.DONE
@@ -76,14 +77,20 @@ def _first_rows(table: Table, order: Order | None, top: int | None, *, for_eyes:
 
 
 def refuse_place(environment: Environment, options: Report) -> None:
-    """Raise UsageError if a page or Parquet would go to a terminal; before long work."""
-    if environment.to_terminal and (why := _NOT_FOR_EYES.get(options.format_for(environment))):
+    """Raise UsageError if a page, Parquet or Arrow would go to a terminal; before long work."""
+    refuse_terminal(environment, options.format_for(environment))
+
+
+def refuse_terminal(environment: Environment, chosen: str) -> None:
+    """Raise UsageError if results of a format that is not for people would go to a terminal."""
+    if environment.to_terminal and (why := _NOT_FOR_EYES.get(chosen)):
         raise click.UsageError(why)
 
 
 _FOR_EYES = frozenset({"table", "text", "html", "svg", "mermaid"})
 _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
+    "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
     "svg": "SVG is a picture: write it to a file with -o ladder.svg",
 }
@@ -119,8 +126,9 @@ def _html(environment: Environment, answer: Answer, _: Report) -> None:
     environment.write_bytes(answer_page(answer).encode("utf-8", "backslashreplace"))
 
 
-def _parquet(environment: Environment, answer: Answer, options: Report) -> None:
-    environment.write_bytes(answer_parquet(answer, options.table))
+def _typed(environment: Environment, answer: Answer, options: Report) -> None:
+    table = chosen_table(answer, options.table)
+    write_table(environment.take_table(), table, options.format_for(environment))
 
 
 def _ladder(answer: Answer) -> Chart:
@@ -144,7 +152,7 @@ WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "jsonl": _jsonl,
     "csv": _csv,
     "html": _html,
-    "parquet": _parquet,
+    **dict.fromkeys(FORMATS, _typed),
     "svg": _picture,
     "mermaid": _picture,
 }

@@ -21,7 +21,7 @@ from kwire_cli.errors import KwireError, without_queries
 from kwire_cli.view.lines import STYLES, escaped, json_escaped, without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.view.lines import Line
 
@@ -114,6 +114,8 @@ class Environment:
     """True if cells of csv that a spreadsheet would run stay as they are."""
     _kept: list[bytes] = field(default_factory=list)
     """Remarks for a terminal that a pager has."""
+    _has_table: bool = False
+    """True if the results are one table with types, which nothing else fits into."""
 
     @cached_property
     def progress(self) -> Progress:
@@ -252,6 +254,15 @@ class Environment:
             raise ClosedPipeError from None
         except OSError as error:
             raise UnwritableError(error.strerror or str(error)) from None
+
+    def take_table(self) -> Callable[[bytes], None]:
+        """Return what writes the one table of a file of Parquet or Arrow. UsageError if there is a table already."""
+        if self._has_table:
+            raise click.UsageError(
+                "a file of Parquet or Arrow holds one table: give captures, request logs and record batches apart"
+            )
+        self._has_table = True
+        return self.write_bytes
 
     def write_lines(self, lines: Iterable[Line], *, folded: bool = True) -> None:
         """Write styled lines for eyes, in colour where that is wanted: nothing in them acts on a terminal.

@@ -11,6 +11,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.view import json
+from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +97,9 @@ class View:
 
     def end_capture(self) -> None:
         """End a capture."""
+
+    def end(self) -> None:
+        """End all inputs."""
 
 
 class Tree(View):
@@ -336,6 +340,71 @@ class Csv(Columns):
         self.environment.write_csv(self.values(line))
 
 
+class Typed(Csv):
+    """The columns of csv with their types, as one table of a file in one of the formats of `view.arrow`.
+
+    A frame or body without a capture is a row too, without what only a capture tells.
+    """
+
+    FRAMES = True
+    FORM: ClassVar[str]
+    _rows: Rows | None = None
+
+    def begin_capture(self, *, whole: bool) -> None:
+        """Begin a capture, whole or not."""
+        self._file()
+
+    def _file(self) -> Rows:
+        """Return the file, which is begun when it is asked for."""
+        if self._rows is None:
+            from kwire_cli.view.column_types import of_captures
+
+            write = self.environment.take_table()
+            self._rows = Rows(write, of_captures(self.columns, self.catalog), self.FORM)
+        return self._rows
+
+    def frame(self, frame: Frame) -> None:
+        """Write a frame."""
+        from kwire_cli.source.kafka.columns import ALIASES, FrameRow
+
+        row = FrameRow(frame, self.redaction)
+        self._file().add([row.column(ALIASES.get(name, name)) for name in self.columns])
+
+    def body(self, body: Decoded) -> None:
+        """Write a body."""
+        spec = body.spec
+        api = None if spec.api_key is None else self.catalog.api_by_key(spec.api_key)
+        known = {
+            "kind": spec.type,
+            "api": api.name if api else None,
+            "apiKey": spec.api_key,
+            "apiVersion": body.version,
+            "size": body.size,
+        }
+        self._file().add([known.get(name) for name in self.columns])
+
+    def line(self, line: Captured) -> None:
+        """Write a line of a capture."""
+        self._file().add(self.values(line))
+
+    def end(self) -> None:
+        """Write what is left, and the end of the file."""
+        if self._rows is not None:
+            self._rows.close()
+
+
+class Parquet(Typed):
+    """The columns as Parquet."""
+
+    FORM = "parquet"
+
+
+class Arrow(Typed):
+    """The columns as a file of Arrow."""
+
+    FORM = "arrow"
+
+
 class FieldsJson(Columns):
     """The columns as JSON over several lines."""
 
@@ -396,6 +465,15 @@ VIEWS: dict[str, type[View]] = {
     "html": Entries,
     "table": Table,
     "csv": Csv,
+    "parquet": Parquet,
+    "arrow": Arrow,
 }
-FIELD_VIEWS: dict[str, type[View]] = {"table": Table, "json": FieldsJson, "jsonl": FieldsJsonLines, "csv": Csv}
+FIELD_VIEWS: dict[str, type[View]] = {
+    "table": Table,
+    "json": FieldsJson,
+    "jsonl": FieldsJsonLines,
+    "csv": Csv,
+    "parquet": Parquet,
+    "arrow": Arrow,
+}
 """The formats of --fields."""

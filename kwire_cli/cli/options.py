@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
 
-REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet")
+REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet", "arrow")
 LADDER_FORMATS = ("svg", "mermaid")
 """Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
 SUFFIXES = {"mmd": "mermaid"}
@@ -452,7 +452,7 @@ class Report(Csv, Output, Top):
         "--table",
         rare=True,
         metavar="NAME",
-        help="Write only this table (csv, parquet), or sort it.  [default: the first]",
+        help="Write only this table (csv, parquet, arrow), or sort it.  [default: the first]",
     )
     wide: bool = flag("--wide", help="Show all columns of tables, whatever the width of the terminal.")
 

@@ -15,11 +15,13 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
+from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.session import session
+from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +93,11 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _write(environment: Environment, reader: pa.RecordBatchReader, options: Options) -> int:
-    """Write the rows of a result."""
+    """Write the rows of a result, in formats with types as they are unless rows are sorted or cut."""
+    fmt = options.format_for(environment)
+    if fmt in ARROW_FORMATS and options.order is None and options.top is None and options.table is None:
+        write_batches(environment.take_table(), reader, fmt)
+        return Exit.DONE
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
     columns = [
         Column(each.name, _kind(each.type), each.name, keep=0 if options.report is None else max(at - 2, 0))

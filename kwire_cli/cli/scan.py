@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +25,7 @@ from kwire_cli.errors import counted
 from kwire_cli.pipeline import lake, streams, tables
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.session import LOCAL, session
+from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:
@@ -405,14 +405,9 @@ def _kind(name: str, rows: list[tuple[Any, ...]], at: int) -> Kind:
     return "duration" if name == "latency" else "number"
 
 
-def _print_parquet(environment: Environment, frame: DataFrame, options: Options) -> int:
-    import pyarrow.parquet as pq
-
+def _print_typed(environment: Environment, frame: DataFrame, options: Options) -> int:
     table = (frame if options.limit is None else frame.limit(options.limit)).toArrow()
-    out = io.BytesIO()
-    pq.write_table(table, out)
-    environment.write_bytes(out.getvalue())
-    return int(table.num_rows)
+    return write_batches(environment.take_table(), table.to_reader(), options.format_for(environment))
 
 
 ROW_WRITERS: dict[str, Callable[[Environment, DataFrame, Options], int]] = {
@@ -421,7 +416,7 @@ ROW_WRITERS: dict[str, Callable[[Environment, DataFrame, Options], int]] = {
     "json": partial(_print_texts, form="json"),
     "jsonl": partial(_print_texts, form="jsonl"),
     "csv": _print_csv,
-    "parquet": _print_parquet,
+    **dict.fromkeys(ARROW_FORMATS, _print_typed),
 }
 
 

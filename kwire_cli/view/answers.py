@@ -1,8 +1,9 @@
-"""Answers as JSON, JSON lines, csv and Arrow. `terminal` and `html/answers` draw them for people."""
+"""Answers as JSON, JSON lines and csv. `arrow` writes their tables with types; `terminal` and `html/answers` draw them
+for people.
+"""
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.answer import Fact, Facts, Note, Outline
@@ -12,8 +13,6 @@ from kwire_cli.view.tables import csv_row, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pyarrow as pa
 
     from kwire_cli.answer import Answer, Column, Table
 
@@ -75,28 +74,6 @@ def answer_csv(answer: Answer, name: str | None = None, *, raw: bool = False) ->
         yield csv_row([_csv_cell(row[at], column) for at, column in columns], raw=raw)
 
 
-def answer_arrow(answer: Answer, name: str | None = None) -> pa.Table:
-    """Return one table, by default the first one, as an Arrow table."""
-    import pyarrow as pa  # noqa: PLC0415 - an optional library
-
-    table = chosen_table(answer, name)
-    columns = _data_columns(table)
-    rows = [*table.rows]
-    arrays = [
-        pa.array([_arrow_cell(row[at], column) for row in rows], _arrow_type(pa, column)) for at, column in columns
-    ]
-    return pa.table(arrays, names=[column.name for _, column in columns])
-
-
-def answer_parquet(answer: Answer, name: str | None = None) -> bytes:
-    """Return one table, by default the first one, as a Parquet file."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - an optional library
-
-    out = io.BytesIO()
-    pq.write_table(answer_arrow(answer, name), out)
-    return out.getvalue()
-
-
 def chosen_table(answer: Answer, name: str | None) -> Table:
     """Return the table of a name, by default the first one. Raises InputError if the answer has no such table."""
     tables = {table.name: table for table in answer.tables}
@@ -133,33 +110,3 @@ def _csv_cell(value: Any, column: Column) -> Any:
     if column.kind == "map" and isinstance(value, dict):
         return [f"{name} {count}" for name, count in value.items()]
     return _json(value)
-
-
-def _arrow_type(pa: Any, column: Column) -> Any:
-    match column.kind:
-        case "count" | "bytes":
-            return pa.int64()
-        case "number" | "share" | "duration":
-            return pa.float64()
-        case "flag":
-            return pa.bool_()
-        case "list":
-            return pa.list_(pa.string())
-        case "spark":
-            return pa.list_(pa.float64())
-        case "map":
-            return pa.map_(pa.string(), pa.float64() if column.unit == "s" else pa.int64())
-        case _:
-            return pa.string()
-
-
-def _arrow_cell(value: Any, column: Column) -> Any:
-    if value is None:
-        return None
-    if column.kind == "map":
-        return [(str(name), count) for name, count in value.items()]
-    if column.kind == "list":
-        return [str(_json(member)) for member in value]
-    if column.kind in {"text", "id", "instant"}:
-        return value if isinstance(value, str) else dumps(_json(value), indent=False)
-    return value

@@ -145,7 +145,12 @@ def gap_cells(gap: Gap) -> list[Any]:
 
 
 def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
-    """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text."""
+    """The cells of CSV_RECORD: text as it is, other bytes as `base64:` and base64 text, structures as JSON."""
+    return [compact(cell) if isinstance(cell, dict | list) else cell for cell in record_values(batch, record, hide)]
+
+
+def record_values(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
+    """The values in the cells of CSV_RECORD, structures as they are."""
     document = record_json(batch, record, 0, [], hide)
     payload = document.get("decoded") or document.get("control")
     headers = [{"key": name, "value": _cell(data)} for name, data in headers_of(batch, record, hide)]
@@ -156,8 +161,8 @@ def record_cells(batch: Batch, record: Record, hide: Hide | None) -> list[Any]:
         "timestamp": instant(record.timestamp),
         "key": _secret(document["key"]) or _cell(record.key),
         "value": _secret(document["value"]) or _cell(record.value),
-        "headers": compact(headers) if headers else None,
-        "decoded": compact(payload) if payload else None,
+        "headers": headers or None,
+        "decoded": payload or None,
     }
     return [cells.get(name) for name in CSV_RECORD]
 

@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_an_error(tmp_path):
     assert "there is no request of Kafka in this" in done.err
 
 
-@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html", "parquet"])
+@pytest.mark.parametrize("fmt", ["table", "json", "jsonl", "csv", "html", "parquet", "arrow"])
 def test_every_format(fmt, tmp_path):
     out = tmp_path / "out"
     assert kwire("diff", A, B, "-f", fmt, "-o", out).code == 0

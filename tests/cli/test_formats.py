@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 import click
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import kwire
 
@@ -71,6 +73,7 @@ REPORTS = [
 
 
 FOR_EYES = ("tree", "hex", "table", "text")
+TYPED = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 
 
 def formats_of(words):
@@ -142,8 +145,8 @@ def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
             continue
         assert done.code in {0, 1}, (fmt, done.err)
         assert done.raw.strip(), fmt
-        if fmt == "parquet":
-            assert done.raw.startswith(b"PAR1"), fmt
+        if fmt in TYPED:
+            assert done.raw.startswith(TYPED[fmt]), fmt
             continue
         shown[fmt] = done.out
     assert shown
@@ -154,3 +157,75 @@ def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
         assert not others - (
             {"tree", "table", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}
         ), (fmt, others)
+
+
+@pytest.mark.parametrize("form", TYPED)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("decode", CAPTURE),
+        ("decode", REQUEST_LOG),
+        ("decode", *METADATA),
+        ("decode", "--stats", CAPTURE),
+        ("dump", SEGMENT),
+        ("dump", "--deep", SEGMENT),
+        ("dump", "--sort", "size", "--filter", "size == 1", SEGMENT),
+        ("stats", CAPTURE),
+        ("spec", "list"),
+    ],
+    ids=" ".join,
+)
+def test_files_with_types_have_the_columns_of_csv(words, form, tmp_path):
+    file = tmp_path / f"rows.{form}"
+    done = kwire(*words, "-o", file)
+    assert (done.code, done.raw) == (0, b"")
+    table = table_of(file)
+    rows = kwire(*words, "--format", "csv").out.splitlines()
+    if words[1] != FRAME and rows:  # csv of a frame alone has no columns
+        assert table.column_names == next(csv.reader(rows[:1]))
+        assert table.num_rows == len([*csv.reader(rows)]) - 1
+    for column in table.schema:
+        wanted = {"time": "timestamp[us, tz=UTC]", "timestamp": "timestamp[us, tz=UTC]", "size": "int64"}.get(
+            column.name
+        )
+        assert wanted in {None, str(column.type)}
+        if column.name in {"topics", "error"}:
+            assert pa.types.is_list(column.type)
+
+
+def table_of(file):
+    return pq.read_table(file) if file.suffix == ".parquet" else pa.ipc.open_file(file).read_all()
+
+
+@pytest.mark.parametrize("form", TYPED)
+@pytest.mark.parametrize("words", [("decode", CAPTURE), ("decode", *METADATA), ("dump", SEGMENT), ("stats", CAPTURE)])
+def test_files_with_types_are_not_for_a_terminal(words, form):
+    done = kwire(*words, "--format", form, terminal=True)
+    assert done.code == 2
+    assert f"write it to a file with -o report.{form}" in done.err
+
+
+@pytest.mark.parametrize("form", TYPED)
+def test_a_file_with_types_holds_one_table(form, tmp_path):
+    file = tmp_path / f"rows.{form}"
+    for inputs in ([CAPTURE, REQUEST_LOG], [CAPTURE, SEGMENT]):
+        done = kwire("decode", *inputs, "-o", file)
+        assert (done.code, done.raw) == (2, b"")
+        assert "holds one table" in done.err
+    done = kwire("dump", "--all", LOGS, "-o", file)
+    assert (done.code, done.raw) == (2, b"")
+    assert "these are other columns" in done.err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("form", TYPED)
+def test_several_captures_are_one_table(form, tmp_path):
+    file = tmp_path / f"rows.{form}"
+    inputs = [CAPTURE, "samples/captures/kafka-python-4.4.0.pcapng"]
+    assert kwire("decode", *inputs, "-o", file, "--fields", "file,frame,maxWaitMs,partitionIndex").code == 0
+    table = table_of(file)
+    rows = kwire("decode", *inputs, "-f", "jsonl", "--fields", "file,frame,maxWaitMs,partitionIndex").out.splitlines()
+    assert len({*table["file"].to_pylist()}) == 2
+    for row, wanted in zip(table.to_pylist(), map(json.loads, rows), strict=True):
+        index = wanted["partitionIndex"]
+        assert row == wanted | {"partitionIndex": [index] if isinstance(index, int) else index}

@@ -1,0 +1,284 @@
+"""Rows as Arrow has them, and files of them: Parquet and Arrow IPC, written while the rows come.
+
+Types have names: `text`, `int`, `float`, `flag`, `time` (microseconds in UTC), `headers` (of a record), `[]` before the
+type of the elements of a list, `{}` before the type of the numbers of a map. A cell that its type cannot hold is null.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.errors import InputError
+from kwire_cli.view.json import dumps
+from kwire_cli.view.tables import json_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from kwire_cli.answer import Column, Row, Table
+
+FORMATS = ("parquet", "arrow")
+"""Formats of files with types."""
+MOST_ROWS, MOST_SIZE = 1 << 16, 32 << 20
+"""Rows, and bytes of their texts, about, that wait to be written."""
+FIRST = 1 << 16
+"""Rows of an answer that say which of its ids and lists are numbers."""
+
+
+class Field(NamedTuple):
+    """A column of a file: its name, and the name of its type."""
+
+    name: str
+    type: str
+
+
+def _pyarrow() -> Any:
+    """Return the library, which is optional and takes long to load."""
+    try:
+        import pyarrow.parquet  # noqa: PLC0415
+    except ImportError:
+        raise InputError("Parquet and Arrow need pyarrow, which is not installed: pip install 'kwire[lake]'") from None
+    return pyarrow
+
+
+class Rows:
+    """A file that rows are added to, written in batches; `write` takes its bytes. Close it, or it is no file."""
+
+    def __init__(self, write: Callable[[bytes], None], fields: Sequence[Field], form: str) -> None:
+        self._pa = pa = _pyarrow()
+        self._schema = pa.schema([(field.name, _arrow_type(pa, field.type)) for field in fields])
+        self._cells = [_cell_of(field.type) for field in fields]
+        self._rows: list[Sequence[Any]] = []
+        self._size = 0
+        self._sink = _Sink(write)
+        with self._sink.writing():
+            self._out = _writer(pa, self._sink, self._schema, form)
+
+    def add(self, row: Sequence[Any]) -> None:
+        """Take a row: a value for each column."""
+        self._rows.append(row)
+        self._size += sum([len(cell) for cell in row if isinstance(cell, str)])
+        if len(self._rows) >= MOST_ROWS or self._size >= MOST_SIZE:
+            self._write()
+
+    def close(self) -> None:
+        """Write the rows that wait, and the end of the file."""
+        self._write()
+        with self._sink.writing():
+            self._out.close()
+
+    def _write(self) -> None:
+        if not self._rows:
+            return
+        columns = zip(self._cells, self._schema, zip(*self._rows, strict=True), strict=True)
+        arrays = [self._array(list(map(cell, values)), field.type) for cell, field, values in columns]
+        with self._sink.writing():
+            self._out.write_batch(self._pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows, self._size = [], 0
+
+    def _array(self, values: list[Any], kind: Any) -> Any:
+        try:
+            return self._pa.array(values, kind)
+        except UnicodeEncodeError:  # a name of a file that is no UTF-8
+            return self._pa.array([_encodable(value) for value in values], kind)
+
+
+def write_batches(write: Callable[[bytes], None], batches: pa.RecordBatchReader, form: str) -> int:
+    """Write record batches of Arrow as they are, in one of FORMATS; return how many rows they have."""
+    count, sink = 0, _Sink(write)
+    with sink.writing():
+        out = _writer(_pyarrow(), sink, batches.schema, form)
+        for batch in batches:
+            out.write_batch(batch)
+            count += batch.num_rows
+        out.close()
+    return count
+
+
+def _writer(pa: Any, sink: _Sink, schema: pa.Schema, form: str) -> Any:
+    return pa.parquet.ParquetWriter(sink, schema) if form == "parquet" else pa.ipc.new_file(sink, schema)
+
+
+class _Sink(io.RawIOBase):
+    """What pyarrow takes for a file to write to.
+
+    Outside of `writing` nothing is written: a writer that is given up, because of an error, would end its file when it
+    is collected.
+    """
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._to, self._at, self._is_open = write, 0, False
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Let bytes through within this."""
+        self._is_open = True
+        try:
+            yield
+        finally:
+            self._is_open = False
+
+    def writable(self) -> bool:
+        """Return True: this is written to."""
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were written."""
+        return self._at
+
+    def write(self, data: Any) -> int:
+        """Write bytes."""
+        if self._is_open:
+            self._to(bytes(data))
+        self._at += len(data)
+        return len(data)
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_encodable(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _encodable(each) for name, each in value.items()}
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+# Types, and cells that fit them.
+
+
+def _arrow_type(pa: Any, kind: str) -> Any:
+    if kind.startswith("[]"):
+        return pa.list_(_arrow_type(pa, kind[2:]))
+    if kind.startswith("{}"):
+        return pa.map_(pa.string(), _arrow_type(pa, kind[2:]))
+    types = {
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "flag": pa.bool_(),
+        "time": pa.timestamp("us", "UTC"),
+        "headers": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
+    }
+    return types.get(kind) or pa.string()
+
+
+def _cell_of(kind: str) -> Callable[[Any], Any]:
+    """Return the function that makes cells of a type."""
+    if kind.startswith("[]"):
+        element = _cell_of(kind[2:])
+        return lambda value: None if value is None else [element(each) for each in _elements(value)]
+    if kind.startswith("{}"):
+        number = _cell_of(kind[2:])
+        return lambda value: None if value is None else [(str(name), number(count)) for name, count in value.items()]
+    return _CELLS[kind]
+
+
+def _elements(value: Any) -> Iterable[Any]:
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else dumps(_plain(value), indent=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it. Lists and maps are taken member by member."""
+    if isinstance(value, dict):
+        return {str(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(member) for member in _elements(value)]
+    return json_value(value)
+
+
+def _int(value: Any) -> int | None:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and -(1 << 63) <= value < 1 << 63 else None
+
+
+def _float(value: Any) -> float | None:
+    """Return a number; JSON has text for infinities and NaN."""
+    if value is None or isinstance(value, float | int):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _flag(value: Any) -> bool | None:
+    return None if value is None else bool(value)
+
+
+def _time(value: Any) -> datetime | None:
+    """Return an instant of an ISO 8601 text; None for a number, which is a time outside the years 1 to 9999."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+    if not isinstance(value, datetime):
+        return None
+    return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+_CELLS: dict[str, Callable[[Any], Any]] = {
+    "text": _text,
+    "int": _int,
+    "float": _float,
+    "flag": _flag,
+    "time": _time,
+    "headers": lambda value: value or None,
+}
+
+
+# Tables of answers.
+
+_KINDS = {
+    "count": "int",
+    "bytes": "int",
+    "number": "float",
+    "share": "float",
+    "duration": "float",
+    "flag": "flag",
+    "instant": "time",
+    "spark": "[]float",
+}
+"""Types by kinds of columns; all others but ids, lists and maps are text."""
+
+
+def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None:
+    """Write the rows of a table of an answer, as they come, in one of FORMATS.
+
+    Ids and elements of lists are integers if nothing else is among the first rows.
+    """
+    columns = [(at, column) for at, column in enumerate(table.columns) if column.kind != "bar"]
+    rows = iter(table.rows)
+    first = [*islice(rows, FIRST)]
+    out = Rows(write, [Field(column.name, _type_of(column, at, first)) for at, column in columns], form)
+    for row in chain(first, rows):
+        out.add([row[at] for at, _ in columns])
+    out.close()
+
+
+def _type_of(column: Column, at: int, rows: Iterable[Row]) -> str:
+    match column.kind:
+        case "id":
+            return "int" if all(_is_id(row[at]) for row in rows) else "text"
+        case "list":
+            elements = [each for row in rows if row[at] is not None for each in _elements(row[at])]
+            return "[]int" if elements and all(map(_is_id, elements)) else "[]text"
+        case "map":
+            return "{}float" if column.unit == "s" else "{}int"
+        case kind:
+            return _KINDS.get(kind, "text")
+
+
+def _is_id(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))

@@ -1,0 +1,171 @@
+"""Files with types: Parquet and Arrow, the same rows in both."""
+
+import gc
+import io
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+pytest.importorskip("pyarrow")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kwire_cli.answer import Column, Table
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.view import arrow
+from kwire_cli.view.arrow import FORMATS, Field, Rows, write_batches, write_table
+from kwire_cli.view.column_types import of_captures, of_logs
+
+TITLE = re.compile(r" \('\w+'\)")
+COLUMNS = (
+    Column("api"),
+    Column("requests", "count"),
+    Column("p99Seconds", "duration"),
+    Column("first", "instant"),
+    Column("isSlow", "flag"),
+    Column("version", "id"),
+    Column("name", "id"),
+    Column("topics", "list"),
+    Column("versions", "list"),
+    Column("errors", "map"),
+    Column("stagesSeconds", "map", unit="s"),
+    Column("overTime", "spark"),
+    Column("drawn", "bar"),
+)
+ROWS = [
+    (
+        *("Fetch", 1200, 0.5, "2026-11-21T10:00:00.123456Z", True, 12, 12, ["a", "b"], [1, 2]),
+        *({"NOT_LEADER": 2}, {"io": 0.25}, [1, None, 2.5], 7),
+    ),
+    ("Produce", None, None, None, None, None, "3+", [], [], {}, {}, [], 8),
+    ({"nested": [1]}, 0, 1, 1 << 60, False, 7, None, None, None, None, None, None, None),
+]
+
+
+def read(data, form):
+    return pq.read_table(io.BytesIO(data)) if form == "parquet" else pa.ipc.open_file(io.BytesIO(data)).read_all()
+
+
+def written(rows, form, columns=COLUMNS):
+    out = io.BytesIO()
+    write_table(out.write, Table("rows", columns, iter(rows)), form)
+    return read(out.getvalue(), form)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_tables_have_types(form):
+    table = written(ROWS, form)
+    assert {field.name: TITLE.sub("", str(field.type)).replace("element", "item") for field in table.schema} == {
+        "api": "string",
+        "requests": "int64",
+        "p99Seconds": "double",
+        "first": "timestamp[us, tz=UTC]",
+        "isSlow": "bool",
+        "version": "int64",
+        "name": "string",
+        "topics": "list<item: string>",
+        "versions": "list<item: int64>",
+        "errors": "map<string, int64>",
+        "stagesSeconds": "map<string, double>",
+        "overTime": "list<item: double>",
+    }
+    first, second, third = table.to_pylist()
+    assert first["first"] == datetime(2026, 11, 21, 10, 0, 0, 123456, UTC)
+    assert (first["errors"], first["stagesSeconds"]) == ([("NOT_LEADER", 2)], [("io", 0.25)])
+    assert (first["topics"], first["versions"], first["overTime"]) == (["a", "b"], [1, 2], [1.0, None, 2.5])
+    assert (first["name"], second["name"], second["versions"]) == ("12", "3+", [])
+    assert (third["api"], third["first"], third["topics"]) == ('{"nested":[1]}', None, None)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_rows_are_written_in_batches(form, monkeypatch):
+    monkeypatch.setattr(arrow, "MOST_ROWS", 10)
+    out = io.BytesIO()
+    rows, sizes = Rows(out.write, [Field("number", "int"), Field("text", "text")], form), []
+    for number in range(95):
+        rows.add((number, "x"))
+        sizes.append(out.tell())
+    assert len({*sizes}) == 10
+    rows.close()
+    assert read(out.getvalue(), form)["number"].to_pylist() == [*range(95)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_large_texts_do_not_wait(form, monkeypatch):
+    monkeypatch.setattr(arrow, "MOST_SIZE", 1000)
+    out = io.BytesIO()
+    rows = Rows(out.write, [Field("text", "text")], form)
+    before = out.tell()
+    rows.add(("x" * 1001,))
+    assert out.tell() > before
+    rows.close()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_rows_are_a_table_too(form):
+    assert written([], form).num_rows == 0
+    assert written([], form).column_names == [column.name for column in COLUMNS if column.kind != "bar"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_that_is_given_up_has_no_end(form):
+    out = io.BytesIO()
+    rows = Rows(out.write, [Field("text", "text")], form)
+    begun = out.tell()
+    del rows
+    gc.collect()
+    assert out.tell() == begun
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_names_that_are_no_utf_8(form):
+    table = written([("\udcff", ["\udcfe"])], form, (Column("file"), Column("files", "list")))
+    assert table.to_pylist() == [{"file": "\\udcff", "files": ["\\udcfe"]}]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_batches_stay_as_they_are(form):
+    table, out = pa.table({"a": pa.array([1, 2], pa.int16()), "b": [[1.5], None]}), io.BytesIO()
+    assert write_batches(out.write, table.to_reader(), form) == 2
+    again = read(out.getvalue(), form)
+    assert again.to_pylist() == table.to_pylist()
+    assert again.schema.field("a").type == pa.int16()
+
+
+def test_numbers_that_no_integer_holds_are_null():
+    assert written([(1 << 63,), (2.0,), (2.5,), ("x",)], "arrow", (Column("n", "count"),))["n"].to_pylist() == [
+        *(None, 2, None, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("frame", "int"),
+        ("time", "time"),
+        ("topic", "[]text"),
+        ("client", "text"),
+        ("throttle", "float"),
+        ("maxWaitMs", "int"),
+        ("header.correlationId", "int"),
+        ("partitionIndex", "[]int"),
+        ("body.topics.partitions.partitionIndex", "[]int"),
+        ("controllerId", "int"),
+        ("isInternal", "[]flag"),
+        ("records.offset", "[]int"),
+        ("records.key", "[]text"),
+        ("crcValid", "[]flag"),
+        ('header."trace-id"', "[]text"),
+        ("unknownTaggedFields", "text"),
+    ],
+)
+def test_columns_of_captures_have_the_types_of_fields(name, kind):
+    [field] = of_captures([name], catalog())
+    assert (field.name, field.type) == ("throttleSeconds" if name == "throttle" else name, kind)
+
+
+def test_columns_of_logs_have_types():
+    names = ("position", "maxTimestamp", "isControl", "headers", "compression")
+    assert [field.type for field in of_logs(names)] == ["int", "time", "flag", "headers", "text"]
