@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
-from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selection import Selection
-from kwire_cli.source.kafka.columns import BatchRow, record_rows
+from kwire_cli.source.kafka.columns import BatchRow, filter_of, record_rows
 from kwire_cli.view.batch_table import CSV_BATCH, CSV_RECORD, batch_cells, record_cells
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Choosing
-    from kwire_cli.filter import Filter, Rows
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
@@ -98,22 +97,7 @@ def _filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callab
     if not text:
         return lambda _: True
 
-    from kwire_cli.source.kafka.columns import FilterRow  # start-up counts
+    from kwire_cli.source.kafka.columns import FilterRow, filter_of  # start-up counts
 
     line_filter, redaction = filter_of(catalog, text), Redaction(catalog, show_secrets=show_secrets)
     return lambda line: line_filter.matches(FilterRow(line, redaction))
-
-
-def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
-    """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
-    lack.
-    """
-    from kwire_cli.filter import compile_filter  # start-up counts
-
-    return compile_filter(
-        text,
-        error_codes={row.name: row.code for row in catalog.errors},
-        api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
-        fields=catalog.field_names,
-        rows=rows,
-    )

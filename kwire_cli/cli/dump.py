@@ -21,6 +21,7 @@ from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
+from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs
@@ -241,8 +242,6 @@ def _selection(options: Options) -> Selection:
     if options.times:
         selection = replace(selection, times=time_range(options.times))
     if options.filter:
-        from kwire_cli.cli.capture_inputs import filter_of  # start-up counts
-
         selection = replace(selection, filter=filter_of(options.catalog, options.filter, "batches"))
     if options.key is not None:
         selection = replace(selection, key=options.key.encode("utf-8", "surrogateescape"))

@@ -12,13 +12,14 @@ import click
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.source.kafka.columns import filter_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -28,6 +29,7 @@ EXAMPLES = (
     ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
     ("kwire export kafka-logs --into lake --tables batches,index", "headers of batches, without records"),
     ("kwire export orders-0 --into lake --out-format csv", "records as CSV"),
+    ("kwire export incident.pcap --into errors --filter error", "only frames with an error"),
 )
 
 
@@ -48,6 +50,16 @@ class Options(Report, Captures, Decompression, Secrets, OverlaidDefinitions):
         section="Choose",
         metavar="A,B",
         help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+    )
+    filter: str | None = option(
+        "--filter",
+        section="Choose",
+        metavar="TEXT",
+        shell_complete=complete_filter,
+        help="Write only frames that match, such as 'api == Fetch' (captures).",
+    )
+    fields: str | None = option(
+        "--fields", section="Choose", metavar="A,B", help="Write only these columns of the only table in --tables."
     )
     out_format: str = option(
         "--out-format",
@@ -77,30 +89,43 @@ def command(environment: Environment, options: Options) -> int:
     refuse_place(environment, options)
     lake.check()
     from kwire_cli.pipeline.lake.export import export
+    from kwire_cli.pipeline.lake.tables import chosen_columns
 
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming
     )
+    if options.filter:
+        filter_of(options.catalog, options.filter)
+    wanted = lake.chosen(options.tables)
+    columns = () if options.fields is None else chosen_columns(wanted, options.fields)
     done = export(
         options.paths,
         Path(options.into or ""),
-        Wanted(lake.chosen(options.tables), reading, options.port),
+        Wanted(wanted, reading, options.port, options.filter or None, columns),
         form=options.out_format,
         processes=os.cpu_count() or 1,
         note=partial(_note, environment),
         again=options.force,
     )
-    return emit_done(environment, done, options, options.paths, options.into or "")
+    return emit_done(environment, done, options, options.paths, options.into or "", may_be_empty=bool(options.filter))
 
 
-def emit_done(environment: Environment, done: Exported, options: Report, paths: tuple[str, ...], into: str) -> Exit:
-    """Write how many rows each table got, and say what was read.
+def emit_done(
+    environment: Environment,
+    done: Exported,
+    options: Report,
+    paths: tuple[str, ...],
+    into: str,
+    *,
+    may_be_empty: bool = False,
+) -> Exit:
+    """Write how many rows each table got, and say what was read. `may_be_empty` says that a filter may leave no rows.
 
     Raises:
         InputError: There was something to read, and nothing of it could be read.
 
     """
-    if done.read and not done.rows:
+    if done.read and not done.rows and not may_be_empty:
         raise InputError("nothing could be read of the inputs", file=", ".join(paths))
     columns = [Column("table", "text"), Column("rows", "count")]
     answer = Answer(f"the tables in {into}", [Table("tables", columns, sorted(done.rows.items()))])

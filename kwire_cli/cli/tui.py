@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
@@ -19,6 +18,7 @@ from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_input

@@ -27,7 +27,6 @@ from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, Wanted, found, of_kind
 from kwire_cli.pipeline.parts import Tally, folded
-from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.lake.units import Input, Unit, Work
     from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.source.captures import Replay
+    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
 
 PACK = 128 << 20
@@ -106,7 +106,7 @@ def scan_into(
     )
     with Run(into, form) as run:
         plan = captures.plan if of_kind(files, CAPTURES) else Schedule((), (), (), ())
-        work = work_of(into, files, plan, again=again)
+        work = work_of(into, files, plan, again=again, filtered=wanted.filter)
         done = Done()
         units = {unit.key: unit for unit in work.units}
         points = {unit.name: unit for unit in work.units if unit.inputs[0].kind == "capture"}
@@ -178,8 +178,9 @@ def _read_connections(
         for _, replay, last in some:
             point = replay.origin.point or ""
             if files is None:
-                files, tables = Files(hidden, form, keys[number]), PointTables(point, options, wanted.tables)
-            reader = EndsReader(replay.ends, layouts(catalog), wanted.port, tables.names, replay.origin, replay.tls)
+                files = Files(hidden, form, keys[number])
+                tables = PointTables(point, options, wanted.tables, wanted.filter)
+            reader = tables.reader(replay.ends, layouts(catalog), wanted.port, replay.origin, replay.tls)
             for run in replay.runs:
                 _add(tables, files, point, reader, reader.take(run))
             _add(tables, files, point, reader, reader.close(last))

@@ -7,8 +7,8 @@ import pytest
 from command_line import kwire
 from record_sets import batch, record
 
-from kwire_cli.cli.capture_inputs import filter_of
 from kwire_cli.filter import FilterError
+from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.spec.catalog import FieldNames, catalog
 from kwire_cli.spec.model import fields_by_path
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.message.known_layout import Layouts
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
 from kwire_cli.pipeline.lake.names import name_rows, topics_of
@@ -19,6 +20,7 @@ from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, fil
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
+from kwire_cli.source.kafka.columns import FilterRow, filter_of
 from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.packets.parts import PartReader
@@ -47,11 +49,15 @@ class Rows(NamedTuple):
 
 @dataclass
 class PointTables:
-    """The tables of one capture point, filled from its connections. `tables` are those that are wanted."""
+    """The tables of one capture point, filled from its connections. `tables` are those that are wanted.
+
+    With a `filter` rows are of frames that match; names are learnt from all.
+    """
 
     point: str
     options: Options
     tables: Collection[str]
+    filter: str | None = None
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
     _rows: list[list[Any]] = field(default_factory=list)
@@ -61,6 +67,13 @@ class PointTables:
 
     def __post_init__(self) -> None:
         self._bodies = Bodies(self.options)
+        catalog, show_secrets = self.options.catalog, self.options.redaction.show_secrets
+        self._filter = filter_of(catalog, self.filter) if self.filter else None
+        self._redaction = Redaction(catalog, show_secrets=show_secrets)
+
+    def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
+        """Return what reads the frames between two ends: one by one if they are filtered."""
+        return EndsReader(ends, layouts, port, self.names, origin, tls, stretches=self._filter is None)
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a stretch, whose names are learnt."""
@@ -93,6 +106,8 @@ class PointTables:
         line.stream = stream
         if line.kind == "request":
             self._client(line.client_id, line.software)
+        if self._filter and not self._filter.matches(FilterRow(line, self._redaction)):
+            return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])
         if "bodies" in self.tables:
@@ -243,7 +258,7 @@ class _Pass:
 
     def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
         tls = Decryption((), lambda: self.plan.secrets)
-        return EndsReader(ends, self.layouts, self.port, self.tables.names, origin, tls)
+        return self.tables.reader(ends, self.layouts, self.port, origin, tls)
 
     def _rows(self, found: Iterable[Stretch | Captured], reader: EndsReader) -> Iterator[Rows]:
         for item in found:

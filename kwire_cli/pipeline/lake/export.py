@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
+from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.captures import PointTables, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
@@ -59,16 +60,19 @@ def export(
     Up to so many `processes` write units at once if there is enough to read.
 
     Raises:
-        InputError: There is nothing to read in the inputs, or the folder cannot be written to.
+        InputError: There is nothing to read in the inputs, the folder cannot be written to, or it has the frames of
+            another filter; a log with a filter.
 
     """
     files = found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS)
+    if wanted.filter and (logs := [each.file for each in files if each.kind is not CAPTURES]):
+        raise InputError("--filter is for packet captures, and this is none: export it without", file=logs[0])
     reading = wanted.reading
     plan = schedule(map(outlined, of_kind(files, CAPTURES)), blocks_of(reading.key_logs), reading.naming)
     for text in apart_notes(point.name for point in plan.points if point.apart):
         note(text)
     with Run(into, form) as run:
-        work = work_of(into, files, plan, again=again)
+        work = work_of(into, files, plan, again=again, filtered=wanted.filter)
         if processes > 1 and len(work.units) > 1 and work.size >= MUCH:
             _in_processes(run, work, plan, wanted, processes)
         else:
@@ -109,7 +113,7 @@ def _narrowed(plan: Schedule, unit: Unit) -> Schedule:
 
 def _written(unit: Unit, plan: Schedule, hidden: Path, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
     """Write the files of a unit; return them, and what could not be read."""
-    out = Files(hidden, form, unit.key)
+    out = Files(hidden, form, unit.key, wanted.columns)
     write_unit(unit, plan, out, wanted)
     return out.close(), wanted.reading.told
 
@@ -128,7 +132,7 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
     number = next((number for number, point in enumerate(plan.points) if point.name == unit.name), None)
     if number is not None:
         options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
-        tables = PointTables(unit.name, options, wanted.tables)
+        tables = PointTables(unit.name, options, wanted.tables, wanted.filter)
         spool = Spool(out.hidden / f"{unit.key}.arrows")
         for table, rows in point_rows(plan, number, tables, wanted.port):
             if table == "frames":

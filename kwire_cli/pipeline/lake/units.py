@@ -124,13 +124,10 @@ def _input(path: str, kind: str) -> Input:
     return Input(path, kind, size, modified, text)
 
 
-def input_rows(unit: Unit, rows: int) -> list[tuple[Any, ...]]:
-    """Return the rows of the table `inputs` for a unit, of which a run has written so many rows."""
-    now = datetime.now(UTC)
-    return [
-        (unit.point, each.path, each.kind, each.size, each.modified, each.digest, unit.name, rows, now, VERSION)
-        for each in unit.inputs
-    ]
+def input_rows(unit: Unit, rows: int, filtered: str | None = None) -> list[tuple[Any, ...]]:
+    """Return the rows of the table `inputs` for a unit, of which a run has written so many rows by a filter."""
+    last = (unit.name, rows, datetime.now(UTC), VERSION, filtered)
+    return [(unit.point, each.path, each.kind, each.size, each.modified, each.digest, *last) for each in unit.inputs]
 
 
 def inputs_of(folder: Path) -> list[dict[str, Any]]:
@@ -158,12 +155,13 @@ def states_of(inputs: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[tuple[
 class Work:
     """The units that a run reads, the number of inputs that the lake has already, and the rows of `inputs` that stay.
 
-    `made` and `rows` fill while units are done.
+    `made` and `rows` fill while units are done. `filtered` is the filter of frames.
     """
 
     units: tuple[Unit, ...]
     known: int
     kept: list[tuple[Any, ...]]
+    filtered: str | None = None
     made: list[Written] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     _of_units: dict[str, int] = field(default_factory=dict)
@@ -188,18 +186,28 @@ class Work:
     @property
     def inputs(self) -> list[tuple[Any, ...]]:
         """Return the rows of `inputs` when all is done."""
-        return self.kept + [row for unit in self.units for row in input_rows(unit, self._of_units.get(unit.name, 0))]
+        read = [input_rows(unit, self._of_units.get(unit.name, 0), self.filtered) for unit in self.units]
+        return self.kept + [row for rows in read for row in rows]
 
 
-def work_of(folder: Path, files: Iterable[Found], plan: Schedule, *, again: bool) -> Work:
-    """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`."""
+def work_of(folder: Path, files: Iterable[Found], plan: Schedule, *, again: bool, filtered: str | None = None) -> Work:
+    """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`.
+
+    Raises:
+        InputError: The lake has the frames of another filter.
+
+    """
     there = inputs_of(folder)
+    for row in there:
+        if (before := row.get("filter")) != filtered:
+            has = f"the frames of --filter {before!r}" if before else "tables without a filter"
+            raise InputError(f"this has {has}: write into another folder", file=str(folder))
     known = {} if again else states_of(there)
     units = [*units_of(files, plan)]
     new = [unit for unit in units if known.get(unit.name) != unit.state]
     read = {unit.name for unit in new}
-    kept = [(*row.values(),) for row in there if row["unit"] not in read]
-    return Work(tuple(new), sum(len(unit.inputs) for unit in units if unit.name not in read), kept)
+    kept = [tuple(row.get(name) for name in INPUTS.names) for row in there if row["unit"] not in read]
+    return Work(tuple(new), sum(len(unit.inputs) for unit in units if unit.name not in read), kept, filtered)
 
 
 def finish(run: Run, work: Work) -> None:

@@ -28,7 +28,7 @@ from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 HIDDEN = "_run-"
@@ -70,10 +70,11 @@ class Files:
     """Files of tables that one process writes into the hidden folder of a run.
 
     Their names begin with `unit`, and no other process gives files the same names. `made` has those that are ready.
+    Rows have these `columns` alone, if there are some.
     """
 
-    def __init__(self, hidden: Path, form: str, unit: str) -> None:
-        self.hidden, self.form = hidden, form
+    def __init__(self, hidden: Path, form: str, unit: str, columns: Sequence[str] = ()) -> None:
+        self.hidden, self.form, self._columns = hidden, form, columns
         self.made: list[Written] = []
         self._name = f"{unit}-{hidden.name.removeprefix(HIDDEN)}-{uuid4().hex[:8]}"
         self._open: dict[tuple[str, str, str | None], _File] = {}
@@ -89,9 +90,10 @@ class Files:
             if file is None:
                 folder = folder_of(table, point, day, has_days=day_column(table) is not None)
                 file = self._open[key] = _File(f"{self._name}-{len(self.made) + len(self._open):04d}", folder)
-            file.rows.append(part)
-            file.size += part.nbytes
-            self._waiting += part.nbytes
+            own = part.select(self._columns) if self._columns else part
+            file.rows.append(own)
+            file.size += own.nbytes
+            self._waiting += own.nbytes
             if sum(each.num_rows for each in file.rows) >= ROW_GROUP:
                 self._write(file)
         while self._waiting > MOST_BYTES:

@@ -7,6 +7,7 @@ two ways at every segment; a test cross-checks the results.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -115,12 +116,22 @@ class EndsReader:
     """The frames between two ends, from segments in their order; what comes between two calls is kept.
 
     `names` are those known so far. Lines learn names; of a stretch the caller has to learn them before the next one.
+    Without `stretches` all frames are lines.
     """
 
     def __init__(
-        self, ends: bytes, layouts: Layouts, port: int | None, names: Names, origin: Origin, tls: Decryption
+        self,
+        ends: bytes,
+        layouts: Layouts,
+        port: int | None,
+        names: Names,
+        origin: Origin,
+        tls: Decryption,
+        *,
+        stretches: bool = True,
     ) -> None:
         self.ends, self.layouts, self.tls, self.origin = ends, layouts, tls, origin
+        self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
         self._lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
@@ -141,7 +152,7 @@ class EndsReader:
         rows, at = run.rows, 0
         watch = self._lines.watch
         while at < len(rows):
-            half = self.streams.calm(self.ends) if len(rows) - at >= FEWEST and not self._lines.held else None
+            half = self.streams.calm(self.ends) if len(rows) - at >= self._fewest and not self._lines.held else None
             connection = watch.connections[half.connection.number][0] if half else None
             if half and connection and connection.steady and not self.tls.holds(half.connection.number):
                 state, count = _in_order(rows[at:], half)

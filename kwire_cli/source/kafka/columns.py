@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.filter import Places
+    from kwire_cli.filter import Filter, Places, Rows
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.message.roles import RecordsAs, Roles
@@ -316,6 +316,21 @@ class FilterRow(LineRow):
     def column(self, name: str) -> Any:
         """The value of a column, a list of them, or None."""
         return self.line.seen.time if name == "time" else super().column(name)
+
+
+def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
+    """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
+    lack.
+    """
+    from kwire_cli.filter import compile_filter  # noqa: PLC0415 - as above
+
+    return compile_filter(
+        text,
+        error_codes={row.name: row.code for row in catalog.errors},
+        api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
+        fields=catalog.field_names,
+        rows=rows,
+    )
 
 
 @lru_cache(maxsize=256)
