@@ -345,7 +345,7 @@ class Typed(CsvView):
 
     def _head(self, columns: tuple[str, ...]) -> None:
         if self._rows is None:
-            from kwire_cli.view.column_types import of_logs  # start-up counts
+            from kwire_cli.cli.column_types import of_logs  # start-up counts
 
             self._rows, self.columns = Rows(self.environment.take_table(), of_logs(columns), self.FORM), columns
         elif columns != self.columns:

@@ -357,7 +357,7 @@ class Typed(Csv):
     def _file(self) -> Rows:
         """Return the file, which is begun when it is asked for."""
         if self._rows is None:
-            from kwire_cli.view.column_types import of_captures
+            from kwire_cli.cli.column_types import of_captures
 
             write = self.environment.take_table()
             self._rows = Rows(write, of_captures(self.columns, self.catalog), self.FORM)

@@ -57,7 +57,7 @@ def table_of(api: str, kind: str) -> str:
 
 
 @cache
-def body_type(spec: MessageSpec) -> pa.DataType:
+def body_type(spec: MessageSpec, *, show_secrets: bool = False) -> pa.DataType:
     """Return the type of the bodies of a message: the fields of all versions, the newest version's first.
 
     TypeError if a version has no columns.
@@ -65,14 +65,14 @@ def body_type(spec: MessageSpec) -> pa.DataType:
     valid = spec.valid_versions
     merged: pa.DataType = pa.struct([])
     for version in range(valid.high, valid.low - 1, -1):
-        merged = _union(merged, _shown(arrow_type(entry_for(spec, version).root), spec, ""))
+        merged = _union(merged, _shown(arrow_type(entry_for(spec, version).root), spec, "", show_secrets))
     return merged
 
 
-def _shown(kind: pa.DataType, spec: MessageSpec, path: str) -> pa.DataType:
+def _shown(kind: pa.DataType, spec: MessageSpec, path: str, show_secrets: bool) -> pa.DataType:  # noqa: FBT001 - of `body_type`
     """Return a type without the fields that are secret, and with the sizes of records in their place."""
     if pa.types.is_list(kind):
-        return pa.list_(_shown(kind.value_type, spec, f"{path}[]"))
+        return pa.list_(_shown(kind.value_type, spec, f"{path}[]", show_secrets))
     if not pa.types.is_struct(kind):
         return kind
     out = []
@@ -80,7 +80,9 @@ def _shown(kind: pa.DataType, spec: MessageSpec, path: str) -> pa.DataType:
         own = f"{path}.{each.name}" if path else each.name
         if _is_records(spec, own):
             out.append(pa.field(each.name + _SIZE, pa.int32()))
-        elif not _is_secret(spec, own) and not _is_empty(kept := _shown(each.type, spec, own)):
+        elif (show_secrets or not _is_secret(spec, own)) and not _is_empty(
+            kept := _shown(each.type, spec, own, show_secrets)
+        ):
             out.append(pa.field(each.name, kept))
     return pa.struct(out)
 
@@ -124,7 +126,7 @@ def conform(
 ) -> pa.Array:
     """Return values of a version in the type of all versions; fields that the version lacks are null.
 
-    `secret` says which of the values stand in a sensitive config: their configs' values are null.
+    `secret` says which of the values stand in a sensitive config: their configs' values are null. None shows them.
     """
     if pa.types.is_list(kind):
         below = None if secret is None else secret.take(pc.list_parent_indices(values))
@@ -136,7 +138,7 @@ def conform(
     if not pa.types.is_struct(kind):
         return values if values.type.equals(kind) else values.cast(kind)
     own = {each.name: number for number, each in enumerate(values.type)}
-    if spec.name in CONFIG_VALUES:
+    if secret is not None and spec.name in CONFIG_VALUES:
         secret = _sensitive(values, own, secret)
     columns = []
     for each in kind:
@@ -144,7 +146,7 @@ def conform(
         below_path = f"{path}.{name}" if path else name
         if name in own:
             column = conform(pc.struct_field(values, own[name]), each.type, spec, below_path, secret)
-            if below_path in CONFIG_VALUES.get(spec.name, ()):
+            if secret is not None and below_path in CONFIG_VALUES.get(spec.name, ()):
                 column = pc.if_else(secret, pa.scalar(None, column.type), column)
         elif name.endswith(_SIZE) and (records := name.removesuffix(_SIZE)) in own:
             column = pc.binary_length(pc.struct_field(values, own[records])).cast(pa.int32())
@@ -155,9 +157,8 @@ def conform(
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
 
 
-def _sensitive(values: pa.Array, own: dict[str, int], around: pa.Array | None) -> pa.Array:
+def _sensitive(values: pa.Array, own: dict[str, int], secret: pa.Array) -> pa.Array:
     """Return which structs are of sensitive configs: by their names, by their flags, or as what is around them is."""
-    secret = pa.array(np.zeros(len(values), np.bool_)) if around is None else around
     name = next((each for each in ("name", "key") if each in own), None)
     if name is not None and pa.types.is_string(values.type.field(own[name]).type):
         encoded = pc.struct_field(values, own[name]).dictionary_encode()
@@ -240,7 +241,7 @@ class Bodies:
         if not len(whole):
             return
         try:
-            shown = body_type(spec)
+            shown = body_type(spec, show_secrets=self._show_secrets)
             body = Columns(entry_for(spec, version), walk if len(whole) == len(walk.jobs) else walk.only(whole)).root()
         except TypeError:  # a form that hangs on other fields has no columns
             return
@@ -248,7 +249,8 @@ class Bodies:
         columns = [times(time), pa.array(stream), pa.array(frame), pa.array(np.full(len(whole), version, np.int32))]
         fields = [*PLACE]
         if shown.num_fields:  # Parquet has no structs without fields
-            columns.append(conform(body, shown, spec, ""))
+            none_secret = None if self._show_secrets else pa.array(np.zeros(len(whole), np.bool_))
+            columns.append(conform(body, shown, spec, "", none_secret))
             fields.append(pa.field("body", shown))
         yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 

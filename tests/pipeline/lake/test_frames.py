@@ -324,7 +324,7 @@ def test_values_of_sensitive_configs_are_null():
     spec = CATALOG.message("DescribeConfigsResponse")
     entry = entry_for(spec, 4)
     walk = walk_many(entry.program, octets(data), jobs_of(entry, [0], [len(data)]))
-    (shown,) = conform(Columns(entry, walk).root(), body_type(spec), spec, "").to_pylist()
+    (shown,) = conform(Columns(entry, walk).root(), body_type(spec), spec, "", pa.array([False])).to_pylist()
     values = [(each["value"], each["synonyms"][0]["value"]) for each in shown["results"][0]["configs"]]
     assert values == [(None, None), (None, None), ("hunter2", "hunter2")]
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwire_cli.answer import Column, Table
+from kwire_cli.cli.column_types import of_captures, of_logs
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import arrow
 from kwire_cli.view.arrow import FORMATS, Field, Rows, write_batches, write_table
-from kwire_cli.view.column_types import of_captures, of_logs
 
 TITLE = re.compile(r" \('\w+'\)")
 COLUMNS = (
