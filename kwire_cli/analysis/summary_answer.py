@@ -38,6 +38,8 @@ LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH = 170, 40, 100
 """Characters of a finding, which then takes two lines of 100 columns, of a name, and of the path of the only input."""
 _LEAST_AVERAGE = 2.0
 """Seconds of traffic that have an average beside a peak."""
+_WHOLE = 100
+"""A rate from which on a fraction says nothing."""
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _KINDS = {"capture": "capture", "request-log": "log", "folder": "logs", "batches": "logs"}
 _WHAT = {"capture": "packet capture", "request-log": "request log", "folder": "log directory", "batches": "segment"}
@@ -179,7 +181,9 @@ def _rates(summary: Contents) -> Iterator[str]:
         return
     _, requests = course.peak(0)
     _, size = course.peak(1)
-    average = f", {course.requests / seconds:.3g}/s on average" if seconds >= _LEAST_AVERAGE else ""
+    rate = course.requests / seconds if seconds else 0
+    shown = f"{rate:.0f}" if rate >= _WHOLE else f"{rate:.3g}"
+    average = f", {shown}/s on average" if seconds >= _LEAST_AVERAGE else ""
     yield f"{counted(requests, 'request')} in the busiest second{average}"
     if size:
         yield f"{_size(size)}/s at the peak"

@@ -60,6 +60,8 @@ class PointTables:
     filter: str | None = None
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
+    unread: int = 0
+    """Files that could not be read to their end."""
     _rows: list[list[Any]] = field(default_factory=list)
     _lines: list[Line] = field(default_factory=list)
     _size: int = 0
@@ -265,6 +267,7 @@ class _Pass:
             yield from self.tables.item(item, reader)
 
     def _notices(self, part: Scheduled, reader: PartReader) -> Iterator[Rows]:
+        self.tables.unread += len(reader.notices)
         if "faults" in self.tables.tables:
             for text, position, packet in reader.notices:
                 yield Rows("faults", file_fault(self.tables.point, part.part.file, packet, position, "TRUNCATED", text))

@@ -141,6 +141,7 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
                 out.add(table, unit.point, shaped(table, rows))
         for rows in spool.taken():
             out.add("frames", unit.point, resolved(rows, tables.names))
+        wanted.reading.told.faults += tables.unread
     write_unreadable(unit, plan, out, wanted)
 
 

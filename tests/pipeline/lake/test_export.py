@@ -274,9 +274,11 @@ def test_files_that_cannot_be_read_are_faults(tmp_path):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
     shutil.copy(next(CAPTURES.glob("*.pcapng")), tmp_path / "in")
-    run([tmp_path / "in"], tmp_path / "lake")
-    faults = rows(tmp_path / "lake", "select code, file from faults where file like '%broken.pcap'")
-    assert [code for code, _ in faults] == ["UNREADABLE"]
+    whole = (CAPTURES / "ipv6.pcap").read_bytes()
+    (tmp_path / "in" / "cut.pcap").write_bytes(whole[:-7])
+    assert run([tmp_path / "in"], tmp_path / "lake").faults == 2
+    faults = rows(tmp_path / "lake", "select code from faults where frame is null order by file")
+    assert faults == [("UNREADABLE",), ("TRUNCATED",)]
 
 
 def test_tables_are_chosen(tmp_path):
