@@ -181,7 +181,7 @@ def _rates(summary: Contents) -> Iterator[str]:
         return
     _, requests = course.peak(0)
     _, size = course.peak(1)
-    rate = course.requests / seconds if seconds else 0
+    rate = course.requests / seconds
     shown = f"{rate:.0f}" if rate >= _WHOLE else f"{rate:.3g}"
     average = f", {shown}/s on average" if seconds >= _LEAST_AVERAGE else ""
     yield f"{counted(requests, 'request')} in the busiest second{average}"
