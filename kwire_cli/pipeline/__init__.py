@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 def register(spark: SparkSession) -> None:
     """Make `spark.read.format("kwire")` known to a session, and have workers run this Python, unless they were told
     another, and this kwire.
+
+    A session of Spark Connect has no workers to tell: its server needs a Python that has kwire.
     """
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - as below
+
     from kwire_cli.pipeline.session import ship  # noqa: PLC0415 - as below
     from kwire_cli.pipeline.source import KwireSource  # noqa: PLC0415 - it imports what a look at this package need not
 
-    context = spark.sparkContext
-    if "PYSPARK_PYTHON" not in os.environ and not context.getConf().contains("spark.pyspark.python"):
-        context.pythonExec = sys.executable
-    ship(context)
+    if isinstance(spark, SparkSession):
+        context = spark.sparkContext
+        if "PYSPARK_PYTHON" not in os.environ and not context.getConf().contains("spark.pyspark.python"):
+            context.pythonExec = sys.executable
+        ship(context)
     spark.dataSource.register(KwireSource)
 
 

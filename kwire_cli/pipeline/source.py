@@ -5,28 +5,34 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 from base64 import b64decode
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from kwire_cli.errors import InputError, KwireError
+from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
+from kwire_cli.pipeline.lake.unit_tables import KINDS, no_table, unit_table
 from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.packet_table import PACKET_TABLE, refuse_payload, without_payload
+from kwire_cli.pipeline.packet_table import PACKET_TABLE, PacketTable, refuse_payload, without_payload
 from kwire_cli.pipeline.segments import INDEX_TABLE, PARTITION_FAULTS, SEGMENT_TABLES
 from kwire_cli.records.codecs import Limits
+from kwire_cli.source.files import Naming
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.stores import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Table
+    from kwire_cli.spec.catalog import Catalog
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,10 +42,32 @@ NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
 TABLES: dict[str, Table] = {
     table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)
 }
-"""A table of another kind of file is one more line here."""
+"""The tables whose rows single files hold. A table of another kind of file is one more line here."""
+NAMES = (*dict.fromkeys((*TABLES, *KINDS)),)
+"""All tables but those of bodies. Captures have faults too, so `faults` is read unit by unit."""
 OTHERWISE = "records"
 """The table where none is asked for."""
-OPTIONS = ("path", "paths", "table", "splitSize", "maxDecompressed", "showSecrets", "specs", "kafka", "overlay")
+OPTIONS = (
+    "path",
+    "paths",
+    "table",
+    "splitSize",
+    "maxDecompressed",
+    "showSecrets",
+    "specs",
+    "kafka",
+    "overlay",
+    "port",
+    "tlsKeylog",
+    "capturePoint",
+    "mergePoints",
+)
+_REMEMBERED = "kwire.options"
+"""The key of a table's options in the metadata of its first column: Spark (4.3 at least) keeps the options of
+`CREATE TABLE`, but does not tell them to a Python data source when the table is read."""
+_CREATED, _OPTION = "provider", "option."
+"""An option that Spark adds only for `CREATE TABLE`, and how names of options begin there beside themselves."""
+_ONE_SLASH = re.compile(r"^file:(?=/(?!/))")
 
 
 def in_one_line(planned: Callable[P, R]) -> Callable[P, R]:
@@ -67,8 +95,12 @@ class KwireSource(DataSource):
     @in_one_line
     def schema(self) -> StructType:
         """All columns of the table; ask for fewer with `.schema(...)`, for others need not be made then."""
-        schema = TABLES[_table(self.options)].schema
-        return from_arrow_schema(schema if _flag(self.options, "showSecrets") else without_payload(schema))
+        table = _table(_name(self.options), _definitions(self.options))
+        schema = table.schema if _flag(self.options, "showSecrets") else without_payload(table.schema)
+        columns = from_arrow_schema(schema)
+        if _CREATED in self.options:
+            columns[0].metadata = {_REMEMBERED: json.dumps(_to_remember(self.options))}
+        return columns
 
     @in_one_line
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -175,17 +207,20 @@ class KwireReader(DataSourceReader):
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType, table: str | None = None) -> None:
-        option_names = {option.lower() for option in OPTIONS}
-        if strange := sorted(option for option in options if option.lower() not in option_names):
-            raise InputError(f"there is no option {strange[0]}: options are {', '.join(OPTIONS)}")
-        self.table = table or _table(options)
+        options = {**_remembered(schema, options), **options}
+        _refuse_strange(options)
+        self.table = table or _name(options)
         self.paths = _paths(options)
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
         limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))
-        definitions = catalog(_several(options, "specs"), _option(options, "kafka"), _several(options, "overlay"))
-        self.reading = Reading(limits, _flag(options, "showSecrets"), definitions)
+        self.port = _port(options)
+        key_logs = tuple(map(absolute, _several(options, "tlsKeylog")))
+        naming = Naming(_option(options, "capturePoint"), _flag(options, "mergePoints"))
+        self.reading = Reading(
+            limits, _flag(options, "showSecrets"), _definitions(options), key_logs=key_logs, naming=naming
+        )
         self.schema = schema
-        own = TABLES[self.table].schema
+        own = self.rows.schema
         if unknown := [name for name in schema.names if name not in own.names]:
             raise InputError(
                 f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}"
@@ -193,25 +228,82 @@ class KwireReader(DataSourceReader):
         if table is None:  # connections are made from packets, payloads and all
             refuse_payload(own, schema.names, show_secrets=self.reading.show_secrets)
 
+    @property
+    def rows(self) -> Table:
+        """The table, which tasks look up by its name."""
+        reading = self.reading
+        return _table(self.table, reading.catalog, port=self.port, naming=reading.naming, key_logs=reading.key_logs)
+
     @in_one_line
     def partitions(self) -> Sequence[InputPartition]:
-        """Return a task for each part of a file."""
-        return [PartToRead(part) for part in TABLES[self.table].parts(self.paths, (), self.split_size)]
+        """Return a task for each part of a file, or for each unit of files."""
+        return [PartToRead(part) for part in self.rows.parts(self.paths, (), self.split_size)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one part as Arrow record batches."""
+        """Yield the rows of one part as Arrow record batches."""
         if not isinstance(partition, PartToRead):  # where there are no parts, PySpark makes one of its own
             return
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        for rows in TABLES[self.table].read(partition.value, schema.names, self.reading):
+        for rows in self.rows.read(partition.value, schema.names, self.reading):
             yield rows.cast(schema)
 
 
-def _table(options: Mapping[str, str]) -> str:
-    name = _option(options, "table") or OTHERWISE
-    if name not in TABLES:
-        raise InputError(f"there is no table {name!r}: tables are {', '.join(TABLES)}")
-    return name
+def _name(options: Mapping[str, str]) -> str:
+    return _option(options, "table") or OTHERWISE
+
+
+def _table(name: str, definitions: Catalog, **settings: Any) -> Table:
+    """Return the table of a name. `settings` are those of `UnitTable`.
+
+    Raises:
+        InputError: There is no such table.
+
+    """
+    table = unit_table(name, definitions, **settings) or TABLES.get(name)
+    if table is None:
+        raise no_table(name, NAMES, definitions)
+    if isinstance(table, PacketTable) and "naming" in settings:
+        return replace(table, naming=settings["naming"])
+    return table
+
+
+def _definitions(options: Mapping[str, str]) -> Catalog:
+    return catalog(_several(options, "specs"), _option(options, "kafka"), _several(options, "overlay"))
+
+
+# Options, and those of tables that SQL created.
+
+
+def _refuse_strange(options: Iterable[str]) -> None:
+    """Raise InputError if there is an option that no table has."""
+    names = {option.lower() for option in OPTIONS}
+    for option in sorted(options):
+        if option.lower() not in names:
+            meant = did_you_mean(close_to(option, OPTIONS, 1))
+            raise InputError(f"there is no option {option}{meant}: options are {', '.join(OPTIONS)}")
+
+
+def _to_remember(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a table that is created, with absolute paths.
+
+    Raises:
+        InputError: There is no such option, or no path.
+
+    """
+    _refuse_strange(option.removeprefix(_OPTION) for option in options if option.startswith(_OPTION))
+    names = {option.lower() for option in OPTIONS}
+    own = {option.lower(): value for option, value in options.items() if option.lower() in names - {"path", "paths"}}
+    return {**own, "paths": json.dumps([*map(absolute, _paths(options))])}
+
+
+def _remembered(schema: StructType, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of the table that was created with these columns, unless others are given."""
+    text = schema[0].metadata.get(_REMEMBERED) if len(schema) else None
+    options: dict[str, str] = json.loads(text) if text else {}
+    if _option(given, "path") or _option(given, "paths"):
+        options.pop("paths", None)
+    names = {option.lower() for option in given}
+    return {option: value for option, value in options.items() if option not in names}
 
 
 def _option(options: Mapping[str, str], name: str) -> str | None:
@@ -226,14 +318,34 @@ def _several(options: Mapping[str, str], name: str) -> list[str]:
 def _paths(options: Mapping[str, str]) -> list[str]:
     """Return the paths that were given to `load`: one path, or several as a JSON list.
 
-    Raises InputError if there is no path.
+    Raises:
+        InputError: There is no path, or `paths` is no JSON list.
+
     """
-    several: Any = json.loads(_option(options, "paths") or "[]")
+    text = _option(options, "paths") or "[]"
+    try:
+        several: Any = json.loads(text)
+    except ValueError:
+        several = None
+    if not isinstance(several, list) or not all(isinstance(path, str) for path in several):
+        raise InputError(f"paths={text!r}: it is a JSON list of texts")
     one = _option(options, "path")
-    paths = [*several, *([one] if one else [])]
+    paths = [*several, *([_ONE_SLASH.sub("", one)] if one else [])]  # the catalog of Spark writes file:/folder
     if not paths:
-        raise InputError("no input: give segments, snapshots or folders of a log directory to load()")
+        raise InputError(
+            "no input: give captures, segments, log directories or request logs to load(), or as the option path of "
+            "CREATE TABLE, which takes no list of columns then"
+        )
     return paths
+
+
+def _port(options: Mapping[str, str]) -> int | None:
+    text = _option(options, "port")
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 16:
+        raise InputError(f"port={text!r}: it is a number from 1 to 65535")
+    return int(text)
 
 
 def _bytes(options: Mapping[str, str], name: str, otherwise: int) -> int:

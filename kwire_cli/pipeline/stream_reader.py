@@ -12,6 +12,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake.tables import FAULTS, POINT
+from kwire_cli.pipeline.lake.units import log_point
 from kwire_cli.pipeline.packet_table import PACKET_TABLE, Wanted
 from kwire_cli.pipeline.segments import FAULTS_NAME, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.pipeline.stream_files import (
@@ -320,14 +322,12 @@ class TableReader(StreamReader):
 
     def rows(self, task: Task) -> Iterator[pa.RecordBatch]:
         """As `StreamReader`."""
-        if self.table == FAULTS_NAME and task.faults:
-            yield _faults([(path, 0, code, MEANING[code]) for path, code in task.faults], self.names)
-        if task.part is None:
+        if self.table == FAULTS_NAME:
+            yield from self._faults(task)
+        elif task.part is None:
             return
-        if not isinstance(task.part, CapturePart):
+        elif not isinstance(task.part, CapturePart):
             yield from _SEGMENTS[self.table].read(task.part, self.names, self.reading)
-        elif self.table == FAULTS_NAME:
-            yield from _of_capture(task.part, self.names)
         else:
             yield from PACKET_TABLE.read(
                 Wanted(task.part, NO_TIME, sys.maxsize, self.reading.naming.name(task.part.file)),
@@ -335,13 +335,25 @@ class TableReader(StreamReader):
                 self.reading,
             )
 
+    def _faults(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Yield the faults of files: the columns of frames are null."""
+        for path, code in task.faults:
+            yield _shown(_of_files([(path, 0, code, MEANING[code])]), log_point(path), self.names)
+        if isinstance(task.part, CapturePart):
+            point = self.reading.naming.name(task.part.file)
+            yield from (_shown(rows, point, self.names) for rows in _of_capture(task.part))
+        elif task.part is not None:
+            point = log_point(str(task.part.segment.path))
+            for rows in SEGMENT_FAULTS.read(task.part, SEGMENT_FAULTS.schema.names, self.reading):
+                yield _shown(rows, point, self.names)
+
 
 _SEGMENTS: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS)}
 STREAMED = (*_SEGMENTS, PACKET_TABLE.name)
 """The tables that can be streams."""
 
 
-def _of_capture(part: CapturePart, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _of_capture(part: CapturePart) -> Iterator[pa.RecordBatch]:
     """Yield the faults that end the reading of a part of a capture early."""
     reader = PartReader(part)
     try:
@@ -351,13 +363,20 @@ def _of_capture(part: CapturePart, names: Sequence[str]) -> Iterator[pa.RecordBa
     except InputError as error:
         rows = [(part.file, 0, "UNREADABLE", error.reason)]
     if rows:
-        yield _faults(rows, names)
+        yield _of_files(rows)
 
 
-def _faults(found: Sequence[tuple[str, int, str, str]], names: Sequence[str]) -> pa.RecordBatch:
+def _of_files(found: Sequence[tuple[str, int, str, str]]) -> pa.RecordBatch:
     """Faults of files as rows of the table."""
     rows = [
         {"file": location(file), "position": at, "size": 0, "code": code, "path": "", "offset": at, "detail": detail}
         for file, at, code, detail in found
     ]
-    return pa.RecordBatch.from_pylist(rows, schema=SEGMENT_FAULTS.schema).select([*names])
+    return pa.RecordBatch.from_pylist(rows, schema=SEGMENT_FAULTS.schema)
+
+
+def _shown(rows: pa.RecordBatch, point: str, names: Sequence[str]) -> pa.RecordBatch:
+    """Return these columns of faults, of which the reading of files makes some."""
+    own = {**dict(zip(rows.schema.names, rows.columns, strict=True)), POINT: pa.repeat(point, rows.num_rows)}
+    columns = [own[name] if name in own else pa.nulls(rows.num_rows, FAULTS.field(name).type) for name in names]
+    return pa.RecordBatch.from_arrays(columns, names=[*names])

@@ -178,7 +178,7 @@ class Fetched:
         try:
             if not held or start - self._first > KEPT:
                 self._close()
-                self._disk = tempfile.TemporaryFile(prefix="kwire-", dir=_folder(), buffering=0)  # noqa: SIM115 - views of it stay
+                self._disk = tempfile.TemporaryFile(prefix="kwire-", dir=task_folder(), buffering=0)  # noqa: SIM115 - views of it stay
                 self._disk.truncate(self.size)
                 self._view = memoryview(mmap.mmap(self._disk.fileno(), self.size, access=mmap.ACCESS_READ))
                 self._first, self._last = start, start + self._put(held, start)
@@ -232,7 +232,7 @@ def let_go(view: memoryview, start: int, stop: int) -> None:
         file.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-def _folder() -> str | None:
+def task_folder() -> str | None:
     """Return the folder for a Spark task's temporary files, or None for this machine's default."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
 

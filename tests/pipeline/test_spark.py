@@ -100,7 +100,10 @@ def test_rows_are_right_in_any_order_of_queries(spark):
 
 def test_what_is_wrong_is_said(spark):
     for said, found in (
-        ("tables are batches, records, index, packets, faults", lambda: load(spark, "frame").collect()),
+        (
+            "tables are batches, records, index, packets, faults, frames, costs, names",
+            lambda: load(spark, "frame").collect(),
+        ),
         ("there is no such file or folder", lambda: load(spark, "records", "/no/such/folder").collect()),
         ("there is no option tabel", lambda: load(spark, "records", tabel="x").collect()),
         ("it is a number of bytes", lambda: load(spark, "records", splitSize="1 MB").count()),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
 from kwire_cli.pipeline.lake.names import name_rows, topics_of
@@ -29,6 +30,7 @@ from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
@@ -49,9 +51,10 @@ class Rows(NamedTuple):
 
 @dataclass
 class PointTables:
-    """The tables of one capture point, filled from its connections. `tables` are those that are wanted.
+    """The tables of one capture point, filled from its connections.
 
-    With a `filter` rows are of frames that match; names are learnt from all.
+    `tables` are those that are wanted; BODIES stands for all tables of bodies. With a `filter` rows are of frames that
+    match; names are learnt from all.
     """
 
     point: str
@@ -68,7 +71,9 @@ class PointTables:
     _spent: dict[int | None, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._bodies = Bodies(self.options)
+        only = [table for table in self.tables if table.startswith(f"{BODIES}_")]
+        self._has_bodies = bool(only) or BODIES in self.tables
+        self._bodies = Bodies(self.options, () if BODIES in self.tables else only)
         catalog, show_secrets = self.options.catalog, self.options.redaction.show_secrets
         self._filter = filter_of(catalog, self.filter) if self.filter else None
         self._redaction = Redaction(catalog, show_secrets=show_secrets)
@@ -93,7 +98,7 @@ class PointTables:
             for frames in stretch.frames:
                 for day, part in _by_day(frames):
                     self._spent_on(day).frames(part)
-        if "bodies" in self.tables:
+        if self._has_bodies:
             for frames in stretch.frames:
                 yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.stream))
 
@@ -112,7 +117,7 @@ class PointTables:
             return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])
-        if "bodies" in self.tables:
+        if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.line(line))
         self._lines.append(Line(line, stream, self.options))
         self._size += line.seen.size
@@ -271,3 +276,42 @@ class _Pass:
         if "faults" in self.tables.tables:
             for text, position, packet in reader.notices:
                 yield Rows("faults", file_fault(self.tables.point, part.part.file, packet, position, "TRUNCATED", text))
+
+
+# Rows that wait for what only the end of a capture point tells.
+
+SPOOLED = 64 << 20
+"""Bytes of rows that are kept in memory."""
+
+
+class Spool:
+    """Rows of a capture point, kept in memory as long as they are few, then in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows: list[pa.RecordBatch] = []
+        self._size = 0
+        self._out: Any = None
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Take rows."""
+        self._rows.append(rows)
+        self._size += rows.nbytes
+        if self._size > SPOOLED:
+            if self._out is None:
+                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                self._out = pa.ipc.new_stream(str(self._path), rows.schema, options=options)
+            for each in self._rows:
+                self._out.write_batch(each)
+            self._rows, self._size = [], 0
+
+    def taken(self) -> Iterator[pa.RecordBatch]:
+        """Yield all rows in the order in which they came, and forget them."""
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as stream:
+                yield from stream
+            self._path.unlink()
+        rows, self._rows, self._size = self._rows, [], 0
+        yield from rows

@@ -25,6 +25,17 @@ LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
 
 
+def plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without dictionaries: their values in place of them."""
+    return pa.schema(
+        [
+            pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
+            for each in schema
+        ],
+        metadata=schema.metadata,
+    )
+
+
 def list_offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:
     """Return the offsets of lists, by the frame of each value."""
     out = np.zeros(count + 1, np.int32)

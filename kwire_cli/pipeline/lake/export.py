@@ -9,11 +9,11 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake.captures import PointTables, point_rows
+from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.units import finish, work_of
-from kwire_cli.pipeline.lake.writing import Files, Run, Spool
+from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule

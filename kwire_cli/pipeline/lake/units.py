@@ -85,9 +85,9 @@ def units_of(files: Iterable[Found], plan: Schedule) -> Iterator[Unit]:
         if each.kind is not CAPTURES:
             others.append(each)
         elif each.file in faulty:
-            captures[_log_point(each.file)].append(each.file)
+            captures[log_point(each.file)].append(each.file)
         else:
-            captures[at.get(each.file) or _log_point(each.file)].append(each.file)
+            captures[at.get(each.file) or log_point(each.file)].append(each.file)
     for name, paths in captures.items():
         yield Unit(name, name, tuple(_input(path, "capture") for path in paths))
     small: dict[str, list[Input]] = defaultdict(list)
@@ -96,12 +96,12 @@ def units_of(files: Iterable[Found], plan: Schedule) -> Iterator[Unit]:
         if file.size < SMALL:
             small[str(path_of(each.file).parent)].append(file)
         else:
-            yield Unit(each.file, _log_point(each.file), (file,))
+            yield Unit(each.file, log_point(each.file), (file,))
     for folder, inputs in small.items():
-        yield Unit(f"{folder} (small logs)", _log_point(inputs[0].path), tuple(inputs))
+        yield Unit(f"{folder} (small logs)", log_point(inputs[0].path), tuple(inputs))
 
 
-def _log_point(path: str) -> str:
+def log_point(path: str) -> str:
     """Return the capture point of a file that is no capture: the folder of partitions that it is in, or its own."""
     folder = path_of(path).parent
     return location(str(folder.parent if segment_at(path_of(path)).topic else folder))

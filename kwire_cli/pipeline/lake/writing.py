@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import FORMATS
+from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ def _parquet(path: Path, schema: pa.Schema, *, small: bool = False) -> Any:
 
 class _ArrowFile:
     def __init__(self, path: Path, schema: pa.Schema, *, small: bool = False) -> None:
-        self.schema = _plain(schema)
+        self.schema = plain(schema)  # a dictionary in a file of Arrow cannot change from batch to batch
         options = pa.ipc.IpcWriteOptions(compression=None if small else "zstd")
         self._sink = pa.OSFile(str(path), "wb")
         self._out = pa.ipc.new_file(self._sink, self.schema, options=options)
@@ -267,17 +268,6 @@ class _ArrowFile:
     def close(self) -> None:
         self._out.close()
         self._sink.close()
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without dictionaries, which in a file of Arrow cannot change from batch to batch."""
-    return pa.schema(
-        [
-            pa.field(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
-            for each in schema
-        ],
-        metadata=schema.metadata,
-    )
 
 
 def _moved(path: Path, target: Path) -> None:
@@ -309,39 +299,3 @@ _FINISHED: dict[str, Callable[[Path, Path], None]] = {
     "csv": _as_text,
     "jsonl": _as_text,
 }
-
-
-# Rows that wait for what only the end of a capture point tells.
-
-
-class Spool:
-    """Rows of a capture point, kept in memory as long as they are few, then in a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows: list[pa.RecordBatch] = []
-        self._size = 0
-        self._out: Any = None
-
-    def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows."""
-        self._rows.append(rows)
-        self._size += rows.nbytes
-        if self._size > MOST_BYTES:
-            if self._out is None:
-                options = pa.ipc.IpcWriteOptions(compression="lz4")
-                self._out = pa.ipc.new_stream(str(self._path), rows.schema, options=options)
-            for each in self._rows:
-                self._out.write_batch(each)
-            self._rows, self._size = [], 0
-
-    def taken(self) -> Iterator[pa.RecordBatch]:
-        """Yield all rows in the order in which they came, and forget them."""
-        if self._out is not None:
-            self._out.close()
-            self._out = None
-            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as stream:
-                yield from stream
-            self._path.unlink()
-        rows, self._rows, self._size = self._rows, [], 0
-        yield from rows
