@@ -3,9 +3,12 @@ and damaged.
 """
 
 import base64
+import io
 import re
 
 import packets
+import pyarrow as pa
+import pyarrow.parquet as pq
 from wire import Wire
 
 import kwire_cli
@@ -177,3 +180,12 @@ def capture(said, *, opened=True, piece=None, skip=0):
             packets.packet(packets.ethernet(packets.ipv4(data, source=source, destination=destination)), number)
         )
     return packets.pcap_file(frames)
+
+
+def text_of(done):
+    """Return what a command printed, as text."""
+    if done.raw.startswith(b"PAR1"):
+        return repr(pq.read_table(io.BytesIO(done.raw)).to_pylist())
+    if done.raw.startswith(b"ARROW1"):
+        return repr(pa.ipc.open_file(io.BytesIO(done.raw)).read_all().to_pylist())
+    return done.out

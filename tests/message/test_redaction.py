@@ -1,13 +1,10 @@
 """No command shows a secret in any format, whole or damaged; neither do the terminal interface and the library."""
 
 import base64
-import io
 import json
 import re
 
 import click
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import record_sets
 from command_line import kwire
@@ -25,6 +22,7 @@ from secret_table import (
     numbers,
     shows,
     sized,
+    text_of,
 )
 from wire import Wire
 
@@ -88,15 +86,6 @@ def formats(command):
     group = click.Context(cli)
     choices = [each.type.choices for each in cli.get_command(group, command).params if "--format" in each.opts]
     return choices[0] if choices else [None]
-
-
-def text_of(done):
-    """Return what a command printed, as text."""
-    if done.raw.startswith(b"PAR1"):
-        return repr(pq.read_table(io.BytesIO(done.raw)).to_pylist())
-    if done.raw.startswith(b"ARROW1"):
-        return repr(pa.ipc.open_file(io.BytesIO(done.raw)).read_all().to_pylist())
-    return done.out
 
 
 def test_every_command_is_called_or_named():

@@ -8,7 +8,7 @@ import re
 import pytest
 from command_line import kwire
 from hypothesis import given, strategies as st
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, value_of
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, text_of, value_of
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS
@@ -22,7 +22,7 @@ def views(*arguments, **options):
     for extra in ([], ["--full"]):
         for fmt in FORMATS:
             done = kwire("decode", "--format", fmt, *extra, *arguments, **options)
-            yield (done.out + done.err).replace("\\u003c", "<")  # as a page in HTML has it
+            yield (text_of(done) + done.err).replace("\\u003c", "<")  # as a page in HTML has it
 
 
 def test_shows_sees_every_form():
