@@ -8,13 +8,14 @@ import re
 import pytest
 from command_line import kwire
 from hypothesis import given, strategies as st
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, text_of, value_of
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, value_of
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
 
-FORMATS = [name for name, view in VIEWS.items() if view.FRAMES]
+FORMATS = [name for name, view in VIEWS.items() if view.FRAMES and name not in {"arrow", "parquet"}]
+"""Those that show fields: a row of Arrow or Parquet has the columns of a table."""
 
 
 def views(*arguments, **options):
@@ -22,7 +23,7 @@ def views(*arguments, **options):
     for extra in ([], ["--full"]):
         for fmt in FORMATS:
             done = kwire("decode", "--format", fmt, *extra, *arguments, **options)
-            yield (text_of(done) + done.err).replace("\\u003c", "<")  # as a page in HTML has it
+            yield (done.out + done.err).replace("\\u003c", "<")  # as a page in HTML has it
 
 
 def test_shows_sees_every_form():
