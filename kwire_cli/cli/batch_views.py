@@ -18,6 +18,7 @@ from kwire_cli.view.lines import anomaly_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import ModuleType
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.sorting import Order
@@ -206,6 +207,13 @@ class Hex(View):
         return 0
 
 
+def _tables() -> tuple[ModuleType, ModuleType]:
+    """Return the cells of tables of batches and their widths, which other views do without."""
+    from kwire_cli.view import batch_table, widths
+
+    return batch_table, widths
+
+
 class TableView(View):
     """A line of a table for each batch; with `deep` for each record."""
 
@@ -213,10 +221,8 @@ class TableView(View):
 
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import batch_table, widths  # start-up counts
-
-        self._rows, self._widths = batch_table, widths
-        self._columns = batch_table.table_columns(deep=self.deep)
+        self._rows, self._widths = _tables()
+        self._columns = self._rows.table_columns(deep=self.deep)
         self._room = None if settings.wide else environment.width
         self._layout: Layout | None = None
         self._held: list[tuple[str, ...]] = []
@@ -287,10 +293,8 @@ class CsvView(ForPrograms):
 
     def __init__(self, environment: Environment, settings: BatchSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import batch_table  # start-up counts
-
-        self._cells = batch_table
-        self._record_cells: Callable[[Batch, Record, Hide | None], list[Any]] = batch_table.record_cells
+        self._cells, _ = _tables()
+        self._record_cells: Callable[[Batch, Record, Hide | None], list[Any]] = self._cells.record_cells
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 def complete_file(_: click.Context, __: click.Parameter, incomplete: str) -> list[Any]:
     """Files and folders, which the shell itself knows."""
+    return [_item(incomplete, type="file")]
+
+
+def _item(text: str, **settings: Any) -> Any:
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(incomplete, type="file")]
+    return CompletionItem(text, **settings)
 
 
 def complete_overlay(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Files, and bundled overlays that go on from what was typed: bash drops what stands before a mark for files."""
-    from click.shell_completion import CompletionItem
-
     from kwire_cli.spec.overlay import bundled_overlays
 
     return [
         *complete_file(ctx, parameter, incomplete),
-        *[CompletionItem(name) for name in bundled_overlays() if name.startswith(incomplete)],
+        *[_item(name) for name in bundled_overlays() if name.startswith(incomplete)],
     ]
 
 

@@ -88,8 +88,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     refuse_place(environment, options)
     lake.check()
-    from kwire_cli.pipeline.lake.export import export
-    from kwire_cli.pipeline.lake.tables import chosen_columns
+    from kwire_cli.pipeline.lake.export import chosen_columns, export
 
     reading = Reading(
         options.limits, options.show_secrets, options.catalog, key_logs=options.tls_keylog, naming=options.naming

@@ -114,14 +114,13 @@ class Tree(View):
 
     def _functions(self) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
         """Return the functions that give the lines of a frame, a body and a line of a capture."""
-        from kwire_cli.view.hex import capture_tree_lines
-        from kwire_cli.view.tree import frame_lines, message_lines
+        from kwire_cli.view import hex as hex_view, tree
 
         full = self.settings.full
         return (
-            partial(frame_lines, full=full),
-            partial(message_lines, full=full),
-            partial(capture_tree_lines, full=full),
+            partial(tree.frame_lines, full=full),
+            partial(tree.message_lines, full=full),
+            partial(hex_view.capture_tree_lines, full=full),
         )
 
     def begin_capture(self, *, whole: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.session import text_of
+from kwire_cli.pipeline.session import spark_errors, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,15 +65,13 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
     """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
     from pyspark.logger import PySparkLogger
 
     for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
         PySparkLogger.getLogger(name).disabled = True
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except spark_errors() as error:
         raise InputError(_own(error) or _text(error)) from None
     finally:
         for name in _LOGGERS:

@@ -30,6 +30,7 @@ from kwire_cli.view.tables import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -315,9 +316,7 @@ def _reading(options: Options) -> Reading:
 
 def _write(environment: Environment, rows: DataFrame | Rows, options: Options) -> int:
     """Write files; return the number of rows."""
-    from kwire_cli.pipeline.output import write
-
-    return write(
+    written: int = _output().write(
         rows,
         options.out or "",
         options.out_format or "parquet",
@@ -325,6 +324,14 @@ def _write(environment: Environment, rows: DataFrame | Rows, options: Options) -
         overwrite=options.force,
         raw_csv=environment.raw_csv,
     )
+    return written
+
+
+def _output() -> ModuleType:
+    """Return the writing of rows, which needs Spark."""
+    from kwire_cli.pipeline import output
+
+    return output
 
 
 def _follow(environment: Environment, spark: SparkSession, options: Options) -> int:
@@ -357,9 +364,7 @@ def _folders(rows: DataFrame | Rows, options: Options) -> list[str]:
 
 
 def _texts(frame: DataFrame, form: str, most: int | None) -> Iterator[tuple[int, str]]:
-    from kwire_cli.pipeline.output import texts
-
-    return texts(frame, form, most)
+    yield from _output().texts(frame, form, most)
 
 
 def _print_texts(environment: Environment, frame: DataFrame, options: Options, *, form: str) -> int:

@@ -202,9 +202,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     logging.getLogger().addHandler(logging.NullHandler())  # py4j prints what it raises, too, where nobody else takes it
     meanwhile = threading.Thread(target=_import_what_comes_next, daemon=True)
     meanwhile.start()
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped] # noqa: PLC0415 - as above
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
-    from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
@@ -216,15 +214,24 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
         "spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip()
     )
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
+    errors: tuple[type[Exception], ...] = (*spark_errors(), OSError)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]
         context = _beside(lambda: SparkContext(conf=conf, gateway=gateway))
         spark = SparkSession.builder.config(conf=context.getConf()).getOrCreate()
-    except (PySparkException, Py4JError, OSError) as error:
+    except errors as error:
         raise InputError(f"Spark does not start on {master}: {_cause(error)}{_said(log)}") from None
     meanwhile.join()
     ship(spark.sparkContext)
     return spark
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return the errors that Spark raises, and its connection to Java."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped] # noqa: PLC0415 - as pyspark
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - it takes long, and may be missing
+
+    return PySparkException, Py4JError
 
 
 def _beside(create: Callable[[], SparkContext]) -> SparkContext:

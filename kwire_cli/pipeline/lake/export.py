@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.pipeline.lake.units import finish, work_of
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
@@ -21,7 +23,7 @@ from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from kwire_cli.pipeline.lake.units import Unit, Work
@@ -153,3 +155,24 @@ def write_unreadable(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> 
             wanted.reading.told.fault(path, reason)
             if "faults" in wanted.tables:
                 out.add("faults", unit.point, shaped("faults", file_fault(None, path, None, None, UNREADABLE, reason)))
+
+
+def chosen_columns(tables: Collection[str], names: str) -> tuple[str, ...]:
+    """Return the columns that a list of names chooses; `tables` is to be the only one that is wanted.
+
+    Raises:
+        InputError: There are several tables, or the table has no column of a name.
+
+    """
+    table, *others = tables
+    if others or table == BODIES:
+        raise InputError("--fields names columns of one table: choose it with --tables, such as --tables frames")
+    known = [name for name in SHAPES[table].schema.names if name != DAY]
+    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    for name in wanted:
+        if name not in (*known, POINT, DAY):
+            near = did_you_mean(close_to(name, known))
+            raise InputError(f"--fields: {table} has no column {name!r}{near} (docs/tables.md lists them)")
+    if not (columns := tuple(name for name in wanted if name in known)):
+        raise InputError(f"--fields names no column of {table}: columns are {', '.join(known)}")
+    return columns

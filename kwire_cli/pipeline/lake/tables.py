@@ -6,12 +6,11 @@ folders (Hive's partitions), and are not in the files.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
 
-from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.columns import TIME
 from kwire_cli.pipeline.lake.frames import FRAMES
@@ -19,9 +18,6 @@ from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS
 from kwire_cli.pipeline.line_walks import LEDGER
 from kwire_cli.pipeline.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 SCHEMA_VERSION = 1
 """The version of all tables: it grows when a column changes its name, type or meaning, or is gone."""
@@ -82,27 +78,6 @@ SHAPES: dict[str, Shape] = {
 
 UNRESOLVED_FRAMES = "_frames"
 """Frames without the names of their capture point, as long as a run goes on."""
-
-
-def chosen_columns(tables: Collection[str], names: str) -> tuple[str, ...]:
-    """Return the columns that a list of names chooses; `tables` is to be the only one that is wanted.
-
-    Raises:
-        InputError: There are several tables, or the table has no column of a name.
-
-    """
-    table, *others = tables
-    if others or table == BODIES:
-        raise InputError("--fields names columns of one table: choose it with --tables, such as --tables frames")
-    known = [name for name in SHAPES[table].schema.names if name != DAY]
-    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    for name in wanted:
-        if name not in (*known, POINT, DAY):
-            near = did_you_mean(close_to(name, known))
-            raise InputError(f"--fields: {table} has no column {name!r}{near} (docs/tables.md lists them)")
-    if not (columns := tuple(name for name in wanted if name in known)):
-        raise InputError(f"--fields names no column of {table}: columns are {', '.join(known)}")
-    return columns
 
 
 def day_column(table: str) -> str | None:

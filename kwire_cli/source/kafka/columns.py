@@ -14,6 +14,7 @@ from kwire_cli.records.batch import Batch, base64_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.filter import Filter, Places, Rows
@@ -298,12 +299,11 @@ class LineRow:
         """
         if ALIASES.get(name, name) in COLUMNS:
             return self.column(name)
-        from kwire_cli.filter import elements, opened_values  # noqa: PLC0415 - tables of columns alone need no filter
-
+        language = _language()
         places = _places(name, self.line.connection.catalog)
         values = list(_values(self.fields(), places.path, ())) if places.message else []
-        opened = [*opened_values(places, self, whole=True)]
-        values += [_text(value) for value in elements(opened)]
+        opened = [*language.opened_values(places, self, whole=True)]
+        values += [_text(value) for value in language.elements(opened)]
         in_array = any(isinstance(value, list) and any(isinstance(item, dict) for item in value) for value in opened)
         return values[0] if len(values) == 1 and not in_array else values or None
 
@@ -322,22 +322,28 @@ def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
     """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
     lack.
     """
-    from kwire_cli.filter import compile_filter  # noqa: PLC0415 - as above
-
-    return compile_filter(
+    compiled: Filter = _language().compile_filter(
         text,
         error_codes={row.name: row.code for row in catalog.errors},
         api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
         fields=catalog.field_names,
         rows=rows,
     )
+    return compiled
 
 
 @lru_cache(maxsize=256)
 def _places(name: str, catalog: Catalog) -> Places:
-    from kwire_cli.filter import Name, name_of, places_of  # noqa: PLC0415 - as above
+    language = _language()
+    places: Places = language.places_of(language.name_of(name) or language.Name(name, 1), catalog.field_names)
+    return places
 
-    return places_of(name_of(name) or Name(name, 1), catalog.field_names)
+
+def _language() -> ModuleType:
+    """Return the language of filters, which tables of columns alone do not need."""
+    from kwire_cli import filter as language  # noqa: PLC0415 - see above
+
+    return language
 
 
 def _text(value: Any) -> Any:
