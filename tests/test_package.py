@@ -198,7 +198,9 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     assert specs | code | page <= names
     assert page
     claims = {f"kwire_cli/analysis/papers/{name}.toml" for name in PAPERS}
-    assert others == claims | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
+    assert len(queries) > 5
+    assert others == claims | queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
 
 
 @pytest.mark.build

@@ -80,7 +80,8 @@ def explained() -> Iterator[None]:
 
 def _own(error: Exception) -> str | None:
     """Return the text of a kwire error in a task, however deep in Spark's text. None if there is no such error."""
-    told, java = [str(error)], getattr(error, "java_exception", None)
+    # The text of an error has its traces, and so its causes, only where the session is set so; the error has them.
+    told, java = [str(error), str(getattr(error, "_stackTrace", ""))], getattr(error, "java_exception", None)
     while java is not None:
         told.append(str(java.toString()))
         java = java.getCause()

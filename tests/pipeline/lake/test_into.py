@@ -147,22 +147,29 @@ def test_options_that_do_not_go_together(arguments, why):
     assert (done.code, why in done.err) == (2, True)
 
 
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lake") / "lake"
+    export([str(SAMPLES / "captures"), str(SAMPLES / "segments")], folder, Wanted(chosen(None), Reading()))
+    return folder
+
+
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("report", report_names())
-def test_spark_and_duckdb_give_the_same_answer(both, report):
+def test_spark_and_duckdb_give_the_same_answer(lake, report):
     """With --master, the same query over the same files; folders of capture points and days as text and dates."""
-    _, tasks, _ = both(SAMPLES / "captures", SAMPLES / "segments", tables=None)
-    asked = ("query", tasks, "--report", report, "--format", "jsonl")
+    asked = ("query", lake, "--report", report, "--format", "jsonl")
     done = kwire(*asked, "--master", "local[2]")
     assert (done.code, done.err) == (0, "")
     assert sorted(done.out.splitlines()) == sorted(kwire(*asked).out.splitlines())
 
 
-def test_spark_says_what_is_wrong_with_a_query(both):
-    _, tasks, _ = both(SAMPLES / "captures", tables="frames")
-    done = kwire("query", tasks, "select * from framez", "--master", "local[2]")
+@pytest.mark.usefixtures("spark")
+def test_spark_says_what_is_wrong_with_a_query(lake):
+    done = kwire("query", lake, "select * from framez", "--master", "local[2]")
     assert done.code == 2
     assert "framez" in done.err
     assert (
-        kwire("query", tasks, "select count(*) as n from records", "--master", "local[2]").out
+        kwire("query", lake, "select count(*) as n from index", "--master", "local[2]").out
         == '{"table":"rows","n":0}\n'
     )
