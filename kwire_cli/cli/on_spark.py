@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
-_OWN = re.compile(r"^kwire_cli\.errors\.\w+: (.*)", re.MULTILINE)
+_OWN = re.compile(r"\bkwire_cli\.errors\.\w+: (.*)")
 
 
 @contextlib.contextmanager
