@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,24 +33,35 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Decompression, Secrets, OverlaidDefinitions):
-    """Options of `kwire export`."""
-
-    paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)
-    into: str | None = option(
+def into_option() -> Any:
+    """Declare --into, the folder of a lake."""
+    return option(
         "--into",
         section="Output",
         metavar="DIR",
         shell_complete=complete_file,
         help="Write the tables into this folder.",
     )
-    tables: str | None = option(
+
+
+def tables_option(**settings: Any) -> Any:
+    """Declare --tables, the tables of a lake."""
+    return option(
         "--tables",
         section="Choose",
         metavar="A,B",
         help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+        **settings,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Report, Captures, Decompression, Secrets, OverlaidDefinitions):
+    """Options of `kwire export`."""
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)
+    into: str | None = into_option()
+    tables: str | None = tables_option()
     filter: str | None = option(
         "--filter",
         section="Choose",

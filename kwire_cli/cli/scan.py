@@ -16,7 +16,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_table
 from kwire_cli.cli.emit import WRITERS, emit, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.export import emit_done
+from kwire_cli.cli.export import emit_done, into_option, tables_option
 from kwire_cli.cli.on_spark import explained, until_interrupted, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
@@ -89,20 +89,8 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         shell_complete=complete_report,
         help="Show a ready report, such as stats, overhead or verify.",
     )
-    into: str | None = option(
-        "--into",
-        section="Output",
-        metavar="DIR",
-        shell_complete=complete_file,
-        help="Write the tables into this folder.",
-    )
-    tables: str | None = option(
-        "--tables",
-        section="Choose",
-        rare=True,
-        metavar="A,B",
-        help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
-    )
+    into: str | None = into_option()
+    tables: str | None = tables_option(rare=True)
     limit: int | None = option(
         "--limit",
         "-n",

@@ -28,7 +28,6 @@ from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, Wanted, found, of_kind
 from kwire_cli.pipeline.parts import Tally, folded
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.source.packets.parts import PART_SIZE
 from kwire_cli.stores import location
@@ -109,7 +108,7 @@ def scan_into(
         work = work_of(into, files, plan, again=again, filtered=wanted.filter)
         done = Done()
         units = {unit.key: unit for unit in work.units}
-        points = {unit.name: unit for unit in work.units if unit.inputs[0].kind == "capture"}
+        points = {unit.name: unit for unit in work.units if unit.is_point}
         if points:
             _captures(run, captures, points, wanted, done)
         for each in folded(spark, _packs(work), partial(_read_logs, run.hidden, run.form, wanted), merge):
@@ -250,14 +249,13 @@ def _packs(work: Work) -> list[list[_Share]]:
     packs: list[list[_Share]] = []
     room = 0
     for unit in work.units:
-        for file in unit.inputs if unit.inputs[0].kind != "capture" else ():
-            shares = max(-(-file.size // SPLIT_SIZE), 1)
-            for share in range(shares):
-                size = file.size // shares
+        for file in () if unit.is_point else unit.inputs:
+            for share in range(file.shares):
+                size = file.size // file.shares
                 if room < size or not packs:
                     packs.append([])
                     room = PACK
-                packs[-1].append(_Share(unit.key, unit.point, file, share, shares))
+                packs[-1].append(_Share(unit.key, unit.point, file, share, file.shares))
                 room -= max(size, 1 << 16)  # opening a file takes its time too
     return packs
 

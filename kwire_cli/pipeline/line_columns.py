@@ -35,7 +35,7 @@ ROWS, TEXTS = 4096, 8 << 20
 """Rows of a batch, and bytes of bodies in it, about."""
 
 
-_LAST_SECOND = 253402300800
+LAST_SECOND = 253402300800
 """The first second that no time can be any more."""
 
 
@@ -77,9 +77,9 @@ class Options:
         self.redaction = Redaction(catalog, show_secrets=show_secrets, raw_records=True)
 
 
-def _time(line: Line) -> int | None:
-    time = line.captured.seen.time
-    return None if time is None or not 0 <= time < _LAST_SECOND * 1_000_000_000 else time // 1000
+def microseconds_of(time: int | None) -> int | None:
+    """Return nanoseconds since 1970 in microseconds; None if there is no time, or it is none that a date can be."""
+    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
 
 
 def _codes(line: Line) -> list[str]:
@@ -91,7 +91,7 @@ COLUMNS: tuple[tuple[str, pa.DataType, Callable[[Line], Any]], ...] = (
     ("capture_point", pa.string(), lambda line: line.captured.origin.point),
     ("file", pa.string(), lambda line: line.captured.where.file),
     ("packet", pa.int64(), lambda line: line.captured.where.packet),
-    ("time", pa.timestamp("us", "UTC"), _time),
+    ("time", pa.timestamp("us", "UTC"), lambda line: microseconds_of(line.captured.seen.time)),
     ("time_ns", pa.int64(), lambda line: line.captured.seen.time),
     ("src", pa.string(), lambda line: line.captured.src),
     ("dst", pa.string(), lambda line: line.captured.dst),

@@ -106,7 +106,7 @@ def _writer(pa: Any, sink: _Sink, schema: pa.Schema, form: str) -> Any:
 
 
 class _Sink(io.RawIOBase):
-    """What pyarrow takes for a file to write to.
+    """A file that pyarrow can write to.
 
     Outside of `writing` nothing is written: a writer that is given up, because of an error, would end its file when it
     is collected.

@@ -15,7 +15,7 @@ from kwire_cli.cli.message_views import VIEWS
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
 
 FORMATS = [name for name, view in VIEWS.items() if view.FRAMES and name not in {"arrow", "parquet"}]
-"""Those that show fields: a row of Arrow or Parquet has the columns of a table."""
+"""Formats that show fields: a row of Arrow or Parquet has the columns of a table."""
 
 
 def views(*arguments, **options):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kwire_cli.pipeline.line_columns import LAST_SECOND
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ WORD = pa.dictionary(pa.int32(), pa.string())
 """The type of texts of which few differ."""
 WORDS = pa.list_(pa.string())
 TIME = pa.timestamp("us", "UTC")
-LAST_SECOND = 253402300800
-"""The first second that no time can be any more."""
 
 
 def plain(schema: pa.Schema) -> pa.Schema:

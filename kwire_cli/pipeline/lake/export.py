@@ -12,11 +12,11 @@ from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
-from kwire_cli.pipeline.lake.logs import log_rows, shaped
+from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
-from kwire_cli.pipeline.lake.units import finish, work_of
+from kwire_cli.pipeline.lake.units import finish, shared_out, work_of
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
+from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.points import apart_notes
@@ -38,7 +38,7 @@ MUCH = 256 << 20
 
 @dataclass(frozen=True)
 class Exported:
-    """What a run has done: rows by table, inputs that were read with their bytes, inputs that the lake had already."""
+    """The result of a run: rows by table, inputs that were read and their bytes, inputs that the lake had already."""
 
     rows: Mapping[str, int]
     read: int
@@ -78,8 +78,8 @@ def export(
         if processes > 1 and len(work.units) > 1 and work.size >= MUCH:
             _in_processes(run, work, plan, wanted, processes)
         else:
-            for unit in work.units:
-                work.done(unit, _written(unit, plan, run.hidden, form, wanted)[0])
+            for unit, share in shared_out(plan, work.units):
+                work.done(unit, _written(unit, share, run.hidden, form, wanted)[0])
         finish(run, work)
     return Exported(work.rows, work.read, work.known, work.size, reading.told.faults)
 
@@ -90,7 +90,8 @@ def _in_processes(run: Run, work: Work, plan: Schedule, wanted: Wanted, processe
     own = replace(wanted, reading=replace(wanted.reading, told=Told()))  # each process tells what it could not read
     with ProcessPoolExecutor(min(processes, len(units)), get_context("spawn"), _begin) as pool:
         futures = {
-            pool.submit(_written, unit, _narrowed(plan, unit), run.hidden, run.form, own): unit for unit in units
+            pool.submit(_written, unit, share, run.hidden, run.form, own): unit
+            for unit, share in shared_out(plan, units)
         }
         try:
             for future in as_completed(futures):
@@ -107,12 +108,6 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _narrowed(plan: Schedule, unit: Unit) -> Schedule:
-    """Return what a unit needs of a plan."""
-    parts = tuple(part for part in plan.parts if plan.points[part.point].name == unit.name)
-    return replace(plan, parts=parts)
-
-
 def _written(unit: Unit, plan: Schedule, hidden: Path, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
     """Write the files of a unit; return them, and what could not be read."""
     out = Files(hidden, form, unit.key, wanted.columns)
@@ -121,8 +116,8 @@ def _written(unit: Unit, plan: Schedule, hidden: Path, form: str, wanted: Wanted
 
 
 def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
-    """Write the rows of a unit."""
-    if unit.inputs[0].kind == "capture":
+    """Write the rows of a unit, of which the plan is."""
+    if unit.is_point:
         _write_captures(unit, plan, out, wanted)
         return
     for file in unit.inputs:
@@ -131,12 +126,11 @@ def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
 
 
 def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
-    number = next((number for number, point in enumerate(plan.points) if point.name == unit.name), None)
-    if number is not None:
+    if plan.points:
         options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
         tables = PointTables(unit.name, options, wanted.tables, wanted.filter)
         spool = Spool(out.hidden / f"{unit.key}.arrows")
-        for table, rows in point_rows(plan, number, tables, wanted.port):
+        for table, rows in point_rows(plan, 0, tables, wanted.port):
             if table == "frames":
                 spool.add(rows)
             else:
@@ -144,17 +138,11 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
         for rows in spool.taken():
             out.add("frames", unit.point, resolved(rows, tables.names))
         wanted.reading.told.faults += tables.unread
-    write_unreadable(unit, plan, out, wanted)
-
-
-def write_unreadable(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
-    """Write the faults of captures that cannot be read."""
-    names = {each.path for each in unit.inputs}
     for path, reason in plan.faults:
-        if path in names:
-            wanted.reading.told.fault(path, reason)
-            if "faults" in wanted.tables:
-                out.add("faults", unit.point, shaped("faults", file_fault(None, path, None, None, UNREADABLE, reason)))
+        wanted.reading.told.fault(path, reason)
+    if "faults" in wanted.tables:
+        for rows in unreadable(plan):
+            out.add("faults", unit.point, rows)
 
 
 def chosen_columns(tables: Collection[str], names: str) -> tuple[str, ...]:

@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.engine.arrow import Columns, batch_of, numbers, values_of
+from kwire_cli.engine.arrow import Columns, numbers, values_of
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.pipeline.lake.columns import (
-    LAST_SECOND,
     TIME,
     WORD,
     WORDS,
@@ -28,6 +27,7 @@ from kwire_cli.pipeline.lake.columns import (
     word,
     words,
 )
+from kwire_cli.pipeline.line_columns import microseconds_of
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import field_at
@@ -354,16 +354,6 @@ def error_text(code: int, catalog: Catalog) -> str:
 # The rows of single lines: of whatever does not come in stretches.
 
 
-def line_rows(lines: Sequence[Captured]) -> pa.RecordBatch:
-    """Return the rows of lines."""
-    return batch_of([[LINE_COLUMNS[name](line) for name in UNRESOLVED.names] for line in lines], UNRESOLVED)
-
-
-def _time(line: Captured) -> int | None:
-    time = line.seen.time
-    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
-
-
 def _latency(line: Captured) -> int | None:
     request = line.request
     if request is None or line.seen.time is None or request.seen.time is None:
@@ -418,7 +408,7 @@ def _address(line: Captured) -> str | None:
 LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "file": lambda line: line.where.file,
     "packet": lambda line: line.where.packet,
-    "time": _time,
+    "time": lambda line: microseconds_of(line.seen.time),
     "src": lambda line: line.src,
     "dst": lambda line: line.dst,
     "stream": lambda line: line.stream,

@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.tables import FAULTS
-from kwire_cli.pipeline.line_columns import FRAMES as LINES
+from kwire_cli.pipeline.line_columns import FRAMES as LINES, UNREADABLE, file_fault
 from kwire_cli.pipeline.request_logs import LOG_FAULTS, LOG_FRAMES
-from kwire_cli.pipeline.segments import INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
+from kwire_cli.pipeline.segments import FAULTS_NAME, INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
+    from kwire_cli.source.packets.descriptors import Schedule
 
 
 def log_rows(
@@ -44,6 +45,12 @@ def log_rows(
             if number % shares == share:
                 for rows in source.read(part, names.get(source.name, source.schema.names), reading):
                     yield source.name, shaped(source.name, rows)
+
+
+def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:
+    """Yield the faults of captures that cannot be read."""
+    for path, reason in plan.faults:
+        yield shaped(FAULTS_NAME, file_fault(None, path, None, None, UNREADABLE, reason))
 
 
 _LOGGED = [name for name in FRAMES.names if name in LINES.names] + ["latency"]

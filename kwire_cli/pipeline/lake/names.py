@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 NAMES = pa.schema([pa.field("kind", pa.string()), pa.field("key", pa.string()), pa.field("name", pa.string())])
-"""Of `kind` topic the id and the name of a topic, of `broker` an address and the node id there, of `client` a client id
-and its software."""
+"""`key` and `name` are, by `kind`: the id and the name of a topic, the address and the node id of a broker, the id
+and the software of a client.
+"""
 _BROKERS = {METADATA: "nodeId", DESCRIBE_CLUSTER: "brokerId"}
 """The fields of brokers that hold node ids, by api."""
 

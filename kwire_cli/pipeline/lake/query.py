@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES, FORMATS
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
+from kwire_cli.pipeline.lake.tables import SHAPES, placed
 from kwire_cli.pipeline.lake.writing import recover
 
 if TYPE_CHECKING:
@@ -98,13 +98,7 @@ def _is_table(path: Path) -> bool:
 
 def empty_table(name: str) -> pa.Table:
     """Return a table without rows."""
-    shape = SHAPES[name]
-    fields = [each for each in shape.schema if each.name != DAY]
-    if name != "inputs":
-        fields.append(pa.field(POINT, pa.string()))
-        if shape.time is not None:
-            fields.append(pa.field(DAY, pa.date32()))
-    return pa.schema(fields).empty_table()
+    return placed(name, SHAPES[name].schema).empty_table()
 
 
 @contextlib.contextmanager

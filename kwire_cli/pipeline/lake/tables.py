@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.columns import TIME
+from kwire_cli.pipeline.lake.columns import TIME, plain
 from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS
@@ -83,6 +83,13 @@ UNRESOLVED_FRAMES = "_frames"
 def day_column(table: str) -> str | None:
     """Return the column of a table that says of which day a row is, if any."""
     return "time" if table.startswith((f"{BODIES}_", UNRESOLVED_FRAMES)) else SHAPES[table].time
+
+
+def placed(table: str, schema: pa.Schema) -> pa.Schema:
+    """Return the columns of a table as a lake has them: those by the names of folders are the last."""
+    own = [each for each in plain(schema) if each.name not in {POINT, DAY}]
+    days = [pa.field(DAY, pa.date32())] if day_column(table) else []
+    return pa.schema([*own, pa.field(POINT, pa.string()), *days])
 
 
 def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:

@@ -5,8 +5,7 @@ A part holds all that its task needs: of a capture point its own share of the sc
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,16 +16,14 @@ from kwire_cli.errors import InputError, close_to, counted, did_you_mean
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import body_schema, messages
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
-from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.frames import resolved
-from kwire_cli.pipeline.lake.logs import log_rows, shaped
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column
-from kwire_cli.pipeline.lake.units import units_of
-from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
+from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, placed
+from kwire_cli.pipeline.lake.units import shared_out, units_of
+from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Kind, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.files import Naming
-from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule, outlined, schedule
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.stores import in_parallel
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.lake.units import Input, Unit
     from kwire_cli.pipeline.model import Found, Reading
-    from kwire_cli.source.packets.descriptors import Scheduled
     from kwire_cli.spec.catalog import Catalog
 
 ROWS, BYTES = 1 << 14, 8 << 20
@@ -97,14 +93,9 @@ class UnitTable:
         plan = schedule(in_parallel(outlined, of_kind(files, CAPTURES)), blocks_of(self.key_logs), self.naming)
         if self.name != FAULTS_NAME:
             _refuse_unreadable(files, plan)
-        numbers = {point.name: number for number, point in enumerate(plan.points)}
-        parts: dict[int, list[Scheduled]] = defaultdict(list)
-        for part in plan.parts:
-            parts[part.point].append(part)
-        for unit in units_of(files, plan):
-            if unit.inputs[0].kind == "capture":
-                number = numbers.get(unit.name)
-                yield PointPart(unit.point, _own_plan(plan, unit, number, () if number is None else parts[number]))
+        for unit, own in shared_out(plan, units_of(files, plan)):
+            if unit.is_point:
+                yield PointPart(unit.point, own)
             else:
                 yield from _log_parts(unit, split_size)
 
@@ -123,8 +114,7 @@ class UnitTable:
             else:
                 yield from (shaped(self.name, each) for each in rows)
         if self.name == FAULTS_NAME:
-            for path, reason in part.plan.faults:
-                yield shaped(self.name, file_fault(None, path, None, None, UNREADABLE, reason))
+            yield from unreadable(part.plan)
 
     def _of_logs(self, part: LogPart, reading: Reading) -> Iterator[pa.RecordBatch]:
         for file in part.files:
@@ -155,27 +145,12 @@ def _refuse_unreadable(files: Sequence[Found], plan: Schedule) -> None:
         raise InputError(f"{reason}{others}", file=path)
 
 
-def _own_plan(plan: Schedule, unit: Unit, number: int | None, parts: Sequence[Scheduled]) -> Schedule:
-    """Return the share of a unit in a schedule: its point becomes the first one."""
-    files: dict[int, int] = {}
-    own = tuple(replace(part, file=files.setdefault(part.file, len(files)), point=0) for part in parts)
-    paths = {each.path for each in unit.inputs}
-    return Schedule(
-        tuple(plan.files[file] for file in files),
-        own,
-        () if number is None else (plan.points[number],),
-        tuple((path, reason) for path, reason in plan.faults if path in paths),
-        plan.secrets,
-    )
-
-
 def _log_parts(unit: Unit, size: int) -> Iterator[LogPart]:
     pack: list[Input] = []
     held = 0
     for file in unit.inputs:
-        shares = -(-file.size // SPLIT_SIZE)
-        if shares > 1:
-            yield from (LogPart(unit.point, (file,), share, shares) for share in range(shares))
+        if file.shares > 1:
+            yield from (LogPart(unit.point, (file,), share, file.shares) for share in range(file.shares))
             continue
         pack.append(file)
         held += file.size
@@ -216,20 +191,13 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def unit_table(name: str, definitions: Catalog, **settings: Any) -> UnitTable | None:
     """Return the table of a name; None if no table of this module has the name. `settings` are fields of the table."""
     if name in KINDS:
-        return UnitTable(name, _placed(name, SHAPES[name].schema), **settings)
+        return UnitTable(name, placed(name, SHAPES[name].schema), **settings)
     message = messages(definitions).get(name) if name.startswith(BODIES) else None
     return (
         None
         if message is None
-        else UnitTable(name, _placed(name, body_schema(definitions.message(message))), **settings)
+        else UnitTable(name, placed(name, body_schema(definitions.message(message))), **settings)
     )
-
-
-def _placed(name: str, schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a table as a lake has them: those by the names of folders are the last."""
-    own = [each for each in plain(schema) if each.name != DAY]
-    days = [pa.field(DAY, pa.date32())] if day_column(name) else []
-    return pa.schema([*own, pa.field(POINT, pa.string()), *days])
 
 
 def no_table(name: str, known: Sequence[str], definitions: Catalog) -> InputError:

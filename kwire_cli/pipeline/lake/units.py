@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
 from kwire_cli.source.logs.files import segment_at
+from kwire_cli.source.logs.splitting import SPLIT_SIZE
+from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import location, path_of
 from kwire_cli.stores.opening import opened
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.lake.writing import Run, Written
     from kwire_cli.pipeline.model import Found
-    from kwire_cli.source.packets.descriptors import Schedule
+    from kwire_cli.source.packets.descriptors import Scheduled
 
 END = 1 << 16
 """Bytes of the beginning and of the end of a file of which a digest is made."""
@@ -45,6 +47,11 @@ class Input:
     modified: datetime | None
     digest: str
 
+    @property
+    def shares(self) -> int:
+        """Return in how many shares a log file is read, if several tasks read it."""
+        return max(-(-self.size // SPLIT_SIZE), 1)
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -60,6 +67,11 @@ class Unit:
     def key(self) -> str:
         """Return the beginning of the names of its files."""
         return hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+    @property
+    def is_point(self) -> bool:
+        """Return whether these are the captures of a capture point."""
+        return self.inputs[0].kind == "capture"
 
     @property
     def size(self) -> int:
@@ -99,6 +111,30 @@ def units_of(files: Iterable[Found], plan: Schedule) -> Iterator[Unit]:
             yield Unit(each.file, log_point(each.file), (file,))
     for folder, inputs in small.items():
         yield Unit(f"{folder} (small logs)", log_point(inputs[0].path), tuple(inputs))
+
+
+def shared_out(plan: Schedule, units: Iterable[Unit]) -> Iterator[tuple[Unit, Schedule]]:
+    """Yield units, each with its own share of a plan: that of a capture point has no other one, that of logs none."""
+    numbers = {point.name: number for number, point in enumerate(plan.points)}
+    parts: dict[int, list[Scheduled]] = defaultdict(list)
+    for part in plan.parts:
+        parts[part.point].append(part)
+    for unit in units:
+        number = numbers.get(unit.name) if unit.is_point else None
+        files: dict[int, int] = {}
+        own = () if number is None else parts[number]
+        scheduled = tuple(replace(part, file=files.setdefault(part.file, len(files)), point=0) for part in own)
+        paths = {each.path for each in unit.inputs}
+        yield (
+            unit,
+            Schedule(
+                tuple(plan.files[file] for file in files),
+                scheduled,
+                () if number is None else (plan.points[number],),
+                tuple((path, reason) for path, reason in plan.faults if path in paths),
+                plan.secrets,
+            ),
+        )
 
 
 def log_point(path: str) -> str:

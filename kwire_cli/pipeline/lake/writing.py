@@ -48,11 +48,12 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass
 class _File:
-    """Rows that go to one file, and the file once it is open."""
+    """Rows that go to one file, and the file once it is open. `waiting` and `size` are of rows not yet written."""
 
     name: str
     folder: str
     rows: list[pa.RecordBatch] = field(default_factory=list)
+    waiting: int = 0
     count: int = 0
     size: int = 0
     out: Any = None
@@ -93,16 +94,17 @@ class Files:
                 file = self._open[key] = _File(f"{self._name}-{len(self.made) + len(self._open):04d}", folder)
             own = part.select(self._columns) if self._columns else part
             file.rows.append(own)
+            file.waiting += own.num_rows
             file.size += own.nbytes
             self._waiting += own.nbytes
-            if sum(each.num_rows for each in file.rows) >= ROW_GROUP:
+            if file.waiting >= ROW_GROUP:
                 self._write(file)
         while self._waiting > MOST_BYTES:
             self._write(max(self._open.values(), key=lambda each: each.size))
 
     def whole(self, table: str, rows: pa.RecordBatch) -> None:
         """Write all rows of a table that is one file."""
-        file = _File(self._name, table, [rows], 0, rows.nbytes)
+        file = _File(self._name, table, [rows], size=rows.nbytes)
         self._write(file)
         self._close(table, file)
 
@@ -132,7 +134,7 @@ class Files:
         file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
         self._waiting -= file.size
         file.count += table.num_rows
-        file.rows, file.size = [], 0
+        file.rows, file.waiting, file.size = [], 0, 0
 
 
 class Run:

@@ -115,7 +115,7 @@ def test_every_reader_takes_every_file(lake):
 
 
 def test_columns_are_those_of_the_tables(lake):
-    """Of one table all files have the same columns, in the types that docs/tables.md says."""
+    """All files of a table have the same columns."""
     for name, shape in SHAPES.items():
         for path in sorted((lake / name).rglob("*.parquet")):
             found = pq.read_schema(path)

@@ -221,7 +221,7 @@ def test_frames_of_damaged_captures(tmp_path, seed):
 
 
 def same(value, column, kind):
-    """Whether a value in JSON form is what a column has; fields that the version lacks are null there."""
+    """Return whether a value in JSON form is what a column has; fields that the version lacks are null there."""
     if isinstance(value, str) and value.startswith("<redacted "):
         return column is None
     if value is None or column is None:

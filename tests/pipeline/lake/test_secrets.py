@@ -44,7 +44,7 @@ def test_no_table_holds_a_secret(message, field, version, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("message", "field", "version"), [row for row in FRAMES if "Envelope" not in row[0]])
 def test_secrets_are_there_when_asked_for(message, field, version, tmp_path):
-    """What is hidden above can be found."""
+    """The test above can find what it looks for."""
     before, (side, frame), after = conversation(message, version, body_of(message, field, version))
     path = tmp_path / "secret.pcap"
     path.write_bytes(capture([*before, (side, frame), *after]))
