@@ -27,7 +27,7 @@ import startup
 from captures import JSONL, KWIRE, SOME, TSHARK, timed
 from inputs import Body, catalog
 from javareader import NotHereError
-from sparkreader import AGGREGATE, FRAMES, FROM_PARQUET, LEDGER, TO_PARQUET, SparkReader
+from sparkreader import AGGREGATE, COSTS, FRAMES, FROM_PARQUET, TO_PARQUET, SparkReader
 from timing import Row, find, measure_in_turns, print_verdict
 
 import kwire_cli
@@ -47,7 +47,7 @@ SEGMENT_MB, CAPTURE_MB = 300, 70
 QUICK = 10
 """How much smaller all is with --quick."""
 SEGMENTS, LARGE, SMALL = "segments, 1 kB records", "captures, 1 kB records", "captures, small requests"
-WORK = {SEGMENTS: AGGREGATE, LARGE: LEDGER, SMALL: LEDGER}
+WORK = {SEGMENTS: AGGREGATE, LARGE: COSTS, SMALL: COSTS}
 TSHARK_TIMES = {LARGE: 4, SMALL: 10}
 """How many times as fast as tshark the ledger has to be."""
 BODIES = 2000
@@ -274,7 +274,7 @@ def _verdicts(tables: _Tables, others: list[Row], taken: Callable[[Row], float |
         at_most=3,
     )
     for name, wanted in TSHARK_TIMES.items():
-        each = over(seconds(name, most, LEDGER), tables.amount.get(tables.of(name, most)))
+        each = over(seconds(name, most, COSTS), tables.amount.get(tables.of(name, most)))
         print_verdict(f"{name}: {SOME} / ledger, a frame", over(other(name, SOME), each), at_least=wanted)
     for name, work in WORK.items():
         print_verdict(

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-AGGREGATE, TO_PARQUET, FROM_PARQUET, LEDGER, FRAMES = "aggregate", "to-parquet", "from-parquet", "ledger", "frames"
+AGGREGATE, TO_PARQUET, FROM_PARQUET, COSTS, FRAMES = "aggregate", "to-parquet", "from-parquet", "costs", "frames"
 QUERY = (
     "select topic, count(*) as records, sum(key_size + value_size) as bytes, max(time) as newest from "
     "records group by topic"
 )
-COLUMNS = ["time", "api", "api_version", "client_id", "size", "latency"]
+COLUMNS = ["time", "api", "api_version", "client_id", "size", "latency_us"]
 
 
 class Measured(NamedTuple):
@@ -85,10 +85,10 @@ def _from_parquet(spark: SparkSession, words: list[str]) -> int:
     return frame.count()  # of the files' footers
 
 
-def _ledger(spark: SparkSession, paths: list[str]) -> int:
+def _costs(spark: SparkSession, paths: list[str]) -> int:
     from kwire_cli.pipeline import tables
 
-    return sum(row["count"] for row in tables(spark, paths).table("ledger").collect() if row.path == "size")
+    return sum(row["count"] for row in tables(spark, paths).table("costs").collect() if row.path == "size")
 
 
 def _frames(spark: SparkSession, paths: list[str]) -> int:
@@ -108,7 +108,7 @@ WORKS: dict[str, Callable[[SparkSession, list[str]], int]] = {
     AGGREGATE: _aggregate,
     TO_PARQUET: _to_parquet,
     FROM_PARQUET: _from_parquet,
-    LEDGER: _ledger,
+    COSTS: _costs,
     FRAMES: _frames,
 }
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,27 +18,27 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import Layouts
+from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.lake.frames import resolved
+from kwire_cli.pipeline.lake.logs import shaped
+from kwire_cli.pipeline.lake.names import Learnt
+from kwire_cli.pipeline.lake.tables import with_place
+from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
 from kwire_cli.pipeline.line_columns import (
     CAPTURE_FAULTS,
-    FRAMES,
-    NAMED,
     SAME_CONNECTIONS,
     Line,
     Options,
     capture_faults,
-    frame_rows,
-    line_faults,
     unreadable_rows,
-    wanted_lines,
 )
-from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of, ledger_of_frames
+from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of
 from kwire_cli.pipeline.model import FileFault, Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
-from kwire_cli.source.kafka.bulk_frames import frames_between
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.kafka.traffic import TcpConnection, names_in, traffic
+from kwire_cli.source.kafka.traffic import TcpConnection, traffic
 from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import PART_SIZE, PartReader
@@ -51,10 +52,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.datasource import Filter
 
+    from kwire_cli.pipeline.lake.captures import Rows
     from kwire_cli.pipeline.parts import Merge
-    from kwire_cli.source.kafka.bulk_frames import Stretch
+    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Schedule
     from kwire_cli.source.packets.points import Sketch
@@ -88,20 +89,13 @@ DESCRIBED = pa.schema(
 KEY = ("point", "ends")
 """The columns that tell a connection from other connections: two capture points share none."""
 ORDER = (*KEY, "moment", "chain", "packet")
+NAMED = frozenset({"topics", "broker"})
+"""Columns of frames for which the names of the capture point are needed."""
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
 """The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
-NAMES = pa.schema(
-    [
-        pa.field("point", pa.int32()),
-        pa.field("packet", pa.int64()),
-        pa.field("table", pa.string()),
-        pa.field("key", pa.string()),
-        pa.field("value", pa.string()),
-    ]
-)
 
 
 class Found(NamedTuple):
@@ -167,6 +161,11 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[i
         )
 
 
+def _connections(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay, int]]:
+    """Yield the connections in sorted descriptors, as `Captures.of_connections` tells of them."""
+    return ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
+
+
 def packed(rows: bytes) -> bytes:
     """DESCRIPTOR rows in a twentieth of their bytes: by column what changes from row to row, the first byte of all,
     then the second, compressed.
@@ -229,49 +228,46 @@ def lines(
         yield from (Found(connection, replay.starts[connection.stream]) for connection in ended)
 
 
-def frames(
-    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None
-) -> Iterator[tuple[str, Stretch | Captured]]:
-    """All frames of the connections in sorted descriptors, with their capture point."""
-    for point, replay in owned(batches, plan):
-        name = plan.points[point].name
-        for item in frames_between(replay, layouts(catalog), port):
-            yield name, item
+def connection_rows(
+    connections: Iterable[tuple[int, Replay, int]], tables_of: Callable[[str], PointTables], port: int | None
+) -> Iterator[tuple[int, PointTables, Rows]]:
+    """Yield the rows of tables of connections, with the number of their capture point and its tables.
 
-
-def names_learnt(
-    batches: Iterable[pa.RecordBatch], plan: Schedule, catalog: Catalog, port: int | None
-) -> Iterator[pa.RecordBatch]:
-    """The names that the connections in sorted descriptors tell, as texts, with the packet at which each connection
-    began.
+    Connections are as for `Captures.of_connections`; `tables_of` makes the tables of a capture point that is named.
     """
-    for point, replay in owned(batches, plan):
-        names = names_in(catalog, replay, port=port, layouts=layouts(catalog), sessions=True)
-        first = min(replay.starts.values(), default=0)
-        rows: list[tuple[Any, ...]] = [(point, first, "topics", key, value) for key, value in names.topics.items()]
-        rows += [(point, first, "brokers", key, str(value)) for key, value in names.brokers.items()]
-        rows += [
-            (point, first, "sessions", f"{session} {broker}", "\0".join(topics))
-            for (broker, session), topics in names.sessions.items()
-            if topics
-        ]
-        if rows:
-            yield batch_of(rows, NAMES)
+    for number, some in groupby(connections, key=itemgetter(0)):
+        tables: PointTables | None = None
+        for _, replay, last in some:
+            tables = tables or tables_of(replay.origin.point or "")
+            reader = tables.reader(replay.ends, layouts(tables.options.catalog), port, replay.origin, replay.tls)
+            for run in replay.runs:
+                yield from _numbered(number, tables, reader, reader.take(run))
+            yield from _numbered(number, tables, reader, reader.close(last))
+        if tables is not None:
+            for rows in tables.close():
+                yield number, tables, rows
 
 
-def names_of(rows: Iterable[tuple[int, int, str, str, str]]) -> dict[int, Names]:
-    """The names in these rows by capture point: those of the connection that began first stand."""
-    by_point: dict[int, Names] = {}
-    for point, _, table, key, value in sorted(rows):
-        names = by_point.setdefault(point, Names())
-        if table == "topics":
-            names.topics.setdefault(key, value)
-        elif table == "brokers":
-            names.brokers.setdefault(key, int(value))
-        else:
-            session, _, broker = key.partition(" ")
-            names.sessions.setdefault((broker, int(session)), value.split("\0"))
-    return by_point
+def _numbered(
+    number: int, tables: PointTables, reader: EndsReader, items: Iterable[Stretch | Captured]
+) -> Iterator[tuple[int, PointTables, Rows]]:
+    for item in items:
+        for rows in tables.item(item, reader):
+            yield number, tables, rows
+
+
+def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay, int]]) -> dict[int, Learnt]:
+    """Return what connections tell, by the numbers of their capture points."""
+    options = Options(catalog)
+    rows = connection_rows(connections, lambda point: PointTables(point, options, ("names",)), port)
+    tables_of_points = {number: tables for number, tables, _ in rows}
+    return {number: tables.learnt for number, tables in tables_of_points.items()}
+
+
+def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
+    """Add what the connections of another task tell."""
+    for number, learnt in other.items():
+        one.setdefault(number, Learnt()).merge(learnt)
 
 
 # Captures in Spark: one plan of the files, and the DataFrames made from it.
@@ -292,7 +288,6 @@ class Captures:
         spark: A session.
         paths: Files, folders, globs.
         port: The broker's, where it is known.
-        records: How records are shown in bodies: decoded, size or base64.
         show_secrets: Whether secrets are.
         shuffle_payloads: Send payloads through Spark's shuffle, as for packed files: where files cannot be read by
             position cheaply.
@@ -320,7 +315,6 @@ class Captures:
         paths: Sequence[str],
         *,
         port: int | None = None,
-        records: str = "decoded",
         show_secrets: bool = False,
         shuffle_payloads: bool = False,
         part_size: int = PART_SIZE,
@@ -339,8 +333,8 @@ class Captures:
             shuffle_payloads,
             part_size,
         )
-        self._records, self._show_secrets = records, show_secrets
         self._partitions, self._catalog = partitions, catalog or bundled()
+        self._show_secrets = show_secrets
         self._secrets = blocks_of(key_logs)
         self._naming, self._note = naming or Naming(), note
         self._fail_fast, self._tally = fail_fast, tally or Tally(spark)
@@ -386,11 +380,12 @@ class Captures:
         return sum(sizes(self._files))
 
     @cached_property
-    def names(self) -> dict[int, Names]:
-        """The topics, brokers and fetch sessions that the captures of each point name: a first pass over them."""
-        port, catalog = self._port, self._catalog
-        rows = self._owned(NAMES, lambda batches, plan: names_learnt(batches, plan, catalog, port)).collect()
-        return names_of(tuple(row) for row in rows)
+    def learnt(self) -> dict[int, Learnt]:
+        """What the connections of each capture point tell: a first pass over them."""
+        learnt: dict[int, Learnt] = {}
+        for some in self.of_connections(partial(learn, self._catalog, self._port), merge_learnt):
+            merge_learnt(learnt, some)
+        return learnt
 
     @property
     def has_faults(self) -> bool:
@@ -411,44 +406,79 @@ class Captures:
         """
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            connections = ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
-            yield made_by(TaskContext.get().partitionId(), fold(connections))  # type: ignore[union-attr]
+            yield made_by(TaskContext.get().partitionId(), fold(_connections(batches, plan)))  # type: ignore[union-attr]
 
         return gathered(self._owned(MADE_SCHEMA, of), self._tasks, merge)
 
-    def frames(self, columns: Sequence[str] = (), filters: Sequence[Filter] = ()) -> DataFrame:
-        """A row for each frame and each gap, with these columns; all by default. Without `topics`, `broker` and `body`
-        no first pass is needed.
+    def table(self, name: str, columns: Sequence[str] = ()) -> DataFrame:
+        """Return a table of captures that a lake has, with these columns; all by default.
 
-        Rows that `filters` exclude may be left out.
+        Without `topics` and `broker` of `frames` no first pass is needed.
+
+        Raises:
+            InputError: There is no such table, or no such column.
+
         """
-        names = [*columns] or FRAMES.names
-        if unknown := [name for name in names if name not in FRAMES.names]:
-            raise InputError(f"the table frames has no column {unknown[0]}: its columns are {', '.join(FRAMES.names)}")
-        schema = pa.schema([FRAMES.field(name) for name in names])
-        return self._lines(
-            schema, lambda lines, _: frame_rows(lines, names), filters, learnt=bool(NAMED.intersection(names))
-        )
+        schema = schema_of(name, self._catalog)
+        if schema is None:
+            raise no_table(name, [*KINDS], self._catalog)
+        names = [*columns] or schema.names
+        if unknown := [column for column in names if column not in schema.names]:
+            raise InputError(f"the table {name} has no column {unknown[0]}: its columns are {', '.join(schema.names)}")
+        if name == "names":
+            return self._names(schema).select(*names)
+        if name == "costs":
+            amounts = LEDGER.names[-3:]
+            keys = [each for each in schema.names if each not in amounts]
+            sums = self._rows(name, schema, schema.names).groupBy(*keys)
+            return sums.agg(*(functions.sum(amount).alias(amount) for amount in amounts)).select(*names)
+        rows = self._rows(name, schema, names)
+        return rows.unionByName(self._faults_of_files(schema).select(*names)) if name == "faults" else rows
 
-    def fields(self, filters: Sequence[Filter] = ()) -> DataFrame:
-        """A row for each field of each frame. Rows that `filters` exclude may be left out."""
-        return self._lines(FIELDS, fields_of, filters, learnt=False)
-
-    def ledger(self) -> DataFrame:
-        """The bytes of all frames by api, kind, version and field."""
-        port, options, catalog = self._port, self._options, self._catalog
+    def _rows(self, name: str, schema: pa.Schema, names: Sequence[str]) -> DataFrame:
+        """Return the rows of a table that tasks make of connections."""
+        catalog, show_secrets, port = self._catalog, self._show_secrets, self._port
+        learnt = self.spark.sparkContext.broadcast(self.learnt if name == "frames" and NAMED & {*names} else {})
+        nothing = Names()
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            return ledger_of_frames(frames(batches, plan, catalog, port), Options(catalog, **options))
+            options = Options(catalog, show_secrets=show_secrets)
 
-        sums = self._owned(LEDGER, of)
-        keys, amounts = LEDGER.names[:-3], LEDGER.names[-3:]
-        return sums.groupBy(*keys).agg(*(functions.sum(name).alias(name) for name in amounts))
+            def tables_of(point: str) -> PointTables:
+                return PointTables(point, options, (name,))
 
-    def faults(self) -> DataFrame:
-        """A row for each anomaly, each gap, and each file that cannot be read, or not to its end."""
-        of_lines = self._lines(CAPTURE_FAULTS, lambda lines, _: line_faults(lines), learnt=False)
-        return of_lines.unionByName(self.file_faults())
+            for number, tables, rows in connection_rows(_connections(batches, plan), tables_of, port):
+                if rows.table == name:
+                    known = learnt.value[number].names if number in learnt.value else nothing
+                    own = resolved(rows.rows, known) if name == "frames" else shaped(name, rows.rows)
+                    yield with_place(name, schema, own, tables.point, names)
+
+        return self._owned(
+            pa.schema([schema.field(column) for column in names]),
+            lambda batches, plan: collected(of(batches, plan)),
+        )
+
+    def _names(self, schema: pa.Schema) -> DataFrame:
+        rows = [
+            with_place("names", schema, learnt.rows(), self.plan.points[number].name, schema.names)
+            for number, learnt in self.learnt.items()
+        ]
+        return self.spark.createDataFrame(pa.Table.from_batches(rows, schema))
+
+    def _faults_of_files(self, schema: pa.Schema) -> DataFrame:
+        """Return the faults of files, as rows of `faults`."""
+        faults = self.file_faults()
+        types = {field.name: field.dataType for field in from_arrow_schema(schema)}
+        return faults.select(
+            *(
+                faults[name] if name in CAPTURE_FAULTS.names else functions.lit(None).cast(types[name]).alias(name)
+                for name in schema.names
+            )
+        )
+
+    def fields(self) -> DataFrame:
+        """A row for each field of each frame."""
+        return self._lines(FIELDS, fields_of, learnt=False)
 
     def file_faults(self) -> DataFrame:
         """Return the rows of `faults` that are about files. No frames are made for these rows."""
@@ -486,28 +516,23 @@ class Captures:
         made = self._lines(MADE_SCHEMA, rows, learnt=learnt, connections=connections)
         return gathered(made, self._tasks, merge)
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"records": self._records, "show_secrets": self._show_secrets}
-
     def _lines(
         self,
         schema: pa.Schema,
         rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]],
-        filters: Sequence[Filter] = (),
         *,
         learnt: bool,
         connections: bool = False,
     ) -> DataFrame:
-        """Return the rows that `rows` makes of the lines of all connections that may pass all filters."""
-        port, options, catalog = self._port, self._options, self._catalog
-        names = self.spark.sparkContext.broadcast(self.names if learnt else {})
+        """Return the rows that `rows` makes of the lines of all connections."""
+        port, catalog, show_secrets = self._port, self._catalog, self._show_secrets
+        names = self.spark.sparkContext.broadcast(self.learnt if learnt else {})
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            how = Options(catalog, **options)
-            each = lines(batches, plan, catalog, names.value, port, connections=connections)
-            all_lines = (Line(*line, how) for line in each)
-            return rows(wanted_lines(all_lines, filters), how)
+            how = Options(catalog, show_secrets=show_secrets)
+            known = {number: each.names for number, each in names.value.items()}
+            each = lines(batches, plan, catalog, known, port, connections=connections)
+            return rows((Line(*line, how) for line in each), how)
 
         return self._owned(schema, of)
 

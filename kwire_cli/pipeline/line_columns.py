@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -63,10 +62,6 @@ class Line:
         """A part of the document as JSON text; None where it has none."""
         part = self.document.get(name) if self.captured.is_frame else None
         return None if part is None else dumps(part, indent=False)
-
-
-if TYPE_CHECKING:
-    Test = Callable[[Line], bool]
 
 
 class Options:
@@ -335,50 +330,3 @@ def _number(value: Any) -> int | None:
     if isinstance(value, datetime):
         return microseconds(value) // 1000
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-# What Spark's filters let tasks leave out of the lines of captures: of a line that is not wanted no row is
-# made, and none of its fields.
-#
-# All packets are read in any case: what a frame is, and what it answers, is said by those before it. Spark
-# looks at every filter again.
-
-_DEAR = frozenset({"header", "body", "topics", "errors", "error_codes", "anomalies"})
-"""Columns that are made with more effort than it takes to leave a row to Spark."""
-
-
-_VALUES = {name: value for name, _, value in COLUMNS if name not in _DEAR}
-_KNOWN = (int, str, type(None))
-_COMPARED = {
-    "GreaterThan": operator.gt,
-    "GreaterThanOrEqual": operator.ge,
-    "LessThan": operator.lt,
-    "LessThanOrEqual": operator.le,
-}
-
-
-def wanted_lines(lines: Iterable[Line], filters: Iterable[Filter]) -> Iterator[Line]:
-    """The lines that may have rows behind all of these filters."""
-    tests = [test for predicate in filters if (test := _test(predicate)) is not None]
-    return (line for line in lines if all(test(line) for test in tests)) if tests else iter(lines)
-
-
-def _test(each: Filter) -> Test | None:
-    """Return the test of whether a filter lets a line pass, or None if the filter is not looked at here."""
-    names: tuple[str, ...] = getattr(each, "attribute", ())
-    value_of = _VALUES.get(names[0]) if len(names) == 1 else None
-    if value_of is None:
-        return None
-    compare = _COMPARED.get(type(each).__name__)
-    if (given := _values(each)) is not None:
-        values = [_value(value) for value in given]
-        among = frozenset(values)
-        return (lambda line: value_of(line) in among) if all(isinstance(value, _KNOWN) for value in values) else None
-    bound = _value(getattr(each, "value", None))
-    if compare is None or not isinstance(bound, int):
-        return None
-    return lambda line: (value := value_of(line)) is not None and compare(value, bound)
-
-
-def _value(value: Any) -> Any:
-    return microseconds(value) if isinstance(value, datetime) else value

@@ -30,9 +30,7 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.pipeline.line_columns import Line
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
-from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.records import v2
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.pipeline.line_columns import Options
+    from kwire_cli.pipeline.line_columns import Line, Options
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -330,29 +328,6 @@ class Spent:
                 path = f"{prefix}{leaves[number].path}[]."
                 add_sets(self._ledger, of, path, walked.data, walked.value[spans], walked.end[spans])
         self._ledger.add_counts(of, prefix, in_body, counts_of(walked.program, sums))
-
-
-def ledger_of_frames(found: Iterable[tuple[str, Stretch | Captured]], options: Options) -> Iterator[pa.RecordBatch]:
-    """The sums of the bytes of frames by capture point; those of a point come one behind the other."""
-    spent = Spent(options.catalog)
-    lines: list[Line] = []
-    size = 0
-    for point, item in found:
-        if spent.point != point:
-            spent.lines(lines)
-            yield spent.batch()
-            spent, lines, size = Spent(options.catalog, point), [], 0
-        if isinstance(item, Stretch):
-            for frames in item.frames:
-                spent.frames(frames)
-            continue
-        lines.append(Line(item, 0, options))
-        size += item.seen.size
-        if size > AT_ONCE or len(lines) > MOST_LINES:
-            spent.lines(lines)
-            lines, size = [], 0
-    spent.lines(lines)
-    yield spent.batch()
 
 
 def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatch]:

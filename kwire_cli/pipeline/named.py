@@ -7,18 +7,23 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, datasource, functions
+from pyspark.sql import DataFrame, datasource
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
-from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES
-from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
+from kwire_cli.pipeline.lake import BODIES
+from kwire_cli.pipeline.lake.frames import FRAMES
+from kwire_cli.pipeline.lake.logs import shaped
+from kwire_cli.pipeline.lake.tables import POINT, SHAPES, day_column, placed, with_place
+from kwire_cli.pipeline.lake.unit_tables import no_table, schema_of
+from kwire_cli.pipeline.lake.units import log_point
+from kwire_cli.pipeline.line_walks import FIELDS
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Reading, by_kind
 from kwire_cli.pipeline.packet_table import PAYLOAD, PacketTable, refuse_payload, without_payload
 from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
@@ -29,12 +34,13 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.pipeline.model import Table
+    from kwire_cli.pipeline.model import Kind, Table
+    from kwire_cli.spec.catalog import Catalog
 
 
 # Which columns of which tables a query needs, and behind which filters: Spark itself is asked, over empty
@@ -43,6 +49,8 @@ if TYPE_CHECKING:
 # Of a table that Python makes Spark always wants all columns, and tells it no filter; of files it wants few,
 # and its plan says which.
 
+KINDS = (SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
+FILE = "file"
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
@@ -216,23 +224,60 @@ class FromParts:
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A table of logs, with the columns that a lake has by the names of folders; as `model.Table`."""
+
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.table.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All of its columns: those of the table in a lake."""
+        return placed(self.name, SHAPES[self.name].schema)
+
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
+        """As `model.Table`."""
+        return self.table.parts(paths, filters, split_size)
+
+    def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`: rows of a part are of one file."""
+        needed_too = {FILE, day_column(self.name)}
+        own = [name for name in self.table.schema.names if name in names or name in needed_too]
+        for rows in self.table.read(part, own, reading):
+            if rows.num_rows:
+                point = log_point(rows.column(FILE)[0].as_py()) if POINT in names else None
+                yield with_place(self.name, self.schema, shaped(self.name, rows), point, names)
+
+
+@dataclass(frozen=True)
 class FromCaptures:
     """A table of the frames in captures: packets are shuffled by connection for it."""
 
     schema: pa.Schema
-    frame: Callable[[Captures, Needed], DataFrame]
+    frame: Callable[[Captures, Sequence[str]], DataFrame]
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`."""
-        return self.frame(inputs.captures, wanted).select(*wanted.columns)
+        return self.frame(inputs.captures, wanted.columns).select(*wanted.columns)
+
+
+def of_lake(name: str, schema: pa.Schema) -> FromCaptures:
+    """Return a table of captures that a lake has."""
+    return FromCaptures(schema, lambda captures, columns: captures.table(name, columns))
 
 
 @dataclass(frozen=True)
 class OfBoth:
-    """A table of captures and of request logs, where there are any."""
+    """A table of captures and of logs, as far as there are any. `kinds` are those of the logs of each of `logs`."""
 
     captures: FromCaptures
-    logs: Table
+    logs: tuple[tuple[Placed, tuple[Kind, ...]], ...]
+    adds_up: bool = False
+    """Whether rows of captures and rows of request logs may show the same exchanges."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -240,67 +285,37 @@ class OfBoth:
         return self.captures.schema
 
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
-        """As `Maker`. InputError where there is neither."""
-        captures, logs = by_kind(inputs.paths, CAPTURES, REQUEST_LOGS)
-        if captures and logs:
-            inputs.note(beside_captures(logs, "frames has rows of both"))
-        dataframes = [
-            maker.make(inputs, wanted)
-            for maker, files in ((self.captures, captures), (FromParts(self.logs), logs))
-            if files
-        ]
-        return reduce(DataFrame.unionByName, dataframes)
-
-
-@dataclass(frozen=True)
-class Faults:
-    """The table of faults of log directories, captures and request logs, as far as there are any.
-
-    A column that one of the three lacks is null.
-    """
-
-    logs: Table
-    captures: pa.Schema
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns of both, those of logs first that both have."""
-        return pa.schema(
-            [*self.logs.schema, *(column for column in self.captures if column.name not in self.logs.schema.names)]
-        )
-
-    def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is nothing of any."""
-        segments, indexes, captures, logs = by_kind(inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
-        own = [name for name in self.logs.schema.names if name in wanted.columns] or ["position"]
-        dataframes: list[DataFrame] = []
-        if segments or indexes:
-            dataframes.append(FromParts(self.logs).make(inputs, Needed(tuple(own), wanted.filters)))
-        if captures:
-            dataframes.append(inputs.captures.faults())
-        if logs:
-            dataframes.append(FromParts(LOG_FAULTS).make(inputs, Needed(tuple(LOG_FAULTS.schema.names))))
-        union = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), dataframes)
-        types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
-        return union.select(
-            *(
-                union[name] if name in union.columns else functions.lit(None).cast(types[name]).alias(name)
-                for name in wanted.columns
-            )
-        )
+        files = dict(zip(KINDS, by_kind(inputs.paths, *KINDS), strict=True))
+        if self.adds_up and files[CAPTURES] and files[REQUEST_LOGS]:
+            inputs.note(beside_captures(files[REQUEST_LOGS], "frames has rows of both"))
+        makers: list[Maker] = [self.captures] if files[CAPTURES] else []
+        makers += [FromParts(table) for table, kinds in self.logs if any(files[kind] for kind in kinds)]
+        return reduce(DataFrame.unionByName, (maker.make(inputs, wanted) for maker in makers))
 
 
 FAULTS = "faults"
 MAKERS: dict[str, Maker] = {
     **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
     "frames": OfBoth(
-        FromCaptures(FRAMES, lambda captures, wanted: captures.frames(wanted.columns, wanted.filters)), LOG_FRAMES
+        of_lake("frames", placed("frames", FRAMES)), ((Placed(LOG_FRAMES), (REQUEST_LOGS,)),), adds_up=True
     ),
-    "fields": FromCaptures(FIELDS, lambda captures, wanted: captures.fields(wanted.filters)),
-    "ledger": FromCaptures(LEDGER, lambda captures, _: captures.ledger()),
-    FAULTS: Faults(TABLES[FAULTS], CAPTURE_FAULTS),
+    **{name: of_lake(name, placed(name, SHAPES[name].schema)) for name in ("costs", "names")},
+    "fields": FromCaptures(FIELDS, lambda captures, _: captures.fields()),
+    FAULTS: OfBoth(
+        of_lake(FAULTS, placed(FAULTS, SHAPES[FAULTS].schema)),
+        ((Placed(TABLES[FAULTS]), (SEGMENTS, INDEXES)), (Placed(LOG_FAULTS), (REQUEST_LOGS,))),
+    ),
 }
-"""A table of another kind is one more line here."""
+"""A table of another kind is one more line here. Tables of bodies are made as they are asked for."""
+
+
+def maker_of(name: str, definitions: Catalog) -> Maker | None:
+    """Return what makes a table, those of bodies too; None if there is no such table."""
+    if name in MAKERS:
+        return MAKERS[name]
+    schema = schema_of(name, definitions)
+    return None if schema is None else of_lake(name, schema)
 
 
 class Tables(Mapping[str, "DataFrame"]):
@@ -327,7 +342,7 @@ class Tables(Mapping[str, "DataFrame"]):
         return cls(Inputs(spark, paths, Tally(spark), reading or Reading(), size, port, note))
 
     def __getitem__(self, name: str) -> DataFrame:
-        if name not in MAKERS:
+        if maker_of(name, self.inputs.reading.catalog) is None:
             raise KeyError(name)
         if name not in self._made:
             self._made[name] = self.table(name)
@@ -348,9 +363,9 @@ class Tables(Mapping[str, "DataFrame"]):
         """As `table`; of a table whose rows files hold, what makes them in tasks, which can do something else with them
         than giving them to Spark.
         """
-        if name not in MAKERS:
-            raise InputError(f"there is no table {name!r}: tables are {', '.join(MAKERS)}")
-        maker = MAKERS[name]
+        maker = maker_of(name, self.inputs.reading.catalog)
+        if maker is None:
+            raise no_table(name, [*MAKERS], self.inputs.reading.catalog)
         if unknown := [column for column in columns or () if column not in maker.schema.names]:
             raise InputError(
                 f"the table {name} has no column {unknown[0]}: its columns are {', '.join(maker.schema.names)}"
@@ -368,11 +383,18 @@ class Tables(Mapping[str, "DataFrame"]):
         """
         spark = self.inputs.spark
         named = self.inputs.reading.show_secrets and PAYLOAD in query.lower()  # a star alone does not ask for it
-        schemas = {name: maker.schema if named else without_payload(maker.schema) for name, maker in MAKERS.items()}
+        makers = self._makers(query)
+        schemas = {name: maker.schema if named else without_payload(maker.schema) for name, maker in makers.items()}
         for name, wanted in needed(spark, query, schemas).items():
-            columns = wanted.columns or (_narrow(MAKERS[name].schema),)
-            MAKERS[name].make(self.inputs, Needed(columns, wanted.filters)).createOrReplaceTempView(name)
+            columns = wanted.columns or (_narrow(makers[name].schema),)
+            makers[name].make(self.inputs, Needed(columns, wanted.filters)).createOrReplaceTempView(name)
         return spark.sql(query)
+
+    def _makers(self, query: str) -> dict[str, Maker]:
+        """Return what makes the tables that a query may name."""
+        words = {word.lower() for word in _WORD.findall(query)}
+        bodies = {name: maker_of(name, self.inputs.reading.catalog) for name in words if name.startswith(BODIES)}
+        return {**MAKERS, **{name: maker for name, maker in bodies.items() if maker is not None}}
 
     def create_views(self, *names: str) -> None:
         """Make temporary views of these tables, or of all that there is something for: `spark.sql` knows them then,

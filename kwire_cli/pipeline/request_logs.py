@@ -10,19 +10,17 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.message.redaction import Redaction
-from kwire_cli.message.roles import FORWARDED, can_hold_secrets
-from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES, ROWS, TEXTS, UNREADABLE
+from kwire_cli.pipeline.lake.frames import FRAMES
+from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, ROWS, TEXTS, UNREADABLE
 from kwire_cli.pipeline.model import REQUEST_LOGS, FileFault, by_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
-from kwire_cli.source.request_log.exchange import Bodies, Exchange, Written
+from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
 from kwire_cli.stores import location, path_of
 from kwire_cli.structs.numbers import RANGES
-from kwire_cli.view.json import dumps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql.datasource import Filter
 
@@ -70,43 +68,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-class Logged:
-    """The common properties of the rows of a log: the definitions, and whether secrets are shown."""
-
-    def __init__(self, reading: Reading) -> None:
-        self.catalog, self._redaction = reading.catalog, Redaction(reading.catalog, show_secrets=reading.show_secrets)
-        self.codes = {row.name: row.code for row in self.catalog.errors}
-        self._bodies = Bodies(self.catalog)
-
-    def body(self, exchange: Exchange, kind: str) -> str | None:
-        """The JSON of a body, without secrets. One that may hold some, and of which is not known where, is not
-        shown.
-        """
-        value = exchange.request if kind == "request" else exchange.response
-        if value is None:
-            return None
-        api = self.catalog.api_by_key(exchange.api_key)
-        message = api and (api.request if kind == "request" else api.response)
-        if self._redaction.show_secrets or (message and not can_hold_secrets(message)):
-            try:
-                return dumps(value, indent=False)
-            except RecursionError:  # which no definition allows
-                return None
-        if not message or message in FORWARDED:
-            return None
-        written = [*self._bodies.of(exchange)][0 if kind == "request" else -1]
-        if not isinstance(written, Written):
-            return None
-        return dumps(written.body.to_json(records="size", hidden=self._redaction.body(written.body)), indent=False)
-
-
 class Row:
-    """A request or response of a log."""
+    """A request or response of a log. `codes` are those of errors, by name."""
 
-    __slots__ = ("exchange", "file", "kind", "logged")
+    __slots__ = ("codes", "exchange", "file", "kind")
 
-    def __init__(self, file: str, exchange: Exchange, kind: str, logged: Logged) -> None:
-        self.file, self.exchange, self.kind, self.logged = file, exchange, kind, logged
+    def __init__(self, file: str, exchange: Exchange, kind: str, codes: Mapping[str, int]) -> None:
+        self.file, self.exchange, self.kind, self.codes = file, exchange, kind, codes
 
     @property
     def is_response(self) -> bool:
@@ -132,14 +100,6 @@ class Row:
         throttle_ms = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
         return _within(throttle_ms, "int32")
 
-    @property
-    def header(self) -> dict[str, Any]:
-        """The fields of the header that the log states."""
-        exchange = self.exchange
-        return {"correlationId": exchange.correlation_id} | (
-            {} if self.is_response else {"clientId": exchange.client_id}
-        )
-
 
 def _within(value: Any, kind: str) -> int | None:
     """A number of a type; None for whatever is none."""
@@ -147,15 +107,9 @@ def _within(value: Any, kind: str) -> int | None:
     return value if type(value) is int and low <= value <= high else None
 
 
-def _nanoseconds(row: Row) -> int | None:
-    time = row.time
-    return None if time is None else _within(time * 1000, "int64")
-
-
 def _error_codes(row: Row) -> list[int]:
     numbers = (
-        row.logged.codes.get(error) if isinstance(error, str) else _within(error, "int32")
-        for error in row.exchange.errors
+        row.codes.get(error) if isinstance(error, str) else _within(error, "int32") for error in row.exchange.errors
     )
     return [code for code in numbers if code is not None] if row.is_response else []
 
@@ -163,7 +117,6 @@ def _error_codes(row: Row) -> list[int]:
 _COLUMNS: dict[str, Callable[[Row], Any]] = {
     "file": lambda row: row.file,
     "time": lambda row: row.time,
-    "time_ns": _nanoseconds,
     "src": lambda row: row.exchange.broker if row.is_response else row.exchange.client,
     "dst": lambda row: row.exchange.client if row.is_response else row.exchange.broker,
     "frame": lambda row: row.exchange.start,
@@ -176,15 +129,13 @@ _COLUMNS: dict[str, Callable[[Row], Any]] = {
     "client_id": lambda row: row.exchange.client_id,
     "software": lambda row: row.exchange.software,
     "topics": lambda row: row.exchange.topics,
-    "latency": lambda row: (
-        row.exchange.total_ms / 1000 if row.is_response and row.exchange.total_ms is not None else None
+    "latency_us": lambda row: (
+        round(row.exchange.total_ms * 1000) if row.is_response and row.exchange.total_ms is not None else None
     ),
     "throttle_ms": lambda row: row.throttle,
     "error_codes": _error_codes,
     "errors": lambda row: [str(error) for error in row.exchange.errors] if row.is_response else [],
     "anomalies": lambda _: [],
-    "header": lambda row: dumps(row.header, indent=False),
-    "body": lambda row: row.logged.body(row.exchange, row.kind),
 }
 """The columns of `frames` that a log has values for."""
 
@@ -205,22 +156,22 @@ class LogTable:
         """As `model.Table`."""
         schema = pa.schema([self.schema.field(name) for name in names])
         rows: list[Any] = []
-        start, logged = part.start, Logged(reading)
+        start, codes = part.start, {row.name: row.code for row in reading.catalog.errors}
         for entry in _found_in(part, reading):
-            rows += self._rows(part, entry, names, logged)
+            rows += self._rows(part, entry, names, codes)
             if len(rows) >= ROWS or entry.start - start > TEXTS:
                 yield batch_of(rows, schema)
                 rows, start = [], entry.start
         yield batch_of(rows, schema)
 
     def _rows(
-        self, part: LogPart, found: Exchange | LineFault, names: Sequence[str], logged: Logged
+        self, part: LogPart, found: Exchange | LineFault, names: Sequence[str], codes: Mapping[str, int]
     ) -> list[list[Any]]:
         if isinstance(found, Exchange):
             if self.name == FAULTS_NAME:
                 return []
             kinds = ("request",) if found.response is None else ("request", "response")
-            rows = [Row(location(part.path), found, kind, logged) for kind in kinds]
+            rows = [Row(location(part.path), found, kind, codes) for kind in kinds]
             return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
         if self.name != FAULTS_NAME:
             return []

@@ -53,17 +53,17 @@ def test_points_are_what_decode_says(spark, tmp_path):
     paths = [str(path) for path in sorted(tmp_path.rglob("*.pcap"))]
     notes = []
     found = Captures(spark, paths, partitions=2, note=notes.append)
-    assert Counter(map(tuple, found.frames(COLUMNS).collect())) == decoded(paths)
+    assert Counter(map(tuple, found.table("frames", COLUMNS).collect())) == decoded(paths)
     assert len(notes) == 1
     assert Counter(row.code for row in found.file_faults().collect()) == {"SAME_CONNECTIONS": 2}
-    ledger = Counter()
-    for row in found.ledger().collect():
-        ledger[row.capture_point] += row.prefix_bytes + row.value_bytes
-    assert len(ledger) == 3
-    assert len({*ledger.values()}) == 1
+    costs = Counter()
+    for row in found.table("costs").collect():
+        costs[row.capture_point] += row.prefix_bytes + row.value_bytes
+    assert len(costs) == 3
+    assert len({*costs.values()}) == 1
     merged = Captures(spark, paths, partitions=2, naming=Naming(merged=True))
     assert (
-        merged.frames(["api"]).count()
+        merged.table("frames", ["api"]).count()
         == sum(decoded(paths, "--merge-points").values())
         == sum(decoded(paths[:2]).values())
     )

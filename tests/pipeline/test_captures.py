@@ -18,6 +18,7 @@ pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.files import packets
@@ -32,6 +33,7 @@ TLS = SAMPLES.parent / "tls"
 PYTHON = SAMPLES / "kafka-python-4.4.0.pcapng"
 OWN = Path(__file__).resolve().parents[3] / "shared" / "real" / "own" / "captures"
 CATALOG = kwire.catalog()
+REDACTION = Redaction(CATALOG, raw_records=True)
 
 
 def lines(path, key_logs=()):
@@ -58,9 +60,6 @@ def documents(path, key_logs=()):
             "apiKey",
             "api",
             "apiVersion",
-            "header",
-            "body",
-            "latency",
             "protocol",
         )
         own = {name: document.get(name) for name in names if line.kind != "gap" or name != "time"}
@@ -69,16 +68,17 @@ def documents(path, key_logs=()):
             "correlationId": line.correlation_id,
             "clientId": line.client_id,
             "topics": line.topics,
-            "software": line.software,
+            "software": line.software if line.is_frame else None,
         }
         own |= {
             "errors": [str(error) for error in line.errors],
             "codes": line.error_codes,
             "anomalies": line.anomalies,
-            "inFlight": line.seen.in_flight,
         }
         own["packet"] = line.seen.packet if line.kind != "gap" else None
         own["request"] = line.request.seen.packet if line.request else None
+        times = line.seen.time, line.request and line.request.seen.time
+        own["latency"] = None if None in times else (times[0] - times[1]) // 1000
         out.append(json.dumps(own, sort_keys=True))
     return sorted(out)
 
@@ -98,7 +98,6 @@ def shown(frames):
             "kind",
             "size",
             "api",
-            "latency",
             "protocol",
             "stream",
             "topics",
@@ -112,9 +111,9 @@ def shown(frames):
             "apiVersion": row["api_version"],
             "correlationId": row["correlation_id"],
             "clientId": row["client_id"],
+            "latency": row["latency_us"],
         }
-        own |= {"codes": row["error_codes"], "inFlight": row["in_flight"], "packet": None if gap else row["packet"]}
-        own |= {name: row[name] and json.loads(row[name]) for name in ("header", "body")}
+        own |= {"codes": row["error_codes"], "packet": None if gap else row["packet"]}
         asked = numbered.get((frozenset((row["src"], row["dst"])), row["request_frame"]))
         own["request"] = asked["packet"] if asked else None
         out.append(json.dumps(own, sort_keys=True))
@@ -130,7 +129,7 @@ def captures(spark):
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_samples_are_what_one_machine_decodes(captures, path):
-    assert shown(captures(path, part_size=9000, partitions=3).frames()) == documents(path)
+    assert shown(captures(path, part_size=9000, partitions=3).table("frames")) == documents(path)
 
 
 @pytest.mark.parametrize(
@@ -140,20 +139,20 @@ def test_tls_is_what_one_machine_decrypts(captures, name, key_logs):
     path, keys = TLS / name, [str(TLS / each) for each in key_logs]
     expected = documents(path, keys)
     assert any('"kind": "request"' in row for row in expected) == (name == "cases.pcapng" or bool(keys))
-    assert shown(captures(path, part_size=9000, partitions=3, key_logs=keys).frames()) == expected
+    assert shown(captures(path, part_size=9000, partitions=3, key_logs=keys).table("frames")) == expected
 
 
 def test_keys_in_a_packed_capture(captures, tmp_path):
     packed = tmp_path / "cases.pcapng.gz"
     packed.write_bytes(gzip.compress((TLS / "cases.pcapng").read_bytes()))
-    assert shown(captures(packed).frames()) == documents(TLS / "cases.pcapng")
+    assert shown(captures(packed).table("frames")) == documents(TLS / "cases.pcapng")
 
 
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["client-librdkafka", "client-franz-go", "java44-produce-consume"])
 def test_own_captures(captures, name):
     path = OWN / name / "capture.pcapng"
-    assert shown(captures(path, part_size=30_000).frames()) == documents(path)
+    assert shown(captures(path, part_size=30_000).table("frames")) == documents(path)
 
 
 def rotated(folder, seed):
@@ -184,7 +183,7 @@ def rotated(folder, seed):
 def test_rotated_files_are_one_capture_whatever_the_tasks(captures, tmp_path):
     one, many = rotated(tmp_path, 3)
     expected = documents(one)
-    assert shown(captures(one).frames()) == expected
+    assert shown(captures(one).table("frames")) == expected
 
     def placeless(rows):
         """Packets of packed files are not counted beforehand."""
@@ -194,7 +193,7 @@ def test_rotated_files_are_one_capture_whatever_the_tasks(captures, tmp_path):
         ]
 
     for options in ({"partitions": 1}, {"partitions": 5, "part_size": 600}, {"shuffle_payloads": True}):
-        found = captures(many, **options).frames()
+        found = captures(many, **options).table("frames")
         assert sorted(map(repr, placeless(shown(found)))) == sorted(map(repr, placeless(expected)))
         places = {(row.file, row.packet) for row in found.where("kind = 'request'").collect()}
         assert len({file for file, _ in places}) > 3
@@ -202,11 +201,11 @@ def test_rotated_files_are_one_capture_whatever_the_tasks(captures, tmp_path):
 
 
 def test_columns_that_are_asked_for(captures):
-    found = captures(PYTHON).frames(["api", "size"])
+    found = captures(PYTHON).table("frames", ["api", "size"])
     assert found.columns == ["api", "size"]
     assert found.count() == sum(1 for _ in lines(PYTHON))
     with pytest.raises(kwire.InputError, match="no column apis"):
-        captures(PYTHON).frames(["apis"])
+        captures(PYTHON).table("frames", ["apis"])
 
 
 def sums(path):
@@ -222,8 +221,8 @@ def sums(path):
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
-def test_ledger_is_what_overhead_counts(captures, path):
-    rows = captures(path, part_size=20_000).ledger().collect()
+def test_costs_are_what_overhead_counts(captures, path):
+    rows = captures(path, part_size=20_000).table("costs").collect()
     found = {
         (row.api, row.kind, row.api_version, row.path): (row.prefix_bytes, row.value_bytes, row["count"])
         for row in rows
@@ -249,10 +248,9 @@ def test_secrets_are_not_shown(spark):
 
     path = OWN / "sasl-plain-v0-v1" / "capture.pcapng"
     hidden, open_ones = Captures(spark, [str(path)]), Captures(spark, [str(path)], show_secrets=True)
-    bodies = " ".join(row.body or "" for row in hidden.frames(["body"]).collect())
+    of_lines = [line.to_json(hidden=REDACTION.line(line)) for _, line in lines(path)]
     values = [row.value or "" for row in hidden.fields().collect()]
-    assert "<redacted" in bodies
-    assert sum(value.startswith("<redacted") for value in values) == bodies.count("<redacted")
+    assert sum(value.startswith("<redacted") for value in values) == str(of_lines).count("<redacted") > 0
     assert not any("<redacted" in (row.value or "") for row in open_ones.fields().collect())
 
 
@@ -264,16 +262,18 @@ def test_faults_of_files_that_are_cut_and_of_others(captures, tmp_path):
     packed = tmp_path / "packed.pcap.gz"
     packed.write_bytes(gzip.compress((SAMPLES / "midstream.pcap").read_bytes())[:-3000])
     found = captures(tmp_path)
-    rows = {Path(row.file).name: (row.code, row.detail) for row in found.faults().where("stream is null").collect()}
+    rows = {
+        Path(row.file).name: (row.code, row.detail) for row in found.table("faults").where("stream is null").collect()
+    }
     assert rows["cut.pcapng"] == ("TRUNCATED", "the file ends in the middle of a block")
     assert rows["empty.pcap"] == ("UNREADABLE", "the input is empty")
     assert rows["none.pcap"][0] == "UNREADABLE"
     assert rows["packed.pcap.gz"][0] == "TRUNCATED"
-    assert found.frames(["api"]).count() == sum(1 for path in (cut, packed) for _ in lines(path))
+    assert found.table("frames", ["api"]).count() == sum(1 for path in (cut, packed) for _ in lines(path))
 
 
 def test_faults_of_lines(captures):
-    found = captures(*ALL).faults().where("stream is not null").collect()
+    found = captures(*ALL).table("faults").where("stream is not null").collect()
     expected = Counter(code for path in ALL for _, line in lines(path) for code in line.anomalies)
     assert Counter(row.code for row in found) == expected
     assert expected
@@ -330,10 +330,10 @@ def test_tables_are_views(spark, views):
     from kwire_cli.pipeline import tables
 
     made = tables(spark, str(PYTHON))
-    assert set(made) == {"batches", "records", "index", "packets", "frames", "fields", "ledger", "faults"}
+    assert set(made) == {"batches", "records", "index", "packets", "frames", "fields", "costs", "names", "faults"}
     assert not views()
     made.create_views()
-    assert views() == {"packets", "frames", "fields", "ledger", "faults"}  # of what there is: no segments
+    assert views() == {"packets", "frames", "fields", "costs", "names", "faults"}  # of what there is: no segments
     expected = [line.seen.size for _, line in lines(PYTHON) if line.api == "Metadata"]
     for sql in (spark.sql, made.sql):
         (row,) = sql("select count(*), sum(size) from frames where api = 'Metadata'").collect()
@@ -365,14 +365,13 @@ def test_the_page_asks_all_tables(spark, views, monkeypatch, capsys):
     )
     exec(compile(code.removeprefix("python"), "the page", "exec"), {"spark": spark})
     assert "|ApiVersions|" in capsys.readouterr().out.replace(" ", "")
-    assert "ledger" in views()
+    assert "costs" in views()
 
 
 def test_documented_columns():
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, FRAMES
-    from kwire_cli.pipeline.line_walks import FIELDS, LEDGER
+    from kwire_cli.pipeline.line_walks import FIELDS
     from kwire_cli.pipeline.packet_table import PACKETS
 
     text = (
@@ -385,7 +384,7 @@ def test_documented_columns():
         re.findall(r"^\| `(\w+)` \| (\S+) \|", part, re.MULTILINE)
         for part in text.split("| column | type | what |")[1:]
     ]
-    schemas = [PACKETS, FRAMES, FIELDS, LEDGER, CAPTURE_FAULTS]
+    schemas = [PACKETS, FIELDS]
     assert found == [
         [(field.name, field.dataType.simpleString()) for field in from_arrow_schema(schema)] for schema in schemas
     ]

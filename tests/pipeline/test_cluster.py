@@ -19,7 +19,7 @@ import kwire_cli
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-LEDGER = "capture_point,api,kind,api_version,path,prefix_bytes,value_bytes,count"
+COSTS = "api,kind,api_version,path,prefix_bytes,value_bytes,count,capture_point"
 WORKERS = 2
 SETTINGS = {
     "spark.executor.memory": "512m",
@@ -130,7 +130,7 @@ def test_workers_without_kwire_are_sent_it(cluster, bare_python):
     missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
     assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
     query = """select topic as name, count(*) as number, sum(value_size) as size from records group by topic
-               union all select api, sum(count), sum(value_bytes) from ledger group by api order by all"""
+               union all select api, sum(count), sum(value_bytes) from costs group by api order by all"""
     asked = ["scan", str(SEGMENTS), str(CAPTURE), "--sql", query, "--format", "jsonl"]
     there = ["--master", cluster.master, "--worker-python", bare_python, "--split-size", "3000", *CONF]
     done = run(sys.executable, "-m", "kwire_cli", *asked, *there)
@@ -147,7 +147,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     asked = [
         ("batches", "topic,position,size", SEGMENTS),
         ("frames", "src,kind,api,size,packet", CAPTURE),
-        ("ledger", LEDGER, CAPTURE),
+        ("costs", COSTS, CAPTURE),
     ]
     done = run(
         sys.executable,
@@ -168,9 +168,9 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     lines = [json.loads(line) for line in kwire("decode", CAPTURE, "--format", "jsonl").out.splitlines()]
     expected += [("frames", tuple(line[name] for name in asked[1][1].split(","))) for line in lines]
     rows = [
-        json.loads(line) for line in kwire("scan", CAPTURE, "--table", "ledger", "--format", "jsonl").out.splitlines()
+        json.loads(line) for line in kwire("scan", CAPTURE, "--table", "costs", "--format", "jsonl").out.splitlines()
     ]
-    expected += [("ledger", tuple(row.values())) for row in rows]
+    expected += [("costs", tuple(row[name] for name in COSTS.split(","))) for row in rows]
     assert done.stdout.splitlines() == sorted(f"{table} {row}" for table, row in expected)
 
 

@@ -32,8 +32,8 @@ SAME = [
     "api_version",
     "correlation_id",
     "client_id",
-    "header",
-    "body",
+    "topics",
+    "errors",
 ]
 
 

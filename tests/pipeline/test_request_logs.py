@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from command_line import ROOT, kwire
@@ -49,21 +49,14 @@ def test_frames_are_the_exchanges_whatever_the_parts():
         ]  # fmt: skip
         assert (request["src"], request["dst"]) == (response["dst"], response["src"]) == (each.client, each.broker)
         assert (response["request_frame"], request["request_frame"]) == (each.start, None)
-        assert (response["latency"], response["errors"]) == (
-            each.total_ms / 1000,
+        assert (response["latency_us"], response["errors"]) == (
+            round(each.total_ms * 1000),
             [str(error) for error in each.errors],
         )
-        assert response["time_ns"] - request["time_ns"] == round(each.total_ms * 1_000_000)
-        assert datetime.fromisoformat(response["time"]) == datetime.fromisoformat(each.time).replace(tzinfo=UTC)
+        times = [datetime.fromisoformat(row["time"]) for row in (request, response)]
+        assert times[1] - times[0] == timedelta(microseconds=response["latency_us"])
+        assert times[1] == datetime.fromisoformat(each.time).replace(tzinfo=UTC)
         assert (request["size"], response["size"], request["stream"]) == (None, None, None)
-        assert json.loads(response["header"]) == {"correlationId": each.correlation_id}
-    plain = [
-        (json.loads(row["body"]), each.request)
-        for row, each in zip(found[::2], exchanges, strict=True)
-        if "redacted" not in (row["body"] or "x")
-    ]
-    assert len(plain) > 30
-    assert all(body == request for body, request in plain)
 
 
 def test_queries_are_over_captures_and_logs_together():
@@ -78,7 +71,7 @@ def test_queries_are_over_captures_and_logs_together():
     }
 
 
-def test_secrets_are_not_shown_and_what_is_wrong_is_a_fault(tmp_path):
+def test_odd_values_are_null_and_what_is_wrong_is_a_fault(tmp_path):
     log = tmp_path / "requests.log"
     odd = line(51, 99, request=SCRAM, response="", correlation=1 << 40, time="9999-12-31 10:00:00,123")
     codes = line(
@@ -100,20 +93,15 @@ def test_secrets_are_not_shown_and_what_is_wrong_is_a_fault(tmp_path):
     )
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress(line() * 50)[:-30])
     query = "select * from frames where file like '%requests.log' order by frame, kind"
-    known, answer, unknown, _, metadata, nested, _ = rows(tmp_path, "--sql", query)
-    body = json.loads(known["body"])
-    assert body["upsertions"][0]["saltedPassword"] == "<redacted 4 bytes>"
-    assert body["upsertions"][0]["name"] == "u"
-    assert (answer["throttle_ms"], json.loads(answer["body"])) == (5, {"throttleTimeMs": 5, "results": []})
-    assert (unknown["body"], unknown["correlation_id"], unknown["time_ns"]) == (None, None, None)
+    _, answer, unknown, _, metadata, nested, _ = rows(tmp_path, "--sql", query)
+    assert answer["throttle_ms"] == 5
+    assert unknown["correlation_id"] is None
     assert (metadata["errors"], metadata["error_codes"], metadata["throttle_ms"]) == (
         [str(1 << 40), "UNKNOWN_TOPIC_OR_PARTITION"],
         [3],
         None,
     )
-    assert (nested["api"], nested["body"]) == ("Metadata", None)
-    shown = rows(tmp_path, "--sql", query, "--show-secrets")
-    assert json.loads(shown[0]["body"]) == json.loads(shown[2]["body"]) == SCRAM
+    assert nested["api"] == "Metadata"
     faults = {(row["file"].rpartition("/")[2], row["code"]): row for row in rows(tmp_path, "--table", "faults")}
     assert {*faults} - {("cut.log.gz", "DAMAGED_LINE")} == {
         ("requests.log", "DAMAGED_LINE"),

@@ -130,7 +130,7 @@ def test_scan_says_the_same_of_a_folder(both):
         (
             "--sql",
             (
-                "select kind, api, sum(prefix_bytes + value_bytes) as bytes, sum(count) as n from ledger group by "
+                "select kind, api, sum(prefix_bytes + value_bytes) as bytes, sum(count) as n from costs group by "
                 "all order by all"
             ),
         ),

@@ -183,7 +183,7 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
 
 @pytest.mark.parametrize(
     "asked",
-    [("--table", "frames"), ("--table", "packets"), ("--table", "ledger"), ("--sql", "select count(*) from frames")],
+    [("--table", "frames"), ("--table", "packets"), ("--table", "costs"), ("--sql", "select count(*) from frames")],
 )
 def test_nothing_that_can_be_read_is_an_error(asked, tmp_path):
     for number in range(7):

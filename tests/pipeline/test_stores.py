@@ -87,7 +87,8 @@ MADE = {
     "records": ("logs/*",),
     "frames": ("caps",),
     "fields": ("caps/mid*", "caps/ipv?.pcap.gz"),
-    "ledger": ("caps",),
+    "costs": ("caps",),
+    "names": ("caps",),
     "faults": ("caps", "logs"),
 }
 

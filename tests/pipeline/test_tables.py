@@ -62,8 +62,8 @@ def test_neither_tasks_nor_the_order_of_files_change_a_table(spark, tables, mixe
         Captures(spark, captures[::step], partitions=tasks, part_size=size)
         for step, tasks, size in ((1, 1, 1 << 20), (-1, 7, 9000))
     ]
-    for what in ("frames", "ledger", "faults"):
-        first, *others = (content(getattr(each, what)()) for each in made)
+    for what in ("frames", "costs", "names", "faults"):
+        first, *others = (content(each.table(what)) for each in made)
         assert first or what == "faults"  # of which these have none
         assert others == [first]
 
@@ -94,49 +94,19 @@ def test_filters_leave_out_frames_that_are_not_wanted(tables):
         f"api_key in (0, 1) and time > timestamp'{moment:%Y-%m-%d %H:%M:%S.%f}'": lambda row: (
             row.api_key in {0, 1} and row.time > moment
         ),
-        "api <=> null or api_version >= 4 and latency < 1": lambda row: (
-            row.api is None or (row.api_version >= 4 and row.latency is not None)
+        "api <=> null or api_version >= 4 and latency_us < 1000000": lambda row: (
+            row.api is None or (row.api_version >= 4 and row.latency_us is not None)
         ),
     }
     for where, test in wheres.items():
-        found = made.sql(f"select file, packet, body, errors from frames where {where}").collect()
-        expected = [(row.file, row.packet, row.body, row.errors) for row in every if test(row)]
+        found = made.sql(f"select file, packet, size, errors from frames where {where}").collect()
+        expected = [(row.file, row.packet, row.size, row.errors) for row in every if test(row)]
         assert sorted(map(tuple, found), key=repr) == sorted(expected, key=repr)
         assert expected
     fields = Counter((row.api, row.path) for row in made.table("fields").collect() if row.api == "Metadata")
     found = made.sql("select api, path from fields where api = 'Metadata'").collect()
     assert Counter(map(tuple, found)) == fields
     assert fields
-
-
-def test_of_lines_that_are_not_wanted_nothing_is_made():
-    from pyspark.sql.datasource import EqualTo, GreaterThanOrEqual, In, Not
-
-    from kwire_cli.pipeline.line_columns import wanted_lines
-
-    class Captured:
-        def __init__(self, api, size):
-            self.api, self.size = api, size
-            self.seen = self
-
-    class Line:
-        def __init__(self, *given):
-            self.captured = Captured(*given)
-
-    lines = [Line("Fetch", 1), Line(None, 20), Line("Produce", 300)]
-
-    def left(*filters):
-        return [line.captured.size for line in wanted_lines(lines, filters)]
-
-    assert left() == [1, 20, 300]
-    assert left(EqualTo(("api",), "Fetch")) == [1]
-    assert left(In(("api",), ("Fetch", "Produce")), GreaterThanOrEqual(("size",), 2)) == [300]
-    assert left(
-        Not(EqualTo(("api",), "Fetch")),
-        EqualTo(("body",), "x"),
-        EqualTo(("api", "x"), "y"),
-        EqualTo(("size",), object()),
-    ) == [1, 20, 300]
 
 
 def broken(folder):
@@ -164,14 +134,14 @@ def turn(folder):
 def test_what_can_not_be_read_is_a_row_and_never_fails_a_job(tables, tmp_path):
     broken(tmp_path)
     made = tables(tmp_path)
-    names = ("batches", "records", "index", "packets", "fields", "ledger", "faults")
+    names = ("batches", "records", "index", "packets", "fields", "costs", "faults")
     planned = {name: made.table(name) for name in names}
     turn(tmp_path)
     rows = {name: planned[name].collect() for name in names}
     assert {Path(row.file).parent.name for row in rows["batches"]} == {"cut-0"}
-    assert {row.path.partition("[].records[]")[0].removesuffix("[].records") for row in rows["ledger"]} == {
+    assert {row.path.partition("[].records[]")[0].removesuffix("[].records") for row in rows["costs"]} == {
         row.path.removesuffix("[].records") for row in rows["fields"]
-    }  # a ledger opens records
+    }  # costs open records
     assert {Path(row.file).name for row in rows["packets"]} == {"cut.pcapng"}
     told = {(Path(row.file).relative_to(tmp_path).parts[0], row.code) for row in rows["faults"] if row.frame is None}
     expected = {
@@ -200,12 +170,12 @@ def test_scan_stops_at_the_first_fault_where_it_is_to(tmp_path):
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(f"kwire: {tmp_path / 'cut.pcapng'}: the file ends in the middle of a block")
     assert not [*(tmp_path / "out").glob("*.parquet")]
-    done = kwire("scan", tmp_path, "--sql", "select count(*) as n from ledger", "--format", "jsonl")
+    done = kwire("scan", tmp_path, "--sql", "select count(*) as n from costs", "--format", "jsonl")
     assert done.code == 0
     assert f"{PYTHON.stat().st_size - 5:,} bytes read, " in done.err
     assert "1 gap or file that cannot be read" in done.err
     (tmp_path / "none.pcap").write_bytes(b"no capture")
-    done = kwire("scan", tmp_path / "none.pcap", "--table", "ledger", "--fail-fast")
+    done = kwire("scan", tmp_path / "none.pcap", "--table", "costs", "--fail-fast")
     assert (done.code, done.out) == (2, "")
     assert "neither pcap nor pcapng" in done.err
     folder = tmp_path / "t-0"
@@ -221,10 +191,10 @@ def test_scan_reads_by_definitions_of_ones_own(tmp_path):
     (tmp_path / "MetadataRequest.json").write_text(
         definition.replace('"AllowAutoTopicCreation"', '"CreateTopics"'), "utf-8"
     )
-    frames = "select body from frames where api = 'Metadata' and kind = 'request'"
+    frames = "select to_json(body) from bodies_metadata_request"
     query = (
         "--sql",
-        f"{frames} union all select path from ledger where path like 'MetadataRequest.%' order by 1",
+        f"{frames} union all select path from costs where path like 'MetadataRequest.%' order by 1",
         "--format",
         "jsonl",
         PYTHON,

@@ -70,12 +70,12 @@ def test_every_table_by_every_way(zone, tmp_path):  # noqa: ARG001 - it is the s
 def test_tables_without_times_have_none(spark):  # noqa: ARG001 - for its imports
     from kwire_cli.pipeline.named import MAKERS
 
-    assert {
-        name for name, maker in MAKERS.items() if any(pa.types.is_temporal(field.type) for field in maker.schema)
-    } == {*TIMES}
-    assert all(
-        field.type == UTC for maker in MAKERS.values() for field in maker.schema if pa.types.is_temporal(field.type)
-    )
+    times = {
+        name: {field.type for field in maker.schema if pa.types.is_timestamp(field.type)}
+        for name, maker in MAKERS.items()
+    }
+    assert {name for name, types in times.items() if types} == {*TIMES}
+    assert set().union(*times.values()) == {UTC}
 
 
 def test_filters_by_time_mean_the_same_moment(zone):  # noqa: ARG001 - as above

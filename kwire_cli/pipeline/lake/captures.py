@@ -15,7 +15,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
-from kwire_cli.pipeline.lake.names import name_rows, topics_of
+from kwire_cli.pipeline.lake.names import Learnt, name_rows, topics_of
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, file_fault, line_faults
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
@@ -77,6 +77,12 @@ class PointTables:
         catalog, show_secrets = self.options.catalog, self.options.redaction.show_secrets
         self._filter = filter_of(catalog, self.filter) if self.filter else None
         self._redaction = Redaction(catalog, show_secrets=show_secrets)
+
+    @property
+    def learnt(self) -> Learnt:
+        """What the connections so far tell."""
+        names = self.names
+        return Learnt(Names(names.topics, names.brokers, names.sessions), self.clients)
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
         """Return what reads the frames between two ends: one by one if they are filtered."""

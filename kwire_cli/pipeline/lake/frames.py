@@ -421,7 +421,7 @@ LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "api_version": lambda line: line.api_version,
     "correlation_id": lambda line: line.correlation_id,
     "client_id": lambda line: line.client_id,
-    "software": lambda line: line.software,
+    "software": lambda line: line.software if line.is_frame else None,
     "broker": lambda line: line.broker,
     "topics": lambda line: line.topics,
     "groups": lambda line: _named(line, _GROUP),

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.tables import FAULTS
-from kwire_cli.pipeline.line_columns import FRAMES as LINES, UNREADABLE, file_fault
+from kwire_cli.pipeline.line_columns import UNREADABLE, file_fault
 from kwire_cli.pipeline.request_logs import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segments import FAULTS_NAME, INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -29,10 +27,8 @@ def log_rows(
     """Yield the rows of a log, with their tables; of all parts of the file every one in `shares`, from `share` on."""
     if file.kind == "request-log":
         sources: Sequence[Any] = (LOG_FRAMES, LOG_FAULTS)
-        names = {"frames": _LOGGED}
     else:
         sources = (INDEX_TABLE, INDEX_FAULTS) if file.kind == "index" else (*SEGMENT_TABLES, SEGMENT_FAULTS)
-        names = {}
     for source in sources:
         if source.name not in tables:
             continue
@@ -43,7 +39,7 @@ def log_rows(
         )
         for number, part in enumerate(parts):
             if number % shares == share:
-                for rows in source.read(part, names.get(source.name, source.schema.names), reading):
+                for rows in source.read(part, source.schema.names, reading):
                     yield source.name, shaped(source.name, rows)
 
 
@@ -53,25 +49,8 @@ def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:
         yield shaped(FAULTS_NAME, file_fault(None, path, None, None, UNREADABLE, reason))
 
 
-_LOGGED = [name for name in FRAMES.names if name in LINES.names] + ["latency"]
-"""The columns of frames that request logs have."""
-
-
-def _logged(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows of exchanges of a request log as rows of `frames`."""
-    columns = {name: rows.column(name) for name in rows.schema.names}
-    columns["latency_us"] = pc.round(pc.multiply(columns["latency"], 1e6)).cast(pa.int64())
-    count = rows.num_rows
-    return pa.RecordBatch.from_arrays(
-        [columns[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in FRAMES],
-        schema=FRAMES,
-    )
-
-
 def shaped(table: str, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows with the columns of their table in a lake."""
-    if table == "frames":
-        return _logged(rows)
     if table != "faults":
         return rows
     own = set(rows.schema.names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import values_of
 from kwire_cli.pipeline.lake.columns import side_by_side
 from kwire_cli.pipeline.lake.frames import NO_UUID_TEXT
-from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, address_of, forget
+from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, Names, address_of, forget
 from kwire_cli.spec.kafka import DESCRIBE_CLUSTER, FETCH, METADATA
 from kwire_cli.structs.numbers import uuid_text
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Leaf
     from kwire_cli.pipeline.lake.frames import Values
     from kwire_cli.source.kafka.bulk_frames import Stretch
-    from kwire_cli.source.kafka.captured import Names
 
     Ints = npt.NDArray[np.int64]
 
@@ -62,6 +62,26 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
         if host:
             names.brokers[address_of(host, port)] = node
     forget(names.brokers, MOST_NAMES)
+
+
+@dataclass
+class Learnt:
+    """The names that connections of a capture point tell; `clients` are the ids of clients with their software."""
+
+    names: Names = field(default_factory=Names)
+    clients: dict[str, str] = field(default_factory=dict)
+
+    def merge(self, other: Learnt) -> None:
+        """Add what other connections tell; what is known already stands."""
+        own, names = self.names, other.names
+        own.topics = names.topics | own.topics
+        own.brokers = names.brokers | own.brokers
+        own.sessions = names.sessions | own.sessions
+        self.clients = other.clients | self.clients
+
+    def rows(self) -> pa.RecordBatch:
+        """Return the rows of the table `names`."""
+        return name_rows(self.names, self.clients)
 
 
 # Topics of frames: those in them, and those of the fetch session that a Fetch belongs to (KIP-227).

@@ -6,7 +6,7 @@ folders (Hive's partitions), and are not in the files.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -18,6 +18,9 @@ from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS
 from kwire_cli.pipeline.line_walks import LEDGER
 from kwire_cli.pipeline.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SCHEMA_VERSION = 1
 """The version of all tables: it grows when a column changes its name, type or meaning, or is gone."""
@@ -90,6 +93,26 @@ def placed(table: str, schema: pa.Schema) -> pa.Schema:
     own = [each for each in plain(schema) if each.name not in {POINT, DAY}]
     days = [pa.field(DAY, pa.date32())] if day_column(table) else []
     return pa.schema([*own, pa.field(POINT, pa.string()), *days])
+
+
+def with_place(
+    table: str, schema: pa.Schema, rows: pa.RecordBatch, point: str | None, names: Sequence[str]
+) -> pa.RecordBatch:
+    """Return these columns of rows of a table; those that a lake has by the names of folders are made.
+
+    `schema` is the table's, as `placed` makes it.
+    """
+    columns = []
+    own = set(rows.schema.names)
+    for name in names:
+        kind = schema.field(name).type
+        if name == POINT:
+            columns.append(pa.repeat(pa.scalar(point or None, kind), rows.num_rows))
+        elif name == DAY and name not in own:
+            columns.append(rows.column(day_column(table)).cast(kind))
+        else:
+            columns.append(rows.column(name).cast(kind))
+    return pa.RecordBatch.from_arrays(columns, names=[*names])
 
 
 def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:

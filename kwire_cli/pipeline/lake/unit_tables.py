@@ -18,7 +18,7 @@ from kwire_cli.pipeline.lake.bodies import body_schema, messages
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, placed
+from kwire_cli.pipeline.lake.tables import SHAPES, placed, with_place
 from kwire_cli.pipeline.lake.units import shared_out, units_of
 from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Kind, found, of_kind
@@ -47,6 +47,10 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     FAULTS_NAME: (CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS),
 }
 """The kinds of files that each table has rows of. Tables of bodies have rows of captures."""
+
+
+FORMER = {"ledger": "costs"}
+"""Former names of tables."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class UnitTable:
     def read(self, part: PointPart | LogPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """As `model.Table`."""
         rows = self._of_point(part, reading) if isinstance(part, PointPart) else self._of_logs(part, reading)
-        return gathered(self._shown(each, part.point, names) for each in rows)
+        return collected(with_place(self.name, self.schema, each, part.point, names) for each in rows)
 
     def _of_point(self, part: PointPart, reading: Reading) -> Iterator[pa.RecordBatch]:
         if part.plan.points:
@@ -120,21 +124,6 @@ class UnitTable:
         for file in part.files:
             for _, rows in log_rows(file, (self.name,), reading, part.share, part.shares):
                 yield rows
-
-    def _shown(self, rows: pa.RecordBatch, point: str, names: Sequence[str]) -> pa.RecordBatch:
-        """Return these columns of rows, with those that a lake has by the names of folders."""
-        columns = []
-        own = set(rows.schema.names)
-        for name in names:
-            kind = self.schema.field(name).type
-            if name == POINT:
-                column = pa.repeat(pa.scalar(point or None, kind), rows.num_rows)
-            elif name == DAY and name not in own:
-                column = rows.column(day_column(self.name)).cast(kind)
-            else:
-                column = rows.column(name).cast(kind)
-            columns.append(column)
-        return pa.RecordBatch.from_arrays(columns, names=[*names])
 
 
 def _refuse_unreadable(files: Sequence[Found], plan: Schedule) -> None:
@@ -171,7 +160,7 @@ def _with_names(rows: Iterable[pa.RecordBatch], tables: PointTables) -> Iterator
             yield resolved(each, tables.names)
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def collected(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of small batches in larger ones."""
     held: list[pa.RecordBatch] = []
     rows = size = 0
@@ -188,20 +177,24 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 # Tables by name.
 
 
+def schema_of(name: str, definitions: Catalog) -> pa.Schema | None:
+    """Return the columns of a table of this module; None if there is no such table."""
+    if name in KINDS:
+        return placed(name, SHAPES[name].schema)
+    message = messages(definitions).get(name) if name.startswith(BODIES) else None
+    return None if message is None else placed(name, body_schema(definitions.message(message)))
+
+
 def unit_table(name: str, definitions: Catalog, **settings: Any) -> UnitTable | None:
     """Return the table of a name; None if no table of this module has the name. `settings` are fields of the table."""
-    if name in KINDS:
-        return UnitTable(name, placed(name, SHAPES[name].schema), **settings)
-    message = messages(definitions).get(name) if name.startswith(BODIES) else None
-    return (
-        None
-        if message is None
-        else UnitTable(name, placed(name, body_schema(definitions.message(message))), **settings)
-    )
+    schema = schema_of(name, definitions)
+    return None if schema is None else UnitTable(name, schema, **settings)
 
 
 def no_table(name: str, known: Sequence[str], definitions: Catalog) -> InputError:
     """Return the error about a name that no table has; `known` are the tables but those of bodies."""
+    if name in FORMER:
+        return InputError(f"the table {name} is called {FORMER[name]} now")
     close = close_to(name, [*known, *messages(definitions)])
     return InputError(
         f"there is no table {name!r}{did_you_mean(close)}: tables are {', '.join(known)}, {BODIES}_<api>_<kind>"

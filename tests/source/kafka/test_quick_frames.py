@@ -14,8 +14,8 @@ pytest.importorskip("pyarrow")
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.pipeline.line_columns import Options
-from kwire_cli.pipeline.line_walks import ledger_of_frames
+from kwire_cli.pipeline.line_columns import Line, Options
+from kwire_cli.pipeline.line_walks import Spent
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import Stretch, frames_between
@@ -62,20 +62,18 @@ def one_by_one(path, size):
 
 
 def at_once(path, size):
-    """The same as the table `ledger` has it, and how many frames were read together."""
-    many = 0
-
-    def counted():
-        nonlocal many
-        for replay in replays(path, size):
-            for found in frames_between(replay(), LAYOUTS):
-                many += sum(len(each.which) for each in found.frames) if isinstance(found, Stretch) else 0
-                yield "point", found
-
+    """The same as the table `costs` has it, and how many frames were read together."""
+    many, spent = 0, Spent(CATALOG)
+    for replay in replays(path, size):
+        for found in frames_between(replay(), LAYOUTS):
+            for frames in found.frames if isinstance(found, Stretch) else ():
+                many += len(frames.which)
+                spent.frames(frames)
+            if not isinstance(found, Stretch):
+                spent.lines([Line(found, 0, Options(CATALOG))])
     out = Counter()
-    for rows in ledger_of_frames(counted(), Options(CATALOG)):
-        for _, *key, prefix, value, count in zip(*rows.to_pydict().values(), strict=True):
-            out.update(_sums(tuple(key), prefix, value, count))
+    for _, *key, prefix, value, count in zip(*spent.batch().to_pydict().values(), strict=True):
+        out.update(_sums(tuple(key), prefix, value, count))
     return +out, many
 
 
