@@ -20,6 +20,7 @@ from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.logs import shaped
+from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.lake.tables import POINT, SHAPES, day_column, placed, with_place
 from kwire_cli.pipeline.lake.unit_tables import no_table, schema_of
 from kwire_cli.pipeline.lake.units import log_point
@@ -27,7 +28,6 @@ from kwire_cli.pipeline.line_walks import FIELDS
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Reading, by_kind
 from kwire_cli.pipeline.packet_table import PAYLOAD, PacketTable, refuse_payload, without_payload
 from kwire_cli.pipeline.parts import Rows, Tally, rows_of_parts
-from kwire_cli.pipeline.request_logs import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.segments import INDEX_TABLE, SEGMENT_TABLES
 from kwire_cli.pipeline.source import TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE

@@ -1,0 +1,169 @@
+"""The rows of request logs in the tables `frames` and `faults`: a request and a response for each exchange, of which a
+log has all but the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake.frames import FRAMES
+from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, ROWS, TEXTS, UNREADABLE
+from kwire_cli.pipeline.model import REQUEST_LOGS, by_kind
+from kwire_cli.pipeline.segments import FAULTS_NAME
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
+from kwire_cli.stores import location, path_of
+from kwire_cli.structs.numbers import RANGES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql.datasource import Filter
+
+    from kwire_cli.pipeline.model import Reading
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Row:
+    """A request or response of a log. `codes` are those of errors, by name."""
+
+    __slots__ = ("codes", "exchange", "file", "kind")
+
+    def __init__(self, file: str, exchange: Exchange, kind: str, codes: Mapping[str, int]) -> None:
+        self.file, self.exchange, self.kind, self.codes = file, exchange, kind, codes
+
+    @property
+    def is_response(self) -> bool:
+        """Return whether the row is a response."""
+        return self.kind == "response"
+
+    @property
+    def time(self) -> int | None:
+        """When the broker was done, and of a request when it had come: microseconds since 1970, by a clock without zone
+        as if it were UTC.
+        """
+        exchange = self.exchange
+        if exchange.time is None:
+            return None
+        at = datetime.fromisoformat(exchange.time)
+        microseconds = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        microseconds -= 0 if self.is_response else round((exchange.total_ms or 0) * 1000)
+        return microseconds if microseconds >= 0 else None
+
+    @property
+    def throttle(self) -> int | None:
+        """The throttle time in milliseconds that the response states, or None."""
+        throttle_ms = (self.exchange.response or {}).get("throttleTimeMs") if self.is_response else None
+        return _within(throttle_ms, "int32")
+
+
+def _within(value: Any, kind: str) -> int | None:
+    """A number of a type; None for whatever is none."""
+    low, high = RANGES[kind]
+    return value if type(value) is int and low <= value <= high else None
+
+
+def _error_codes(row: Row) -> list[int]:
+    numbers = (
+        row.codes.get(error) if isinstance(error, str) else _within(error, "int32") for error in row.exchange.errors
+    )
+    return [code for code in numbers if code is not None] if row.is_response else []
+
+
+_COLUMNS: dict[str, Callable[[Row], Any]] = {
+    "file": lambda row: row.file,
+    "time": lambda row: row.time,
+    "src": lambda row: row.exchange.broker if row.is_response else row.exchange.client,
+    "dst": lambda row: row.exchange.client if row.is_response else row.exchange.broker,
+    "frame": lambda row: row.exchange.start,
+    "request_frame": lambda row: row.exchange.start if row.is_response else None,
+    "kind": lambda row: row.kind,
+    "api_key": lambda row: row.exchange.api_key,
+    "api": lambda row: row.exchange.api,
+    "api_version": lambda row: row.exchange.api_version,
+    "correlation_id": lambda row: _within(row.exchange.correlation_id, "int32"),
+    "client_id": lambda row: row.exchange.client_id,
+    "software": lambda row: row.exchange.software,
+    "topics": lambda row: row.exchange.topics,
+    "latency_us": lambda row: (
+        round(row.exchange.total_ms * 1000) if row.is_response and row.exchange.total_ms is not None else None
+    ),
+    "throttle_ms": lambda row: row.throttle,
+    "error_codes": _error_codes,
+    "errors": lambda row: [str(error) for error in row.exchange.errors] if row.is_response else [],
+    "anomalies": lambda _: [],
+}
+"""The columns of `frames` that a log has values for."""
+
+
+@dataclass(frozen=True)
+class LogTable:
+    """A table of the exchanges in request logs, or of what is wrong with these; as `model.Table`."""
+
+    name: str
+    schema: pa.Schema
+
+    def parts(self, paths: Sequence[str], _filters: Sequence[Filter], split_size: int) -> Iterator[LogPart]:
+        """The parts of logs."""
+        for path in by_kind(paths, REQUEST_LOGS)[0]:
+            yield from parts_of(path, split_size)
+
+    def read(self, part: LogPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        rows: list[Any] = []
+        start, codes = part.start, {row.name: row.code for row in reading.catalog.errors}
+        for entry in _found_in(part, reading):
+            rows += self._rows(part, entry, names, codes)
+            if len(rows) >= ROWS or entry.start - start > TEXTS:
+                yield batch_of(rows, schema)
+                rows, start = [], entry.start
+        yield batch_of(rows, schema)
+
+    def _rows(
+        self, part: LogPart, found: Exchange | LineFault, names: Sequence[str], codes: Mapping[str, int]
+    ) -> list[list[Any]]:
+        if isinstance(found, Exchange):
+            if self.name == FAULTS_NAME:
+                return []
+            kinds = ("request",) if found.response is None else ("request", "response")
+            rows = [Row(location(part.path), found, kind, codes) for kind in kinds]
+            return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
+        if self.name != FAULTS_NAME:
+            return []
+        fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
+        return [[fault.get(name) for name in names]]
+
+
+def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
+    """Yield the exchanges and faults in a part, and tell how much of the part there was.
+
+    A file that cannot be read is a fault.
+    """
+    told = reading.told
+    try:
+        for entry in RequestLog(part.path, reading.catalog, part):
+            if isinstance(entry, LineFault):
+                told.fault(part.path, f"{entry.code}: {entry.detail}")
+            yield entry
+        told.size += (part.stop or path_of(part.path).stat().st_size) - part.start
+    except (InputError, OSError) as error:
+        if told.stop:
+            raise
+        reason = error.reason if isinstance(error, InputError) else str(error)
+        told.fault(part.path, reason)
+        yield LineFault(0, UNREADABLE, reason, part.start)
+
+
+LOG_FRAMES = LogTable("frames", FRAMES)
+LOG_FAULTS = LogTable(FAULTS_NAME, CAPTURE_FAULTS)
