@@ -1,13 +1,16 @@
-"""A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, and
-an executor may die.
+"""A standalone master and two workers of the pyspark package, on this machine: kwire reaches workers that lack it, an
+executor may die, and the recipes of docs/clusters.md write a lake.
 """
 
 import json
 import os
+import re
+import shlex
 import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -229,3 +232,48 @@ def test_inputs_that_no_worker_can_read_are_named(cluster, inputs):
         assert f"nothing could be read of the inputs: {path}" in done.stderr
         assert "all machines of a cluster need the files under these paths" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def recipe(name, language):
+    """The only block of a section of docs/clusters.md in this language."""
+    section = (ROOT / "docs" / "clusters.md").read_text("utf-8").split(f"\n## {name}\n")[1].split("\n## ")[0]
+    (text,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    return text
+
+
+@pytest.fixture
+def environment(bare_python, tmp_path, monkeypatch):
+    """A working directory with the environment of docs/clusters.md, which has kwire, and its archive."""
+    import pyspark
+
+    own = tmp_path / "env"
+    shutil.copytree(bare_python.parent.parent, own, symlinks=True)
+    (packages,) = own.glob("lib/python*/site-packages")
+    (packages / "kwire.pth").write_text(str(ROOT))
+    kwire_there = own / "bin" / "kwire"
+    kwire_there.write_text(f"#!{own}/bin/python\nfrom kwire_cli.cli.main import main\n\nmain()\n")
+    kwire_there.chmod(0o755)
+    with tarfile.open(tmp_path / "env.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(own, ".")
+    settings = tmp_path / "conf" / "spark-defaults.conf"
+    settings.parent.mkdir()
+    settings.write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(settings.parent))
+    monkeypatch.setenv("PATH", f"{Path(pyspark.__file__).parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("spark")  # as above
+@pytest.mark.parametrize("name", ["Standalone", "spark-submit"])
+def test_a_recipe_writes_the_lake_of_one_process(cluster, environment, name):
+    (environment / "job.py").write_text(recipe("spark-submit", "python"))
+    there = {"spark://master:7077": cluster.master, "/captures": str(CAPTURE), "/lake": str(environment / "lake")}
+    words = [there.get(word, word) for word in shlex.split(recipe(name, "sh").replace("\\\n", " "))]
+    done = run(*words, *(CONF if name == "Standalone" else ()), cwd=environment)
+    assert done.returncode == 0, done.stderr
+    assert kwire("export", CAPTURE, "--into", environment / "one").code == 0
+    question = "select * exclude (capture_point, day) from frames order by all"
+    asked = [kwire("query", environment / lake, question, "--format", "csv").out for lake in ("lake", "one")]
+    assert asked[0] == asked[1]
+    assert len(asked[0].splitlines()) > 50
+    assert all([*work.glob("app-*/*/env/bin/python")] for work in cluster.work)
