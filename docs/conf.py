@@ -8,7 +8,7 @@ SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
     "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui"],
-    "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "pipeline", "clusters"],
+    "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
     "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules"],
