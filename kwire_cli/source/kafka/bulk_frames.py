@@ -142,6 +142,12 @@ class EndsReader:
         """The names known so far."""
         return self._lines.watch.names
 
+    def forget_starts(self) -> None:
+        """Forget where connections began that are over, all of whose frames were given."""
+        watch = self._lines.watch
+        going_on = {*watch.connections, *(line.stream for line in self._lines.held), *self.tls.streams}
+        self.starts = {number: start for number, start in self.starts.items() if number in going_on}
+
     @property
     def is_over(self) -> bool:
         """Return whether no connection is open and nothing waits."""
@@ -175,6 +181,10 @@ class EndsReader:
             yield from self._told(events)
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
+
+    def pass_by(self, packet: int) -> Iterator[Stretch | Captured]:
+        """The frames that are complete as all packets up to this one are of other ends."""
+        yield from self._told(self.streams.idle(packet))
 
     def close(self, last: int) -> Iterator[Stretch | Captured]:
         """The frames that are left; `last` is the last packet of the capture."""

@@ -183,6 +183,10 @@ class Cipher13:
         self._iv = int.from_bytes(expand_label(suite.digest, secret, "iv", _NONCE))
         self.around = _HEADER + INNER_TYPE.sizeof() + _TAG
 
+    def __reduce__(self) -> tuple[type[Cipher13], tuple[Suite, bytes]]:
+        """Return what it is made of again."""
+        return Cipher13, (self.suite, self._secret)
+
     def open(self, record: Record, sequence: int) -> Opened | None:
         """As `Cipher`; padding is left out."""
         text = _decrypted(self._aead, (self._iv ^ sequence).to_bytes(_NONCE), record.data, record.header)
@@ -197,13 +201,17 @@ class Cipher13:
 class Cipher12:
     """TLS 1.2: a write key, and what is fixed of its nonces."""
 
-    __slots__ = ("_aead", "_explicit", "_iv", "around")
+    __slots__ = ("_aead", "_explicit", "_iv", "_key", "around", "suite")
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._aead = _aead(suite, key)
-        self._iv = iv
+        self.suite, self._key, self._iv = suite, key, iv
         self._explicit = 0 if suite.is_chacha else _EXPLICIT
         self.around = _HEADER + self._explicit + _TAG
+
+    def __reduce__(self) -> tuple[type[Cipher12], tuple[Suite, bytes, bytes]]:
+        """Return what it is made of again."""
+        return Cipher12, (self.suite, self._key, self._iv)
 
     def open(self, record: Record, sequence: int) -> Opened | None:
         """As `Cipher`."""

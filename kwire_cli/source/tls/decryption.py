@@ -49,6 +49,25 @@ class Decryption:
 
         self._keys = KeyLog(paths, self._blocks)
 
+    @property
+    def keys(self) -> KeyLog:
+        """The key log, which is empty if there is none."""
+        if self._keys is None:
+            self._open(())
+        assert self._keys  # noqa: S101 - for the type checker
+        return self._keys
+
+    @property
+    def streams(self) -> dict[int, Stream]:
+        """The streams that are TLS, or may be, by connection."""
+        return self._streams
+
+    def go_on(self, streams: dict[int, Stream]) -> None:
+        """Take the streams of another one, whose `keys` were these."""
+        self._streams = streams
+        if streams:
+            _ = self.keys
+
     def holds(self, connection: int) -> bool:
         """Return whether a connection's bytes are not, or may not be, the data said in the connection."""
         return connection in self._streams
@@ -81,8 +100,7 @@ class Decryption:
             return None
         from kwire_cli.source.tls.session import Session  # noqa: PLC0415 - it needs the extra kwire[tls]
 
-        assert self._keys  # noqa: S101 - for the type checker
-        return Session(connection, self._keys)
+        return Session(connection, self.keys)
 
 
 def blocks_of(paths: Sequence[str]) -> tuple[Secrets, ...]:
