@@ -2,34 +2,40 @@
 
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import packets as make
 from damage import packet_of
 
 import kwire_cli as kwire
-from kwire_cli.source.captures import Capture
-from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import Origin, Place, Start
 from kwire_cli.source.packets.segments import Segments
 
 COLUMNS = (
     "file",
     "packet",
-    "time_ns",
+    "time",
     "src",
     "dst",
     "stream",
+    "frame",
+    "request_frame",
     "kind",
     "size",
     "api",
     "api_version",
     "correlation_id",
-    "latency",
-    "in_flight",
-    "header",
+    "latency_us",
+    "error_codes",
+    "anomalies",
 )
 """Those that say the same whatever other connections say."""
+
+
+def shown(row):
+    """The columns of a row, with the name of its file alone."""
+    return Path(row["file"]).name, *(str(row[name]) for name in COLUMNS[1:])
 
 
 class Rotated:
@@ -65,26 +71,21 @@ class Rotated:
 
     def rows(self, folder):
         """The rows of all packets in one file, with the files and the packets in which they are."""
-        from kwire_cli.pipeline.line_columns import Line, Options, frame_rows
+        from kwire_cli.pipeline.lake.captures import PointTables, point_rows
+        from kwire_cli.pipeline.lake.frames import resolved
+        from kwire_cli.pipeline.line_columns import Options
 
-        one, catalog = folder / "one.pcap", kwire.catalog()
+        one = folder / "one.pcap"
         one.write_bytes(make.pcap_file(self.packets))
-        starts = {event.connection: event.packet for event in Capture(one) if type(event) is Start}
-        capture = Capture(one)
-        capture.origin = _Cut(self)
-        lines = traffic(catalog, capture, waiting_since=capture.waiting_since)
-        made = (Line(line, starts[line.stream], Options(catalog)) for line in lines)
-        return Counter(tuple(row.values()) for rows in frame_rows(made, COLUMNS) for row in rows.to_pylist())
+        tables = PointTables("", Options(kwire.catalog()), ("frames",))
+        found = [rows for _, rows in point_rows(schedule([outlined(str(one))]), 0, tables, None)]
+        rows = [row for each in found for row in resolved(each, tables.names).to_pylist()]
+        return Counter(shown({**row, **self._place(row["packet"])}) for row in rows)
 
-
-class _Cut(Origin):
-    def __init__(self, rotated):
-        super().__init__()
-        self._bounds = [0, *rotated.cuts, len(rotated.packets)]
-
-    def place(self, packet):
-        number = next(number for number, end in enumerate(self._bounds[1:]) if packet <= end)
-        return Place(name(number), packet - self._bounds[number])
+    def _place(self, packet):
+        bounds = [0, *self.cuts, len(self.packets)]
+        number = next(number for number, end in enumerate(bounds[1:]) if packet <= end)
+        return {"file": name(number), "packet": packet - bounds[number]}
 
 
 def name(number):

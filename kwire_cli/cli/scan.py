@@ -48,6 +48,8 @@ few."""
 
 SECONDS = 10.0
 """Seconds between two looks of --follow."""
+_SHUFFLES = "spark.sql.shuffle.partitions"
+"""The number of tasks that keep the connections of a stream: one a core if nothing is set. The checkpoint keeps it."""
 ROWS = 100
 """Rows of a table for eyes, where --limit says nothing."""
 
@@ -61,6 +63,7 @@ EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
     ("kwire scan *.pcap --sql 'select distinct api from frames order by api'", "the answer to a query"),
     ("kwire scan incident.pcap --into lake --tables frames,names", "tables as Parquet, for kwire query"),
+    ("kwire scan captures --follow --into lake", "the same of files that arrive, until Ctrl-C"),
 )
 
 
@@ -98,7 +101,9 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         metavar="N",
         help=f"Show at most this many rows.  [default: {ROWS} in a table]",
     )
-    follow: bool = flag("--follow", section="Input", help="Keep reading files that arrive or grow; needs --out.")
+    follow: bool = flag(
+        "--follow", section="Input", help="Keep reading files that arrive or grow; with --into or --out."
+    )
     every: float | None = option(
         "--every",
         section="Input",
@@ -167,7 +172,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
             raise click.UsageError("say what to show with --table, --sql or --report, or write tables with --into")
         check(self)
         if self.into:
-            refuse(self, ("out", "limit", "follow", "partition_by", "fail_fast"), "does not go with --into")
+            refuse(self, ("out", "limit", "partition_by", "fail_fast"), "does not go with --into")
         else:
             refuse(self, ("tables",), "goes with --into")
         if self.fields and (self.report or not self.table):
@@ -180,8 +185,8 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
             raise click.UsageError(f"--out-format of --{'into' if self.into else 'out'} is not {self.out_format}")
         if not self.follow:
             refuse(self, ("every",), "goes with --follow")
-        elif self.report or not (self.table and self.out):
-            raise click.UsageError("--follow goes with --table and --out")
+        elif not (self.into or (self.table and self.out and not self.report)):
+            raise click.UsageError("--follow goes with --table and --out, or with --into")
         else:
             refuse(self, ("force", "limit"), "does not go with --follow")
             if self.tls_keylog:
@@ -251,6 +256,8 @@ def _report(environment: Environment, spark: SparkSession, options: Options) -> 
 
 def _into(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
     """Write the tables of a lake."""
+    if options.follow:
+        return Exit.DONE, Summary(rows=_follow(environment, spark, options))
     from kwire_cli.pipeline.into import scan_into
 
     done = scan_into(
@@ -324,10 +331,16 @@ def _output() -> ModuleType:
 
 def _follow(environment: Environment, spark: SparkSession, options: Options) -> int:
     """Write what comes to files until Ctrl-C; return the number of rows."""
-    from kwire_cli.pipeline.stream_following import follow
+    from kwire_cli.pipeline.stream_following import follow, follow_into
 
+    if not any(text.startswith(f"{_SHUFFLES}=") for text in options.conf):
+        spark.conf.set(_SHUFFLES, str(spark.sparkContext.defaultParallelism))
     size = {} if options.part_size is None else {"splitSize": options.part_size}
     stream = streams(spark, options.paths, reading=_reading(options), port=options.port, **size)
+    if options.into:
+        wanted, form, every = lake.chosen(options.tables), options.out_format or "parquet", options.every_seconds
+        with until_interrupted() as over:
+            return follow_into(stream, wanted, Path(options.into), form, every=every, over=over)
     frame = stream.table(options.table or "", options.chosen_columns)
     with until_interrupted() as over:
         return follow(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.pipeline.named import Tables
-    from kwire_cli.pipeline.stream_connections import Streams
+    from kwire_cli.pipeline.stream_tables import Streams
 
 
 def register(spark: SparkSession) -> None:
@@ -71,11 +71,11 @@ def streams(
     Connections end when nothing was heard of them for `idle` seconds. `options` are those of the data source:
     `maxBytesPerTrigger`, `patience`.
     """
-    from kwire_cli.pipeline.source import SegmentSource  # noqa: PLC0415 - as above
-    from kwire_cli.pipeline.stream_connections import Streams  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.source import MadeSource  # noqa: PLC0415 - as above
+    from kwire_cli.pipeline.stream_tables import Streams  # noqa: PLC0415 - as above
 
     register(spark)
-    spark.dataSource.register(SegmentSource)
+    spark.dataSource.register(MadeSource)
     return Streams(spark, _names(paths), reading=reading, port=port, idle=idle, options=options)
 
 

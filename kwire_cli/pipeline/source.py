@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from kwire_cli.pipeline.model import Table
+    from kwire_cli.pipeline.stream_reader import StreamReader
     from kwire_cli.spec.catalog import Catalog
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _NO_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 """The environment variable by which PySpark's workers leave out a traceback."""
-NAME, SEGMENTS_NAME = "kwire", "kwire-segments"
+NAME, MADE_NAME = "kwire", "kwire-stream"
 TABLES: dict[str, Table] = {
     table.name: table for table in (*SEGMENT_TABLES, INDEX_TABLE, PACKET_TABLE, PARTITION_FAULTS)
 }
@@ -112,23 +113,27 @@ class KwireSource(DataSource):
         return _stream_of(self.options, schema)
 
 
-class SegmentSource(KwireSource):
-    """TCP segments by connection, of captures that arrive: what the streams of frames are made of."""
+class MadeSource(DataSource):
+    """Rows of files that arrive by a reader that is there already, pickled in the option `reader`."""
 
     @classmethod
     def name(cls) -> str:
         """Return the name to give to `format`."""
-        return SEGMENTS_NAME
+        return MADE_NAME
+
+    @property
+    def made(self) -> StreamReader:
+        """The reader."""
+        reader: StreamReader = pickle.loads(b64decode(self.options["reader"]))  # noqa: S301 - our own
+        return reader
 
     def schema(self) -> StructType:
-        """Return the columns that the connections of a stream take."""
-        from kwire_cli.pipeline.stream_connections import SEGMENTS  # noqa: PLC0415 - as below
+        """Return its columns."""
+        return from_arrow_schema(self.made.schema)
 
-        return from_arrow_schema(SEGMENTS)
-
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - as above
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802 - as above
         """As `KwireSource`."""
-        return _stream_of(self.options, schema, segments=True)
+        return self.made
 
 
 class RefusedStream(DataSourceStreamReader):
@@ -159,40 +164,38 @@ class RefusedStream(DataSourceStreamReader):
         raise self.error
 
 
-def _stream_of(options: Mapping[str, str], schema: StructType, *, segments: bool = False) -> DataSourceStreamReader:
+def _stream_of(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
     """Return the reader of a stream, or a reader that raises the reason why there is no stream."""
     try:
-        return _stream(options, schema, segments=segments)
+        return _stream(options, schema)
     except KwireError as error:
         return RefusedStream(error)
 
 
-def _stream(options: Mapping[str, str], schema: StructType, *, segments: bool) -> DataSourceStreamReader:
+def _stream(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
     """Return the reader of a stream.
 
     Raises InputError if an option is wrong, a table has no stream, or PySpark is older than 4.2.
     """
     try:
         from kwire_cli.pipeline import stream_reader  # noqa: PLC0415 - streams take a newer PySpark than tables
-        from kwire_cli.pipeline.stream_connections import SegmentReader  # noqa: PLC0415 - as above
     except ImportError as error:
         raise InputError(f"streams need PySpark 4.2 or newer ({error}): pip install -U pyspark") from None
-    numbers = {name: _bytes(options, name, otherwise) for name, otherwise in stream_reader.OPTIONS.items()}
-    not_of_tables = {name.lower() for name in (*stream_reader.OPTIONS, "reading")}
-    own = {option: value for option, value in options.items() if option.lower() not in not_of_tables}
-    table_reader = KwireReader(
-        own, schema if not segments else from_arrow_schema(PACKET_TABLE.schema), PACKET_TABLE.name if segments else None
-    )
-    if table_reader.table not in stream_reader.STREAMED:
+    numbers = numbers_of(options, stream_reader.OPTIONS)
+    own = {option: value for option, value in options.items() if option.lower() not in map(str.lower, numbers)}
+    reader = KwireReader(own, schema)
+    if reader.table not in stream_reader.STREAMED:
         raise InputError(
-            f"the table {table_reader.table} cannot be a stream; streams are {', '.join(stream_reader.STREAMED)}"
+            f"the table {reader.table} cannot be a stream here; streams are {', '.join(stream_reader.STREAMED)}, and "
+            "those of `streams`"
         )
-    given_reading = _option(
-        options, "reading"
-    )  # by `streams`: how things are read, with definitions that no option says
-    reading = pickle.loads(b64decode(given_reading)) if given_reading else table_reader.reading  # noqa: S301 - our own
-    arguments = (table_reader.paths, to_arrow_schema(schema, timezone="UTC"), reading, table_reader.split_size, numbers)
-    return SegmentReader(*arguments) if segments else stream_reader.TableReader(table_reader.table, *arguments)
+    columns = to_arrow_schema(schema, timezone="UTC")
+    return stream_reader.TableReader(reader.table, reader.paths, columns, reader.reading, reader.split_size, numbers)
+
+
+def numbers_of(options: Mapping[str, str], otherwise: Mapping[str, int]) -> dict[str, int]:
+    """Return the values of options that are numbers. InputError if one is none."""
+    return {name: _bytes(options, name, value) for name, value in otherwise.items()}
 
 
 class PartToRead(InputPartition):
@@ -206,10 +209,10 @@ class KwireReader(DataSourceReader):
     other queries of this DataFrame from that plan. `tables` and `kwire scan --sql` use filters.
     """
 
-    def __init__(self, options: Mapping[str, str], schema: StructType, table: str | None = None) -> None:
+    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         options = {**_remembered(schema, options), **options}
         _refuse_strange(options)
-        self.table = table or _name(options)
+        self.table = _name(options)
         self.paths = _paths(options)
         self.split_size = _bytes(options, "splitSize", SPLIT_SIZE)
         limits = Limits(output=_bytes(options, "maxDecompressed", Limits().output))
@@ -225,8 +228,7 @@ class KwireReader(DataSourceReader):
             raise InputError(
                 f"the table {self.table} has no column {unknown[0]}: its columns are {', '.join(own.names)}"
             )
-        if table is None:  # connections are made from packets, payloads and all
-            refuse_payload(own, schema.names, show_secrets=self.reading.show_secrets)
+        refuse_payload(own, schema.names, show_secrets=self.reading.show_secrets)
 
     @property
     def rows(self) -> Table:

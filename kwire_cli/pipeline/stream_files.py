@@ -1,146 +1,36 @@
-"""Files that arrive, and how far they were read."""
+"""The kinds of files that arrive: how they are listed, how far each is whole, and the parts that its tables read."""
 
 from __future__ import annotations
 
 import contextlib
-import struct
 import time
-from base64 import b64decode, b64encode
 from collections import OrderedDict, defaultdict
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from hashlib import blake2b
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake.units import log_point
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found, of_kind
 from kwire_cli.pipeline.segments import Part as SegmentPart
 from kwire_cli.records.reading import source_of
 from kwire_cli.records.selection import Selection
-from kwire_cli.source.files import named
-from kwire_cli.source.logs.files import Segment, segment_at, segments_of
+from kwire_cli.source.files import Naming, named
+from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.model import Kind, file_name
 from kwire_cli.source.logs.splitting import resumed, whole
-from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.parts import Part, Unpacked, grown, unpacked
+from kwire_cli.source.request_log.reading import LogPart, is_packed
 from kwire_cli.stores import absolute, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kwire_cli.pipeline.stream_progress import Mark
 
-# How far each file of a stream was read: what Spark keeps as the offset of a batch, in JSON.
-#
-# Every batch has all of it once, so it is kept short: a file that was read to its end, and did not grow
-# since, is 18 bytes in `done`. Files that are gone are left out.
-
-FIRST = 4096
-"""Bytes at the beginning of a file that tell it from others."""
-
-
-SPELLED_OUT = 64
-"""Files up to which nothing is shortened."""
-_DONE = struct.Struct(">8sIIH")
-"""Of a file that is done: what its path and its beginning come to, and how far it was read, in the lower bytes and the
-upper."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """The position up to which a file was read, and what identifies the file.
-
-    `at` is the position in bytes. `beginning` is a hash of the file's first bytes, as far as they were read. `size`
-    is the size of the file at that time. `turn` counts the earlier files with this path. `was` is the key of the
-    file's path before it was renamed.
-    """
-
-    at: int = 0
-    beginning: int = 0
-    size: int = 0
-    turn: int = 0
-    was: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Without what says nothing."""
-        fields = {name: getattr(self, name) for name in ("at", "beginning", "size", "turn", "was")}
-        return {name: value for name, value in fields.items() if value}
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The marks of files by path, and by the key of their paths of those that are `done`; `packets` were in all
-    captures up to here.
-    """
-
-    files: Mapping[str, Mark] = field(default_factory=dict)
-    done: Mapping[bytes, Mark] = field(default_factory=dict)
-    packets: int = 0
-
-    def mark(self, path: str) -> Mark | None:
-        """Return how far a file was read, or None for a new file."""
-        return self.files.get(path) or (self.done.get(key_of(path)) if self.done else None)
-
-    def by_key(self) -> dict[bytes, Mark]:
-        """All marks by the keys of their paths."""
-        return {**self.done, **{key_of(path): mark for path, mark in self.files.items()}}
-
-    def to_json(self) -> dict[str, Any]:
-        """The offset."""
-        document: dict[str, Any] = {"files": {path: mark.to_json() for path, mark in self.files.items()}}
-        if self.done:
-            document["done"] = b64encode(
-                b"".join(_DONE.pack(key, mark.beginning, *_halves(mark.at)) for key, mark in sorted(self.done.items()))
-            ).decode()
-        return document | ({"packets": self.packets} if self.packets else {})
-
-    @classmethod
-    def of(cls, offset: Mapping[str, Any]) -> Progress:
-        """The same of JSON."""
-        files = {path: Mark(**mark) for path, mark in offset.get("files", {}).items()}
-        return cls(files, _done(offset.get("done", "")), offset.get("packets", 0))
-
-
-def shortened(files: Mapping[str, Mark], unchanged: Iterable[str]) -> tuple[dict[str, Mark], dict[bytes, Mark]]:
-    """The marks, where they are many without those that are done: these by key."""
-    if len(files) <= SPELLED_OUT:
-        return dict(files), {}
-    own = {path for path in unchanged if _is_short(files[path])}
-    return {path: mark for path, mark in files.items() if path not in own}, {key_of(path): files[path] for path in own}
-
-
-def _is_short(mark: Mark) -> bool:
-    return mark.at == mark.size and not mark.turn and not mark.was and mark.at < 1 << 48
-
-
-def key_of(path: str) -> bytes:
-    """Return the 8-byte key that stands for a path among files that are done."""
-    return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8).digest()
-
-
-def beginning_of(data: bytes) -> int:
-    """Return a 32-bit hash of a file's first bytes. The hash is never 0."""
-    return int.from_bytes(blake2b(data, digest_size=4).digest()) | 1
-
-
-def _halves(number: int) -> tuple[int, int]:
-    return number & 0xFFFFFFFF, number >> 32
-
-
-@lru_cache(maxsize=8)
-def _done(text: str) -> dict[bytes, Mark]:
-    return {
-        key: Mark(low | high << 32, beginning, low | high << 32)
-        for key, beginning, low, high in _DONE.iter_unpack(b64decode(text))
-    }
-
-
-# The two kinds of files that arrive: how they are listed, how far each is whole, and the parts that its
-# tables read.
-
-T = TypeVar("T")
-
-
+_WINDOW = 1 << 20
+"""Bytes of the end of a request log in which a line is looked for at once."""
 _KNOWN = 4096
 """Places in captures that are kept in mind."""
 
@@ -169,40 +59,74 @@ class Portion(NamedTuple):
     first: int = NO_TIME
 
 
-class Files(Protocol):
-    """A kind of files."""
+class IndexFolder(NamedTuple):
+    """A folder whose indexes and checkpoints a task reads."""
+
+    folder: str
+    start: int
+    stop: int
+
+
+class Files:
+    """A kind of files, in some `paths` of the stream or in all. One that nobody wrote to for `patience` seconds has
+    ended.
+    """
+
+    says_the_last = False
+    """True for files that are written anew again and again: what they said before does not count."""
+
+    def __init__(self, patience: float = 0, paths: Sequence[str] | None = None) -> None:
+        self._patience, self._paths = patience, paths
+
+    def found(self, paths: list[str]) -> list[str]:
+        """Return the files of this kind that paths name. InputError if there are none."""
+        raise NotImplementedError
 
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
         """Yield the files that are there now."""
+        now = time.time()
+        for path in paths if self._paths is None else self._paths:
+            for file in _there(path, self.found):
+                if status := _status(file):
+                    yield Entry(file, *status, now - status[1] > self._patience, self)
 
-    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
+    def point(self, path: str) -> str:
+        """Return the capture point of a file."""
+        return log_point(path)
+
+    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:  # noqa: ARG002 - captures have it
         """Return the key of the order in which files are read: a time in nanoseconds, and the path."""
+        return NO_TIME, entry.path
 
-    def rewritten(self, entry: Entry, mark: Mark) -> bool:
+    def rewritten(self, entry: Entry, mark: Mark) -> bool:  # noqa: ARG002 - segments have it
         """Return whether changed content of a file holds nothing new."""
+        return False
 
     def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
         """Return how far a file is whole in about `most` bytes from its mark, and their packet count."""
+        raise NotImplementedError
 
     def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
-        """The parts between two marks of a file, of about `size` bytes."""
+        """Yield the parts between two marks of a file, of about `size` bytes."""
+        raise NotImplementedError
 
-    def goes_on(self, path: str) -> bool:
+    def goes_on(self, path: str) -> bool:  # noqa: ARG002 - some have it
         """Return whether new bytes of a file can be read without the bytes before them."""
+        return True
 
     def forget(self, path: str) -> None:
         """Another file has this path now."""
 
 
-class SegmentFiles:
+class SegmentFiles(Files):
     """Segments and snapshots in use. One has ended when its folder has a later one."""
 
     def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
         """As `Files`."""
         folders: dict[str, list[Segment]] = defaultdict(list)
-        for path in paths:
-            for segment in _there(path, segments_of):
-                folders[str(path_of(segment.path).parent)].append(segment)
+        for path in paths if self._paths is None else self._paths:
+            for file in _there(path, lambda names: of_kind(found(names, SEGMENTS), SEGMENTS)):
+                folders[str(path_of(file).parent)].append(segment_at(path_of(file)))
         for segments in folders.values():
             names = [file_name(path_of(log_file.path).name) for log_file in segments]
             newest: dict[Kind, int] = {}
@@ -212,10 +136,6 @@ class SegmentFiles:
                 if not name.suffix and (status := _status(segment.path)):
                     ended = name.base_offset is not None and name.base_offset < newest[name.kind]
                     yield Entry(segment.path, *status, ended, self)
-
-    def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:  # noqa: ARG002 - as others have it
-        """By partition and offset."""
-        return NO_TIME, entry.path
 
     def rewritten(self, entry: Entry, mark: Mark) -> bool:
         """Return whether a segment has ended and was read to its end.
@@ -250,38 +170,92 @@ class SegmentFiles:
             yield Portion(SegmentPart(segment, Selection(), start, end))
             start = end
 
+
+class IndexFiles(Files):
+    """Indexes and checkpoints: they are read as a whole when they have ended, and again when they have changed."""
+
+    says_the_last = True
+
+    def found(self, paths: list[str]) -> list[str]:
+        """As `Files`."""
+        return of_kind(found(paths, INDEXES), INDEXES)
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:  # noqa: ARG002 - as others have it
+        """As `Files`."""
+        return (entry.size if entry.ended else mark.at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:  # noqa: ARG002 - as others have it
+        """Yield the folder: all of its indexes are read together."""
+        yield Portion(IndexFolder(str(path_of(path).parent), start, stop))
+
     def goes_on(self, path: str) -> bool:  # noqa: ARG002 - as others have it
-        """Batches can."""
-        return True
-
-    def forget(self, path: str) -> None:
-        """Nothing was kept."""
+        """They do not."""
+        return False
 
 
-class CaptureFiles:
-    """Captures. One has ended when nobody wrote to it for `patience` seconds."""
+class RequestLogFiles(Files):
+    """Request logs of brokers. Packed ones are read when they have ended."""
 
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
+    def found(self, paths: list[str]) -> list[str]:
+        """As `Files`."""
+        return of_kind(found(paths, REQUEST_LOGS), REQUEST_LOGS)
+
+    def advanced(self, entry: Entry, mark: Mark, most: int) -> tuple[int, int]:
+        """As `Files`: up to the end of a line."""
+        if entry.ended and (entry.size - mark.at <= most or not self.goes_on(entry.path)):
+            return entry.size, 0
+        return (min(_last_line(entry, mark.at), mark.at + most) if self.goes_on(entry.path) else mark.at), 0
+
+    def parts(self, path: str, start: int, stop: int, size: int) -> Iterator[Portion]:
+        """As `Files`."""
+        if not self.goes_on(path):
+            yield Portion(LogPart(path))
+            return
+        for at in range(start, stop, size):
+            yield Portion(LogPart(path, at, min(at + size, stop)))
+
+    def goes_on(self, path: str) -> bool:
+        """Lines can be read without those before them, but for those of a packed file."""
+        try:
+            return not is_packed(path)
+        except InputError:
+            return True
+
+
+def _last_line(entry: Entry, start: int) -> int:
+    """Return the place behind the last line that is whole."""
+    with contextlib.suppress(OSError, InputError), path_of(entry.path).open("rb") as file:
+        stop = entry.size
+        while stop > start:
+            at = max(stop - _WINDOW, start)
+            file.seek(at)
+            if (newline := file.read(stop - at).rfind(b"\n")) >= 0:
+                return at + newline + 1
+            stop = at
+    return start
+
+
+class CaptureFiles(Files):
+    """Captures."""
+
+    def __init__(self, patience: float, naming: Naming | None = None, paths: Sequence[str] | None = None) -> None:
+        super().__init__(patience, paths)
+        self._naming = naming or Naming()
         self._onward: OrderedDict[tuple[str, int], Part] = OrderedDict()
         self._firsts: dict[tuple[str, int], int] = {}
         self._packed: dict[str, tuple[Any, Unpacked | None]] = {}
 
-    def listed(self, paths: Iterable[str]) -> Iterator[Entry]:
+    def found(self, paths: list[str]) -> list[str]:
         """As `Files`."""
-        now = time.time()
-        for path in paths:
-            for capture in _there(path, captures_of):
-                if status := _status(capture):
-                    yield Entry(capture, *status, now - status[1] > self._patience, self)
+        return of_kind(found(paths, CAPTURES), CAPTURES)
+
+    def point(self, path: str) -> str:
+        """As `Files`."""
+        return self._naming.name(path)
 
     def order(self, entry: Entry, mark: Mark) -> tuple[int, str]:
         """By the time of the first packet."""
         return self._first(entry.path, mark.turn), entry.path
-
-    def rewritten(self, entry: Entry, mark: Mark) -> bool:  # noqa: ARG002 - as others have it
-        """It is always a new one."""
-        return False
 
     def _first(self, path: str, turn: int) -> int:
         first_time = self._firsts.get((path, turn), NO_TIME)
@@ -364,7 +338,7 @@ class CaptureFiles:
             del self._onward[key]
 
 
-def _there(path: str, found: Callable[[list[str]], list[T]]) -> list[T]:
+def _there(path: str, found: Callable[[list[str]], list[str]]) -> list[str]:
     """Return what `found` finds of a kind at a path.
 
     Return an empty list for a glob, or for a folder into which files may yet come. Raises InputError if the path is

@@ -16,19 +16,20 @@ from uuid import uuid4
 
 from pyspark.sql import Observation, functions as f
 
+from kwire_cli.pipeline.lake.units import CHECKPOINT
 from kwire_cli.pipeline.output import HIDDEN, HOW, as_files, folder_of_tasks, told, writer_in
+from kwire_cli.pipeline.stream_lake import LakeFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwire_cli.pipeline.stream_tables import Streams
+
 POLL = 0.2
 """Seconds between two looks at how far it is."""
-CHECKPOINT = "_checkpoint"
-"""The folder beside the files in which it stands how far they go; readers of the files leave it out, as its name begins
-so."""
 _ID = 8
 """Characters of the id of a stream that are in the names of files."""
 
@@ -50,8 +51,22 @@ def follow(
     """
     spark, output = frame.sparkSession, as_files(frame, fmt, by, raw_csv=raw_csv)
     there = folder_of_tasks(spark, folder, fmt, by)
-    batches = Batches(_InTasks(there, by) if there else _BySpark(spark, folder, fmt, by))
-    writer = output.writeStream.foreachBatch(batches.write).option("checkpointLocation", f"{folder}/{CHECKPOINT}")
+    files = _InTasks(there, by) if there else _BySpark(spark, folder, fmt, by)
+    return run(output, files, folder, every=every, over=over)
+
+
+def follow_into(
+    streams: Streams, tables: Collection[str], into: Path, form: str, *, every: float, over: Callable[[], bool]
+) -> int:
+    """Write the tables of what comes to a lake; otherwise as `follow`."""
+    rows = streams.rows(tables, replaced=True)
+    return run(rows, LakeFiles(into, form), str(into.absolute()), every=every, over=over)
+
+
+def run(frame: DataFrame, files: _Files, folder: str, *, every: float, over: Callable[[], bool]) -> int:
+    """Write what comes, as `follow`."""
+    spark, batches = frame.sparkSession, Batches(files)
+    writer = frame.writeStream.foreachBatch(batches.write).option("checkpointLocation", f"{folder}/{CHECKPOINT}")
     query = writer.trigger(processingTime=f"{every} seconds").start()
     batches.begin(str(query.id))
     try:

@@ -7,33 +7,23 @@ import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake.tables import FAULTS, POINT
-from kwire_cli.pipeline.lake.units import log_point
 from kwire_cli.pipeline.packet_table import PACKET_TABLE, Wanted
-from kwire_cli.pipeline.segments import FAULTS_NAME, SEGMENT_FAULTS, SEGMENT_TABLES
-from kwire_cli.pipeline.stream_files import (
-    FIRST,
-    CaptureFiles,
-    Mark,
-    Progress,
-    SegmentFiles,
-    beginning_of,
-    is_glob,
-    key_of,
-    shortened,
-)
+from kwire_cli.pipeline.segments import SEGMENT_TABLES
+from kwire_cli.pipeline.stream_files import CaptureFiles, IndexFolder, SegmentFiles, is_glob
+from kwire_cli.pipeline.stream_progress import FIRST, Mark, Progress, beginning_of, key_of, shortened
 from kwire_cli.source.files import named
 from kwire_cli.source.packets.model import NO_TIME
-from kwire_cli.source.packets.parts import Part as CapturePart, PartReader
-from kwire_cli.stores import location, path_of
+from kwire_cli.source.packets.parts import Part as CapturePart
+from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
 
     from kwire_cli.pipeline.model import Reading, Table
     from kwire_cli.pipeline.stream_files import Entry, Files, Portion
@@ -74,7 +64,7 @@ class Arrivals:
     """The files of some kinds that paths name, now and later."""
 
     def __init__(self, paths: Sequence[str], kinds: Sequence[Files]) -> None:
-        self._paths, self._kinds = paths, kinds
+        self._paths, self.kinds = paths, kinds
         self._seen: dict[str, tuple[Mark, tuple[int, float, bool]]] = {}
         self._until: dict[str, int] | None = None
         self._unlisted = 0
@@ -85,7 +75,7 @@ class Arrivals:
 
     def _listed(self) -> dict[str, Entry]:
         """The files that are there. InputError where a folder is not, or cannot be read."""
-        return {entry.path: entry for kind in self._kinds for entry in kind.listed(self._paths)}
+        return {entry.path: entry for kind in self.kinds for entry in kind.listed(self._paths)}
 
     def later(self, start: Progress, most: int) -> Progress:
         """The progress after about `most` bytes more, of the oldest files first; `start` itself where nothing has come
@@ -101,7 +91,7 @@ class Arrivals:
         self._unlisted = 0
         marks, missing = _marks(start, listed)
         files: dict[str, Mark] = {}
-        states, unchanged, packets, left = {}, [], start.packets, most
+        states, unchanged, packets, left = {}, [], {**start.packets}, most
         changed = any(mark.at < mark.size for mark in missing)
         for path, entry in sorted(listed.items(), key=lambda each: each[1].kind.order(each[1], marks[each[0]])):
             before, state = marks[path], (entry.size, entry.modified, entry.ended)
@@ -114,7 +104,10 @@ class Arrivals:
             upto = entry.size if self._until is None else self._until.get(path, 0)
             at, count = entry.kind.advanced(entry, mark, left) if left > 0 and mark.at < upto else (mark.at, 0)
             if at > mark.at:
-                left, packets = left - (at - mark.at), packets + count
+                left -= at - mark.at
+                if count:
+                    point = entry.kind.point(path)
+                    packets[point] = packets.get(point, 0) + count
                 mark = replace(mark, at=at, size=max(entry.size, at), beginning=beginning_of(_first_bytes(path, at)))
                 if entry.kind.advanced(entry, mark, 1)[0] > at:
                     left = 0  # it goes on: what is newer has to wait
@@ -154,20 +147,21 @@ class Arrivals:
         ranges = []
         for path, mark in end.files.items():
             before = start.mark(path) or earlier.get(bytes.fromhex(mark.was)) or Mark()
-            faults: tuple[str, ...] = (REPLACED,) if mark.turn > before.turn else ()
-            at = 0 if faults else before.at
+            anew = mark.turn > before.turn
+            faults = (REPLACED,) if anew and not kinds[path].says_the_last else ()
+            at = 0 if anew else before.at
             if mark.at > at or faults:
                 ranges.append(Range(path, kinds[path], at, mark.at, faults))
         renamed = {mark.was for mark in end.files.values()}
         for path, mark in start.files.items():
             if mark.at < mark.size and end.mark(path) is None and key_of(path).hex() not in renamed:
-                ranges.append(Range(path, self._kinds[0], mark.at, mark.at, (GONE,)))
+                ranges.append(Range(path, self.kinds[0], mark.at, mark.at, (GONE,)))
         return sorted(ranges, key=lambda each: each.path)
 
     def _kind_of(self, end: Progress) -> Mapping[str, Files]:
         """The kinds of files; of one that is gone meanwhile, the first one."""
         listed = {entry.path: entry.kind for entry in self._listed().values()}
-        return {path: listed.get(path, self._kinds[0]) for path in end.files}
+        return {path: listed.get(path, self.kinds[0]) for path in end.files}
 
 
 def _marks(start: Progress, listed: Iterable[str]) -> tuple[dict[str, Mark], list[Mark]]:
@@ -217,8 +211,8 @@ _ALL = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A part to read: of captures `before` packets were before it and are not of its file, and `through` is the last
-    packet of the batch.
+    """A part to read: of captures `before` packets of the capture point were before it and are not of its file, and
+    `through` is the last one of the batch.
     """
 
     part: Any
@@ -285,19 +279,27 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         before, after = Progress.of(start), Progress.of(end)
         new = [(file, [*file.portions(self.split_size)]) for file in self.arrivals.between(before, after)]
         new.sort(key=lambda pair: (pair[1][0].first if pair[1] else 0, pair[0].path))
-        count, held = before.packets, 0
+        counts, held = {**before.packets}, 0
+        folders: set[str] = set()
         out: list[list[Task]] = [[]]
         for file, portions in new:
             if file.faults:
                 out[-1].append(Task(None, 0, 0, tuple((file.path, code) for code in file.faults)))
+            point = file.kind.point(file.path)
             for part, packets, _ in portions:
+                if isinstance(part, IndexFolder):
+                    if part.folder in folders:
+                        continue
+                    folders.add(part.folder)
                 earlier = part.packets if isinstance(part, CapturePart) else 0
                 size = (part.stop or self.split_size) - part.start
                 if held + size > FEWEST_BYTES and out[-1]:
                     out.append([])
                     held = 0
-                out[-1].append(Task(part, count - earlier, after.packets))
-                count, held = count + packets, held + size
+                count = counts.get(point, 0)
+                out[-1].append(Task(part, count - earlier, after.packets.get(point, 0)))
+                counts[point] = count + packets
+                held += size
         return [TasksToDo(tasks) for tasks in out if tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -316,67 +318,20 @@ class TableReader(StreamReader):
         super().__init__(*args)
 
     def kinds(self, patience: int) -> list[Any]:
-        """Return the kinds of files that hold the table's rows: segments and captures for the table of faults."""
-        segments = [SegmentFiles()] if self.table in _SEGMENTS else []
-        return [*segments, *([CaptureFiles(patience)] if self.table in {PACKET_TABLE.name, FAULTS_NAME} else [])]
+        """Return the kinds of files that hold the table's rows."""
+        return [SegmentFiles()] if self.table in _SEGMENTS else [CaptureFiles(patience)]
 
     def rows(self, task: Task) -> Iterator[pa.RecordBatch]:
         """As `StreamReader`."""
-        if self.table == FAULTS_NAME:
-            yield from self._faults(task)
-        elif task.part is None:
+        if task.part is None:
             return
-        elif not isinstance(task.part, CapturePart):
+        if self.table in _SEGMENTS:
             yield from _SEGMENTS[self.table].read(task.part, self.names, self.reading)
         else:
-            yield from PACKET_TABLE.read(
-                Wanted(task.part, NO_TIME, sys.maxsize, self.reading.naming.name(task.part.file)),
-                self.names,
-                self.reading,
-            )
-
-    def _faults(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Yield the faults of files: the columns of frames are null."""
-        for path, code in task.faults:
-            yield _shown(_of_files([(path, 0, code, MEANING[code])]), log_point(path), self.names)
-        if isinstance(task.part, CapturePart):
             point = self.reading.naming.name(task.part.file)
-            yield from (_shown(rows, point, self.names) for rows in _of_capture(task.part))
-        elif task.part is not None:
-            point = log_point(str(task.part.segment.path))
-            for rows in SEGMENT_FAULTS.read(task.part, SEGMENT_FAULTS.schema.names, self.reading):
-                yield _shown(rows, point, self.names)
+            yield from PACKET_TABLE.read(Wanted(task.part, NO_TIME, sys.maxsize, point), self.names, self.reading)
 
 
-_SEGMENTS: dict[str, Table] = {table.name: table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS)}
+_SEGMENTS: dict[str, Table] = {table.name: table for table in SEGMENT_TABLES}
 STREAMED = (*_SEGMENTS, PACKET_TABLE.name)
-"""The tables that can be streams."""
-
-
-def _of_capture(part: CapturePart) -> Iterator[pa.RecordBatch]:
-    """Yield the faults that end the reading of a part of a capture early."""
-    reader = PartReader(part)
-    try:
-        for _ in reader.chunks():
-            pass
-        rows = [(part.file, notice.position, "TRUNCATED", notice.text) for notice in reader.notices]
-    except InputError as error:
-        rows = [(part.file, 0, "UNREADABLE", error.reason)]
-    if rows:
-        yield _of_files(rows)
-
-
-def _of_files(found: Sequence[tuple[str, int, str, str]]) -> pa.RecordBatch:
-    """Faults of files as rows of the table."""
-    rows = [
-        {"file": location(file), "position": at, "size": 0, "code": code, "path": "", "offset": at, "detail": detail}
-        for file, at, code, detail in found
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=SEGMENT_FAULTS.schema)
-
-
-def _shown(rows: pa.RecordBatch, point: str, names: Sequence[str]) -> pa.RecordBatch:
-    """Return these columns of faults, of which the reading of files makes some."""
-    own = {**dict(zip(rows.schema.names, rows.columns, strict=True)), POINT: pa.repeat(point, rows.num_rows)}
-    columns = [own[name] if name in own else pa.nulls(rows.num_rows, FAULTS.field(name).type) for name in names]
-    return pa.RecordBatch.from_arrays(columns, names=[*names])
+"""The tables of the data source that can be streams."""

@@ -18,7 +18,8 @@ pytest.importorskip("pyspark")
 
 from kwire_cli import read_records
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.stream_files import CaptureFiles, Mark, Progress, SegmentFiles
+from kwire_cli.pipeline.stream_files import CaptureFiles, SegmentFiles
+from kwire_cli.pipeline.stream_progress import Mark, Progress
 from kwire_cli.pipeline.stream_reader import GONE, REPLACED, Arrivals
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.parts import Part, PartReader, grown
@@ -91,7 +92,7 @@ def test_files_that_grow_are_read_once(stream, tmp_path, seed):
             found += batch[0]
             assert not batch[1]
     assert found + stream.rest() == whole(*sizes)
-    assert stream.progress.packets == 3 * COUNT
+    assert stream.progress.packets == {str(tmp_path): 3 * COUNT}
 
 
 def test_a_batch_done_again_is_the_same(stream, tmp_path):
@@ -293,5 +294,5 @@ def test_progress_is_its_json():
         f"/folder/{number}": Mark(at=1000 + number, beginning=7 | number << 8 | 1, size=1000 + number)
         for number in range(100)
     }
-    progress = Progress(files | {"/x": Mark(at=1, beginning=3, size=9, turn=2, was="00")}, {}, 12)
+    progress = Progress(files | {"/x": Mark(at=1, beginning=3, size=9, turn=2, was="00")}, {}, {"/folder": 12})
     assert Progress.of(json.loads(json.dumps(progress.to_json()))) == progress

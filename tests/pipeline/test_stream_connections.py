@@ -13,13 +13,13 @@ pytest.importorskip("pyspark")
 
 
 from pyspark.sql import Row
-from rotated import COLUMNS, Rotated, name
+from rotated import COLUMNS, Rotated, name, shown
 
 import kwire_cli as kwire
-from kwire_cli.pipeline.line_columns import frame_rows
 from kwire_cli.pipeline.model import Reading
-from kwire_cli.pipeline.stream_connections import SEGMENTS, Connections, SegmentReader, unwrapped
-from kwire_cli.pipeline.stream_files import Progress
+from kwire_cli.pipeline.stream_connections import SEGMENTS, Connections, SegmentReader
+from kwire_cli.pipeline.stream_logs import unpacked
+from kwire_cli.pipeline.stream_progress import Progress
 from kwire_cli.records.codecs import Limits
 
 pytestmark = pytest.mark.numba
@@ -76,7 +76,7 @@ class Query:
         )
 
     def processor(self):
-        made = Connections(lambda lines, _: frame_rows(lines, COLUMNS), READING, None, IDLE)
+        made = Connections(("frames", "costs"), READING, None, IDLE)
         made.init(self.store)
         return made
 
@@ -121,11 +121,12 @@ class Query:
 
 
 def _shown(rows):
-    import pyarrow as pa
-
-    batches = [pa.record_batch([[row.rows]], schema=pa.schema([("rows", pa.binary())])) for row in rows]
     return Counter(
-        (Path(row["file"]).name, *[*row.values()][1:]) for rows in unwrapped(batches) for row in rows.to_pylist()
+        shown(row)
+        for made in rows
+        if made.table == "frames"
+        for each in unpacked(made.rows)
+        for row in each.to_pylist()
     )
 
 

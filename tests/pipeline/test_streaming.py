@@ -15,23 +15,31 @@ from pathlib import Path
 import pytest
 from command_line import ROOT, kwire as command
 from record_sets import SEGMENTS
-from rotated import COLUMNS, Rotated, name
+from rotated import Rotated, name, shown
 
 pytest.importorskip("numba")
 pytest.importorskip("pyspark")
 pytest.importorskip("duckdb")
+pytest.importorskip("polars")
 
 import duckdb
-import pyarrow as pa
+import pandas as pd
+import polars as pl
 import pyarrow.parquet as pq
 from pyspark.errors import StreamingQueryException
 
 import kwire_cli as kwire
+from kwire_cli.pipeline import lake, streams
+from kwire_cli.pipeline.lake import writing
+from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.pipeline.stream_following import follow_into
+from kwire_cli.pipeline.stream_lake import LakeFiles
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 SAMPLES = ROOT / "samples" / "captures"
-SETTINGS = ("--conf", "spark.sql.shuffle.partitions=2")
 LONGEST = 300
 """Seconds after which a test gives up."""
 LATE = "Python worker failed to connect back"
@@ -41,32 +49,13 @@ machine. Spark has no setting for these seconds, so a stream that is late is sta
 STARTS = 5
 
 
-def shown(frame):
-    """Rows with the names of files alone."""
-    return Counter((Path(row[0]).name, *row[1:]) for row in frame.select(*COLUMNS).collect())
-
-
 class Following:
-    """`kwire scan --follow` of frames, in processes that all die at once."""
+    """`kwire scan --follow --into`, in processes that all die at once."""
 
     def __init__(self, folder, out):
-        self.checkpoint, columns = out / "_checkpoint", ("--fields", ",".join((*COLUMNS, "time")))
-        command = [
-            "scan",
-            folder,
-            "--table",
-            "frames",
-            *columns,
-            "--out",
-            out,
-            "--follow",
-            "--every",
-            "0.3",
-            "--master",
-            "local[2]",
-            *SETTINGS,
-        ]
-        command = [sys.executable, "-m", "kwire_cli", *map(str, command)]
+        self.checkpoint = out / "_checkpoint"
+        asked = ["scan", folder, "--follow", "--into", out, "--every", "0.1", "--master", "local[2]"]
+        command = [sys.executable, "-m", "kwire_cli", *map(str, asked)]
         self.process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def wait_for(self, true):
@@ -78,15 +67,11 @@ class Following:
 
     def read(self):
         """How far files were read, by name, in batches that are written."""
-        done = self.commits()
+        done = max((int(each.name) for each in (self.checkpoint / "commits").glob("[0-9]*")), default=-1)
         if done < 0:
             return {}
-        offset = json.loads((self.checkpoint / "offsets" / str(done)).read_text("utf-8").splitlines()[-1])
+        offset = json.loads((self.checkpoint / "offsets" / str(done)).read_text("utf-8").splitlines()[-2])
         return {Path(path).name: mark.get("at", 0) for path, mark in offset["files"].items()}
-
-    def commits(self):
-        """The number of batches that are done, with rows or without."""
-        return max((int(each.name) for each in (self.checkpoint / "commits").glob("[0-9]*")), default=-1)
 
     def kill(self):
         os.killpg(self.process.pid, signal.SIGKILL)
@@ -99,29 +84,41 @@ class Following:
         return said.decode()
 
 
-def whole(out):
-    """The rows in files, as anybody reads them at any time: each is whole, and has rows with times in UTC."""
-    files = [file for file in out.rglob("*.parquet") if file.exists()]
-    for file in files:
-        found = pq.ParquetFile(file)
-        assert found.metadata.num_rows
-        times = [
-            found.schema_arrow.field(name).type
-            for name in found.schema_arrow.names
-            if pa.types.is_timestamp(found.schema_arrow.field(name).type)
+def everybody_reads(lake):
+    """Files of a lake at any time: each is whole, and has rows."""
+    for table in (path for path in lake.iterdir() if path.name[0] not in "_."):
+        files = [*table.rglob("*")]
+        assert all(path.suffix == ".parquet" for path in files if path.is_file())
+        assert all(pq.read_metadata(path).num_rows for path in files if path.is_file())
+        counts = [
+            duckdb.connect().execute(f"select count(*) from '{table}/**/*.parquet'").fetchone()[0],
+            len(pd.read_parquet(table)),
+            len(pl.read_parquet(f"{table}/**/*.parquet", hive_partitioning=True)),
+            *rows_of(lake, f"select count(*) from {table.name}").elements(),
         ]
-        assert times == [pa.timestamp("us", "UTC")]
-    if files:
-        assert duckdb.connect().execute(f"select count(*) from '{out}/**/*.parquet'").fetchone()[0] == sum(
-            pq.read_metadata(file).num_rows for file in files
-        )
-    return sorted(files)
+        assert all(int(str(count).strip("(,)")) for count in counts)
 
 
-def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
+def rows_of(lake, query):
+    with Lake(lake) as tables:
+        found = tables.arrow(query).read_all()
+    return Counter(zip(*(map(str, column.to_pylist()) for column in found.columns), strict=True))
+
+
+QUERIES = {
+    "frames": "select * exclude (topics, broker) from frames",
+    "costs": "select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count) "
+    "from costs group by all",
+    **{table: f"select * from {table}" for table in ("names", "faults", "batches", "records", "index")},
+    "bodies": "select * exclude (capture_point) from bodies_fetch_response",
+}
+"""All rows of a lake, without names that only other connections tell."""
+
+
+def test_each_row_once_though_it_is_killed_and_everybody_reads_it_all_the_time(tmp_path):
     folder, out = tmp_path / "captures", tmp_path / "out"
     folder.mkdir()
-    rotated = Rotated(SAMPLES / "ipv6.pcap", 6)
+    rotated = Rotated(SAMPLES / "ipv6.pcap", 4)
     files = rotated.files
 
     def arrive(number, share=1.0):
@@ -132,25 +129,117 @@ def test_each_row_once_though_it_is_killed_in_the_middle(spark, tmp_path):
     arrive(0)
     following = Following(folder, out)
     following.wait_for(following.read)
-    before, commits = whole(out), following.commits()
-    following.wait_for(lambda: following.commits() >= commits + 3)
-    assert whole(out) == before  # triggers without rows leave no file
+    everybody_reads(out)
     arrive(1)
     arrive(2, 0.5)
-    time.sleep(random.Random().random() * 2)  # whenever it is
+    time.sleep(random.Random().random())  # whenever it is
     following.kill()
-    whole(out)
+    everybody_reads(out)
     arrive(2)
-    arrive(3, 0.3)
     following = Following(folder, out)
     following.wait_for(lambda: following.read().get(name(2)) == len(files[2]))
-    for number in (3, 4, 5):
-        arrive(number)
+    everybody_reads(out)
+    arrive(3)
     following.wait_for(lambda: following.read() == {name(number): len(content) for number, content in enumerate(files)})
     said = following.interrupt()
-    assert whole(out)
-    assert shown(spark.read.parquet(str(out))) == rotated.rows(tmp_path)
+    everybody_reads(out)
+    assert not [*out.glob("_run-*")]
+    with Lake(out) as lake:
+        rows = lake.arrow("select * from frames").read_all().to_pylist()
+    assert Counter(map(shown, rows)) == rotated.rows(tmp_path)
     assert re.search(r"^kwire: [\d,]+ rows, [\d.]+ s$", said, re.MULTILINE)
+
+
+def crash(*_):
+    raise RuntimeError("killed here")
+
+
+def half_of(carry_out):
+    def some(folder, journal):
+        plan = json.loads(journal.read_text("utf-8"))
+        journal.write_text(json.dumps({"moves": plan["moves"][::2], "gone": []}), "utf-8")
+        copy = shutil.copytree(journal.parent, journal.parent.with_name("copy"))
+        carry_out(folder, journal)
+        copy.rename(journal.parent)
+        journal.write_text(json.dumps(plan), "utf-8")
+        crash()
+
+    return some
+
+
+def then_crash(write):
+    def written(*given):
+        write(*given)
+        crash()
+
+    return written
+
+
+CRASHES = [
+    lambda patch: patch.setattr(writing.Run, "commit", crash),
+    lambda patch: patch.setattr(writing, "_carry_out", crash),
+    lambda patch: patch.setattr(writing, "_carry_out", half_of(writing._carry_out)),
+    lambda patch: patch.setattr(LakeFiles, "write", then_crash(LakeFiles.write)),
+]
+"""Before a batch has its journal, after that, while its files are moved, and before Spark knows that it is written."""
+
+
+def was_late(error):
+    """Whether a stream, or one of the causes of its end, says so."""
+    while error is not None:
+        if LATE in str(error):
+            return True
+        error = getattr(error, "_cause", None)
+    return False
+
+
+def follow_until(stream, out, over):
+    """Follow a stream, again if it was late."""
+    for _ in range(STARTS):
+        try:
+            return follow_into(stream, lake.chosen("all"), out, "parquet", every=0.1, over=over)
+        except StreamingQueryException as error:
+            if not was_late(error):
+                raise
+    raise AssertionError(LATE)
+
+
+def test_a_lake_has_the_rows_of_one_that_is_exported_whatever_dies_when(spark, tmp_path, monkeypatch):
+    folder, out, expected = tmp_path / "in", tmp_path / "out", tmp_path / "expected"
+    shutil.copytree(ROOT / "samples" / "logs", folder / "logs", ignore=shutil.ignore_patterns("*.deleted"))
+    shutil.copytree(ROOT / "samples" / "request-logs", folder / "requests")
+    shutil.copytree(SEGMENTS / "orders-zstd-0", folder / "segments" / "orders-zstd-0")
+    (folder / "one").mkdir()
+    (folder / "two").mkdir()
+    shutil.copy(SAMPLES / "kafka-python-4.4.0.pcapng", folder / "one")
+    (folder / "two" / "none.pcap").write_bytes(b"this is none" * 9)
+    for number, content in enumerate(Rotated(SAMPLES / "ipv6.pcap", 3).files):
+        (folder / "two" / name(number)).write_bytes(content)
+    for path in folder.rglob("*.*"):
+        os.utime(path, (1, 1))  # nobody writes to it
+    export([str(folder)], expected, Wanted(lake.chosen("all"), Reading()))
+    monkeypatch.setattr(writing, "_is_alive", lambda _: False)
+    monkeypatch.setattr(writing.Run, "__exit__", lambda *_: None)
+    for die in CRASHES:
+        with monkeypatch.context() as patch:
+            die(patch)
+            stream = streams(spark, folder, maxBytesPerTrigger=30_000)
+            with pytest.raises(StreamingQueryException, match="killed here"):
+                follow_until(stream, out, lambda: False)
+    until = time.monotonic() + LONGEST
+
+    def over():
+        assert time.monotonic() < until
+        return rows_of(out, "select count(*) from frames") == count
+
+    count = rows_of(expected, "select count(*) from frames")
+    follow_until(streams(spark, folder, idle=1), out, over)
+    for query in QUERIES.values():
+        assert rows_of(out, query) == rows_of(expected, query), query
+    with pytest.raises(kwire.InputError, match="a stream writes this"):
+        export([str(folder)], out, Wanted(lake.chosen("all"), Reading()))
+    with pytest.raises(kwire.InputError, match="no stream wrote this"):
+        follow_into(streams(spark, folder), lake.chosen("all"), expected, "parquet", every=1, over=lambda: True)
 
 
 def ended(query):
@@ -158,7 +247,7 @@ def ended(query):
     try:
         assert query.awaitTermination(LONGEST)
     except StreamingQueryException as error:
-        if LATE not in str(error):
+        if not was_late(error):
             raise
         return False
     return True
@@ -180,8 +269,6 @@ def run(spark, tmp_path):
 
 
 def test_records_of_segments_that_grow(spark, run, tmp_path):
-    from kwire_cli.pipeline import streams
-
     folder = tmp_path / "logs"
     for share in (0.6, 1):
         for path in SEGMENTS.glob("*/*"):
@@ -200,8 +287,6 @@ def test_records_of_segments_that_grow(spark, run, tmp_path):
 
 
 def test_tables_of_files_and_their_faults(spark, run, tmp_path):
-    from kwire_cli.pipeline import streams
-
     folder = tmp_path / "in"
     folder.mkdir()
     data = (SAMPLES / "ipv6.pcap").read_bytes()
@@ -241,15 +326,13 @@ def test_the_example_of_the_page(spark, run, tmp_path, monkeypatch, capsys, upda
 
 
 def test_silent_connections_end(spark, tmp_path):
-    from kwire_cli.pipeline import streams
-
     folder = tmp_path / "in"
     folder.mkdir()
     rotated = Rotated(SAMPLES / "ipv6.pcap", 1)
     del rotated.packets[rotated.firsts[-10] :]  # it ends in the middle of a frame
     (folder / name(0)).write_bytes(rotated.files[0])
     rows = rotated.rows(tmp_path)
-    writer = streams(spark, folder, idle=2).table("frames", COLUMNS).writeStream.format("memory").queryName("silent")
+    writer = streams(spark, folder, idle=2).table("frames").writeStream.format("memory").queryName("silent")
     query = (
         writer.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(processingTime="0.5 seconds").start()
     )
@@ -265,14 +348,15 @@ def test_silent_connections_end(spark, tmp_path):
             time.sleep(0.2)
     finally:
         query.stop()
-    assert shown(spark.table("silent")) == rows
+    assert Counter(shown(row) for row in spark.table("silent").toArrow().to_pylist()) == rows
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--table", "frames"], "--follow goes with --table and --out"),
-        (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out"),
+        (["--table", "frames"], "--follow goes with --table and --out, or with --into"),
+        (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out, or with --into"),
+        (["--into", "x", "--tls-keylog", "x"], "--follow does not decrypt TLS"),
         (["--table", "frames", "--out", "x", "--force"], "--force does not go with --follow"),
     ],
 )
@@ -291,13 +375,11 @@ def test_a_stream_that_fails_is_said(tmp_path):
 
 
 def test_what_is_wrong_is_said(spark):
-    from kwire_cli.pipeline import streams
-
     with pytest.raises(
         kwire.InputError,
-        match="no stream of the table 'ledger': there are batches, records, faults, packets, frames, fields",
+        match="no stream of the table 'index': there are batches, records, packets, frames, costs, names, faults",
     ):
-        streams(spark, "samples")["ledger"]
+        streams(spark, "samples")["index"]
     with pytest.raises(kwire.InputError, match="the table frames has no column apis"):
         streams(spark, "samples").table("frames", ["apis"])
     with pytest.raises(Exception, match="the table index cannot be a stream"):

@@ -14,22 +14,26 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.source.packets.descriptors import Schedule
 
 
+OF_KINDS: Mapping[str, Sequence[Any]] = {
+    "request-log": (LOG_FRAMES, LOG_FAULTS),
+    "index": (INDEX_TABLE, INDEX_FAULTS),
+    "segment": (*SEGMENT_TABLES, SEGMENT_FAULTS),
+}
+"""The tables that each kind of log has rows of."""
+
+
 def log_rows(
     file: Input, tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of a log, with their tables; of all parts of the file every one in `shares`, from `share` on."""
-    if file.kind == "request-log":
-        sources: Sequence[Any] = (LOG_FRAMES, LOG_FAULTS)
-    else:
-        sources = (INDEX_TABLE, INDEX_FAULTS) if file.kind == "index" else (*SEGMENT_TABLES, SEGMENT_FAULTS)
-    for source in sources:
+    for source in OF_KINDS[file.kind]:
         if source.name not in tables:
             continue
         parts = (
@@ -39,8 +43,12 @@ def log_rows(
         )
         for number, part in enumerate(parts):
             if number % shares == share:
-                for rows in source.read(part, source.schema.names, reading):
-                    yield source.name, shaped(source.name, rows)
+                yield from ((source.name, rows) for rows in part_rows(source, part, reading))
+
+
+def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a table of OF_KINDS has of a part of a log."""
+    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:

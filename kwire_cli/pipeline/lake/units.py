@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Found
     from kwire_cli.source.packets.descriptors import Scheduled
 
+CHECKPOINT = "_checkpoint"
+"""The folder beside files that a stream writes, in which Spark keeps how far it is: readers pass over it."""
 END = 1 << 16
 """Bytes of the beginning and of the end of a file of which a digest is made."""
 SMALL = 16 << 20
@@ -230,9 +232,11 @@ def work_of(folder: Path, files: Iterable[Found], plan: Schedule, *, again: bool
     """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`.
 
     Raises:
-        InputError: The lake has the frames of another filter.
+        InputError: The lake has the frames of another filter, or a stream writes it.
 
     """
+    if (folder / CHECKPOINT).exists():
+        raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
     there = inputs_of(folder)
     for row in there:
         if (before := row.get("filter")) != filtered:
@@ -253,7 +257,6 @@ def finish(run: Run, work: Work) -> None:
     keys = {unit.key for unit in work.units}
     out = run.files("inputs")
     out.whole("inputs", batch_of(work.inputs, INPUTS))
-    run.commit(
-        [*work.made, *out.close()],
-        lambda path: path.name.split("-")[0] in keys or path.parent == run.folder / "inputs",
-    )
+    inputs = run.folder / "inputs"
+    replaced = [path for path in run.there() if path.name.split("-")[0] in keys or path.parent == inputs]
+    run.commit([*work.made, *out.close()], replaced)

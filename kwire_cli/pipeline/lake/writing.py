@@ -163,9 +163,13 @@ class Run:
         """Return files of a unit, which are to be closed."""
         return Files(self.hidden, self.form, unit)
 
-    def commit(self, made: Iterable[Written], replaced: Callable[[Path], bool]) -> None:
-        """Put files in their places, instead of those for which `replaced` is true."""
-        gone = [str(path.relative_to(self.folder)) for path in data_files(self.folder) if replaced(path)]
+    def there(self) -> Iterator[Path]:
+        """Yield the files of all tables that are in their places."""
+        return data_files(self.folder)
+
+    def commit(self, made: Iterable[Written], replaced: Iterable[Path]) -> None:
+        """Put files in their places, instead of those that are `replaced`."""
+        gone = [str(path.relative_to(self.folder)) for path in replaced]
         journal = self.hidden / JOURNAL
         draft = self.hidden / "_draft.json"
         with draft.open("w", encoding="utf-8") as out:
@@ -212,16 +216,16 @@ def _carry_out(folder: Path, journal: Path) -> None:
     plan = json.loads(journal.read_text("utf-8"))
     for name, target in plan["moves"]:
         source, place = journal.parent / name, folder / target
-        if source.exists():
+        while source.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
-            source.replace(place)
+            with contextlib.suppress(FileNotFoundError):  # whoever reads the lake carries it out too
+                source.replace(place)
     for name in plan["gone"]:
         path = folder / name
         path.unlink(missing_ok=True)
-        for parent in path.parents:
-            if parent == folder or any(parent.iterdir()):
-                break
-            parent.rmdir()
+        with contextlib.suppress(OSError):  # the folder has files
+            for parent in path.relative_to(folder).parents[:-1]:
+                (folder / parent).rmdir()
     shutil.rmtree(journal.parent, ignore_errors=True)
 
 

@@ -48,11 +48,16 @@ def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
     """The parts of a log, of about `size` bytes each. One that cannot be read is one part: reading it says why."""
     try:
         file = opened(path)
-        if file.size <= size or bytes(file.view(0, MAGIC_SIZE)[:MAGIC_SIZE]).startswith((GZIP, ZSTD)):
+        if file.size <= size or is_packed(path):
             return [LogPart(path)]
     except InputError:
         return [LogPart(path)]
     return [LogPart(path, start, min(start + size, file.size)) for start in range(0, file.size, size)]
+
+
+def is_packed(path: str) -> bool:
+    """Return whether a log is packed. InputError if it cannot be read."""
+    return bytes(opened(path).view(0, MAGIC_SIZE)[:MAGIC_SIZE]).startswith((GZIP, ZSTD))
 
 
 def lines_in(part: LogPart) -> Iterator[TextLine]:
