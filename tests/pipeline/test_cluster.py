@@ -16,13 +16,17 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
+from lakes import content
 from record_sets import SEGMENTS
 
 import kwire_cli
+from kwire_cli.pipeline.lake.export import export
+from kwire_cli.pipeline.model import Reading, Wanted
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 COSTS = "api,kind,api_version,path,prefix_bytes,value_bytes,count,capture_point"
+LAKE = ("bodies", "costs", "faults", "frames", "names")
 WORKERS = 2
 SETTINGS = {
     "spark.executor.memory": "512m",
@@ -151,6 +155,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
         ("batches", "topic,position,size", SEGMENTS),
         ("frames", "src,kind,api,size,packet", CAPTURE),
         ("costs", COSTS, CAPTURE),
+        ("lake", ",".join(LAKE), CAPTURE.parent),
     ]
     done = run(
         sys.executable,
@@ -175,6 +180,9 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     ]
     expected += [("costs", tuple(row[name] for name in COSTS.split(","))) for row in rows]
     assert done.stdout.splitlines() == sorted(f"{table} {row}" for table, row in expected)
+    export([str(CAPTURE.parent)], tmp_path / "one", Wanted(LAKE, Reading()))
+    assert content(tmp_path / "died-lake-files") == content(tmp_path / "one")
+    assert not [*(tmp_path / "died-lake-files").glob("_*")]
 
 
 def scan(cluster, *asked, cwd):

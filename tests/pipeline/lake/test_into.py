@@ -7,6 +7,7 @@ import packets as make
 import pytest
 from command_line import kwire
 from damage import packet_of
+from lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -24,18 +25,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.numba]
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "samples"
 OWN = ROOT.parent / "shared" / "real" / "own"
-COSTS = "select api, kind, api_version, path, sum(prefix_bytes), sum(value_bytes), sum(count) from costs group by all"
-
-
-def content(lake):
-    """The rows of all tables; costs in sum."""
-    out = {}
-    with Lake(lake) as tables:
-        for name in tables.tables:
-            query = f"select * from {name}" if name != "inputs" else "select path, size, digest, rows > 0 from inputs"
-            rows = tables.arrow(COSTS if name == "costs" else query).read_all().to_pylist()
-            out[name] = sorted(map(repr, rows))
-    return out
 
 
 @pytest.fixture

@@ -1,0 +1,21 @@
+"""What is in a lake, to be compared with what is in another one."""
+
+COSTS = """select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count)
+           from costs group by all"""
+
+
+def content(lake, without=""):
+    """The rows of all tables, costs in sum; frames without some columns."""
+    from kwire_cli.pipeline.lake.query import Lake
+
+    queries = {
+        "costs": COSTS,
+        "inputs": "select path, size, digest, rows > 0 from inputs",
+        "frames": f"select * {f'exclude ({without})' if without else ''} from frames",
+    }
+    out = {}
+    with Lake(lake) as tables:
+        for name in tables.tables:
+            rows = tables.arrow(queries.get(name, f"select * from {name}")).read_all().to_pylist()
+            out[name] = sorted(map(repr, rows))
+    return out
