@@ -1,7 +1,8 @@
-"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, a path for
-marks, and what is asked.
+"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, settings
+of Spark, a path for marks, and what is asked.
 """
 
+import json
 import os
 import signal
 import sys
@@ -54,17 +55,11 @@ def then(make, do, batches):
     return do(make(batches))
 
 
-def main(master, died, *asked):
+def main(master, settings, died, *asked):
     """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read
     again; those of a lake are left in its folder.
     """
-    settings = {
-        "spark.executor.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-    }
-    with session(master, settings) as spark:
+    with session(master, json.loads(settings)) as spark:
         for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
             if table == "lake":
                 wanted = Tables(columns.split(","))

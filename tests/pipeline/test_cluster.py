@@ -28,8 +28,14 @@ CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 COSTS = "api,kind,api_version,path,prefix_bytes,value_bytes,count,capture_point"
 LAKE = ("bodies", "costs", "faults", "frames", "names")
 WORKERS = 2
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of processes that live for seconds: Java would spend most of them on compiling thoroughly what runs once."""
 SETTINGS = {
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": QUICK_JAVA,
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.cores": "1",
+    "spark.cores.max": str(WORKERS),
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -38,13 +44,16 @@ CONF = [word for name, value in SETTINGS.items() for word in ("--conf", f"{name}
 
 
 class Cluster:
-    """The address of a master, and the folders in which its workers keep what executors write."""
+    """The address of a master, and the folders in which its workers keep what executors write. It has room for two
+    applications at once.
+    """
 
     def __init__(self, folder):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.master, self.folder, self.running = f"spark://127.0.0.1:{self.port}", folder, []
+        self.drivers = {}
         self.work = [folder / f"work-{number}" for number in range(WORKERS)]
 
     def start(self):
@@ -52,7 +61,7 @@ class Cluster:
         self._wait("master", "I have been elected leader")
         for work in self.work:
             self._start(
-                work.name, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(work), self.master
+                work.name, "worker.Worker", "--cores", "2", "--memory", "1g", "--work-dir", str(work), self.master
             )
         for work in self.work:
             self._wait(work.name, "Successfully registered with master")
@@ -61,8 +70,8 @@ class Cluster:
         import pyspark
 
         home = Path(pyspark.__file__).parent
-        variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        variables |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+        settings = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+        settings |= {"SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA, "SPARK_LAUNCHER_OPTS": QUICK_JAVA}
         command = [
             str(home / "bin" / "spark-class"),
             f"org.apache.spark.deploy.{program}",
@@ -73,7 +82,7 @@ class Cluster:
             *options,
         ]
         with self._log(name).open("wb") as log:
-            self.running.append(subprocess.Popen(command, env=variables, stdout=log, stderr=log))
+            self.running.append(subprocess.Popen(command, env=variables() | settings, stdout=log, stderr=log))
 
     def _wait(self, name, said):
         until = time.monotonic() + 120
@@ -85,7 +94,23 @@ class Cluster:
     def _log(self, name):
         return self.folder / f"{name}.log"
 
+    def driver(self, folder):
+        """A process in this folder that runs commands with one session."""
+        if folder not in self.drivers:
+            command = [sys.executable, Path(__file__).with_name("commands_of_a_session.py"), self.master]
+            self.drivers[folder] = subprocess.Popen(
+                [*map(str, command), json.dumps(SETTINGS)],
+                cwd=folder,
+                env=variables(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        return self.drivers[folder]
+
     def end(self):
+        for driver in self.drivers.values():
+            driver.communicate(timeout=60)
         for process in self.running[::-1]:
             process.terminate()
         for process in self.running:
@@ -125,10 +150,13 @@ def bare_python(tmp_path_factory):
     return folder / "bin" / "python"
 
 
+def variables():
+    return {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
+
+
 def run(*command, cwd=ROOT):
-    variables = {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
     return subprocess.run(
-        [*map(str, command)], cwd=cwd, env=variables, capture_output=True, text=True, check=False, timeout=900
+        [*map(str, command)], cwd=cwd, env=variables(), capture_output=True, text=True, check=False, timeout=900
     )
 
 
@@ -161,6 +189,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
         sys.executable,
         Path(__file__).with_name("losing_workers.py"),
         cluster.master,
+        json.dumps(SETTINGS),
         tmp_path / "died",
         *(part for each in asked for part in each),
     )
@@ -186,20 +215,26 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
 
 
 def scan(cluster, *asked, cwd):
-    """Run where the workers, which have folders of their own, do not."""
-    return run(sys.executable, "-m", "kwire_cli", "scan", *asked, "--master", cluster.master, *CONF, cwd=cwd)
+    """Run where the workers, which have folders of their own, do not: all that run there share a session, which has
+    SETTINGS.
+    """
+    driver = cluster.driver(cwd)
+    driver.stdin.write(json.dumps(["scan", *map(str, asked), "--master", cluster.master]) + "\n")
+    driver.stdin.flush()
+    return subprocess.CompletedProcess(asked, *json.loads(driver.stdout.readline()))
 
 
-@pytest.fixture
-def inputs(tmp_path):
-    """A working directory with something of every kind, and what a query over all of it gives on one machine."""
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A working directory with something of every kind."""
+    folder = tmp_path_factory.mktemp("inputs")
     for name in ("captures/kafka-python-4.4.0.pcapng", "request-logs/kafka-request.log", "segments/orders-zstd-0"):
         source = ROOT / "samples" / name
         if source.is_dir():
-            shutil.copytree(source, tmp_path / source.name)
+            shutil.copytree(source, folder / source.name)
         else:
-            shutil.copy(source, tmp_path)
-    return tmp_path
+            shutil.copy(source, folder)
+    return folder
 
 
 QUERY = """select 'records' as name, count(*) as number from records union all select 'packets', count(*) from packets
