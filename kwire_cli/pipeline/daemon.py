@@ -1,8 +1,10 @@
 """The process that an embedded Spark forks its Python workers from: what they all need is imported here once, instead
-of in each of them.
+of in each of them, and no garbage: PySpark has workers look for that after each task.
 """
 
 from __future__ import annotations
+
+import gc
 
 import numba  # noqa: F401 - for what is compiled
 import pandas  # type: ignore[import-untyped] # noqa: F401, ICN001 - PySpark takes it into each worker
@@ -12,4 +14,5 @@ import kwire_cli.pipeline.named
 import kwire_cli.view.tables  # noqa: F401
 
 if __name__ == "__main__":
+    gc.freeze()
     manager()

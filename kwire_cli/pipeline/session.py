@@ -151,8 +151,8 @@ _DRIVER = (
     f"-XX:Tier4BackEdgeThreshold={_LATE * 40000}",
     f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
 )
-_LAUNCHER = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Of the Java that does nothing but put together the command of the other."""
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of a Java that has little to do, such as the one that puts together the command of the other: it compiles quickly."""
 _ENDING = 20
 """Seconds that it may take to end; Java ends with this process in any case."""
 _TOLD = 2000
@@ -213,7 +213,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     conf.set(
         "spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip()
     )
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _LAUNCHER)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", BRIEF)
     errors: tuple[type[Exception], ...] = (*spark_errors(), OSError)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]

@@ -21,11 +21,14 @@ def spark(tmp_path_factory):
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
         pytest.skip("no Java")
     from kwire_cli.pipeline import register
+    from kwire_cli.pipeline.session import BRIEF
 
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraJavaOptions": BRIEF,  # tests ask many small things, each in its own way
         "spark.driver.host": "127.0.0.1",
+        "spark.python.daemon.module": "kwire_cli.pipeline.daemon",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),

@@ -22,18 +22,17 @@ from record_sets import SEGMENTS
 import kwire_cli
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.pipeline.session import BRIEF
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 COSTS = "api,kind,api_version,path,prefix_bytes,value_bytes,count,capture_point"
 LAKE = ("bodies", "costs", "faults", "frames", "names")
 WORKERS = 2
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Of processes that live for seconds: Java would spend most of them on compiling thoroughly what runs once."""
 SETTINGS = {
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": QUICK_JAVA,
-    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.executor.extraJavaOptions": BRIEF,
+    "spark.driver.extraJavaOptions": BRIEF,
     "spark.executor.cores": "1",
     "spark.cores.max": str(WORKERS),
     "spark.driver.host": "127.0.0.1",
@@ -71,7 +70,7 @@ class Cluster:
 
         home = Path(pyspark.__file__).parent
         settings = {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-        settings |= {"SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA, "SPARK_LAUNCHER_OPTS": QUICK_JAVA}
+        settings |= {"SPARK_DAEMON_JAVA_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF}
         command = [
             str(home / "bin" / "spark-class"),
             f"org.apache.spark.deploy.{program}",
