@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from kwire_cli.errors import InputError, counted
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.kafka.columns import filter_of
+from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -40,7 +40,7 @@ def into_option() -> Any:
         section="Output",
         metavar="DIR",
         shell_complete=complete_file,
-        help="Write the tables into this folder.",
+        help="Write the tables into this folder, or below this URL of a store.",
     )
 
 
@@ -110,7 +110,7 @@ def command(environment: Environment, options: Options) -> int:
     columns = () if options.fields is None else chosen_columns(wanted, options.fields)
     done = export(
         options.paths,
-        Path(options.into or ""),
+        path_of(options.into or ""),
         Wanted(wanted, reading, options.port, options.filter or None, columns),
         form=options.out_format,
         processes=os.cpu_count() or 1,
@@ -138,7 +138,7 @@ def emit_done(
     if done.read and not done.rows and not may_be_empty:
         raise InputError("nothing could be read of the inputs", file=", ".join(paths))
     columns = [Column("table", "text"), Column("rows", "count")]
-    answer = Answer(f"the tables in {into}", [Table("tables", columns, sorted(done.rows.items()))])
+    answer = Answer(f"the tables in {location(into)}", [Table("tables", columns, sorted(done.rows.items()))])
     code = emit(environment, answer, options)
     environment.flush()
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +20,7 @@ from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.session import session
+from kwire_cli.stores import path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def command(environment: Environment, options: Options) -> int:
             return _write(environment, spark_lake.answer(spark, options.folder, query), options)
     from kwire_cli.pipeline.lake.query import Lake, told
 
-    with Lake(Path(options.folder)) as tables, told():
+    with Lake(path_of(options.folder)) as tables, told():
         return _write(environment, tables.arrow(query), options)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +24,7 @@ from kwire_cli.errors import counted
 from kwire_cli.pipeline import lake, streams, tables
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.session import LOCAL, session
+from kwire_cli.stores import path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 from kwire_cli.view.tables import cells_of
 
@@ -263,7 +263,7 @@ def _into(environment: Environment, spark: SparkSession, options: Options) -> tu
     done = scan_into(
         spark,
         options.paths,
-        Path(options.into or ""),
+        path_of(options.into or ""),
         Wanted(lake.chosen(options.tables), _reading(options), options.port),
         form=options.out_format or "parquet",
         part_size=options.part_size,
@@ -340,7 +340,7 @@ def _follow(environment: Environment, spark: SparkSession, options: Options) -> 
     if options.into:
         wanted, form, every = lake.chosen(options.tables), options.out_format or "parquet", options.every_seconds
         with until_interrupted() as over:
-            return follow_into(stream, wanted, Path(options.into), form, every=every, over=over)
+            return follow_into(stream, wanted, path_of(options.into), form, every=every, over=over)
     frame = stream.table(options.table or "", options.chosen_columns)
     with until_interrupted() as over:
         return follow(

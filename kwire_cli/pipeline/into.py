@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kwire_cli.pipeline.captures import Captures, layouts
 from kwire_cli.pipeline.lake.captures import PointTables
@@ -23,7 +22,7 @@ from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.names import name_rows
 from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
 from kwire_cli.pipeline.lake.units import finish, work_of
-from kwire_cli.pipeline.lake.writing import Files, Run
+from kwire_cli.pipeline.lake.writing import Files, Run, parquet_file
 from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, Wanted, found, of_kind
 from kwire_cli.pipeline.parts import Tally, folded
@@ -34,7 +33,6 @@ from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.captures import Replay
     from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.stores import Place
 
 PACK = 128 << 20
 """Bytes of small files that one task reads."""
@@ -76,7 +75,7 @@ def merge(one: Done, other: Done) -> None:
 def scan_into(
     spark: SparkSession,
     paths: Sequence[str],
-    into: Path,
+    into: Place,
     wanted: Wanted,
     *,
     form: str = "parquet",
@@ -84,7 +83,7 @@ def scan_into(
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
-    """Write the tables of inputs into a folder that all workers reach, as `lake.export.export` does in one process.
+    """Write the tables of inputs to a place that all workers reach, as `lake.export.export` does in one process.
 
     Raises:
         InputError: There is nothing to read in the inputs, or the folder cannot be written to.
@@ -166,7 +165,7 @@ def _batch(row: dict[str, object]) -> pa.RecordBatch:
 
 
 def _read_connections(
-    hidden: Path, form: str, keys: Mapping[int, str], wanted: Wanted, connections: Iterable[tuple[int, Replay, int]]
+    hidden: Place, form: str, keys: Mapping[int, str], wanted: Wanted, connections: Iterable[tuple[int, Replay, int]]
 ) -> Done:
     """Write the rows of the connections that a task owns, point by point."""
     done = Done()
@@ -218,13 +217,12 @@ class _Unresolved(NamedTuple):
     file: str
 
 
-def _resolve(hidden: Path, form: str, works: Iterable[_Unresolved]) -> Done:
+def _resolve(hidden: Place, form: str, works: Iterable[_Unresolved]) -> Done:
     """Put names into frames."""
     done = Done()
     for work in works:
         out = Files(hidden, form, work.key)
-        path = hidden / work.file
-        with pq.ParquetFile(path) as source:
+        with parquet_file(hidden / work.file) as source:
             for rows in source.iter_batches():
                 out.add("frames", work.point, resolved(rows, work.names))
         done.made.setdefault(work.key, []).extend(out.close())
@@ -260,7 +258,7 @@ def _packs(work: Work) -> list[list[_Share]]:
     return packs
 
 
-def _read_logs(hidden: Path, form: str, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:
+def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:
     """Write the rows of log files."""
     done = Done(told=wanted.reading.told)
     for pack in packs:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake.query import empty_table, tables_in
+from kwire_cli.pipeline.lake.query import dataset_of, empty_table, parquet_files, tables_in
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
+from kwire_cli.stores import Stored, path_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+TASKS = 200
+"""Tasks that read a table on a store, at most."""
 
 
 def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader:
@@ -29,16 +35,28 @@ def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader
 
 def create_views(spark: SparkSession, folder: str) -> None:
     """Make temporary views of the tables in a folder; those that it has no rows of are empty."""
-    there = tables_in(Path(folder))
+    there = tables_in(path_of(folder))
     for name in {**SHAPES, **there}:
         path = there.get(name)
         if path is None:
             frame = spark.createDataFrame(empty_table(name))
-        elif next(path.rglob("*.parquet"), None) is None:
-            raise InputError(f"the table {name} is not in Parquet, which query reads", file=folder)
         else:
-            frame = _typed(spark.read.parquet(str(path)))
-        frame.createOrReplaceTempView(name)
+            files = parquet_files(name, path)
+            frame = _stored(spark, name, path, files) if isinstance(path, Stored) else spark.read.parquet(str(path))
+        _typed(frame).createOrReplaceTempView(name)
+
+
+def _stored(spark: SparkSession, name: str, folder: Stored, files: list[str]) -> DataFrame:
+    """Return a table on a store that tasks read: Spark's own readers need a jar and settings for each store."""
+    schema = from_arrow_schema(dataset_of(name, folder, files[:1]).schema)
+    paths = spark.createDataFrame([(path,) for path in files], "path string").repartition(min(len(files), TASKS))
+    return paths.mapInArrow(partial(_read, name, folder), schema)
+
+
+def _read(name: str, folder: Stored, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Read the files of a table that a task has."""
+    if some := [path for rows in paths for path in rows.column(0).to_pylist()]:
+        yield from dataset_of(name, folder, some).to_batches()
 
 
 def _typed(frame: DataFrame) -> DataFrame:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.pipeline.stream_tables import Streams
+    from kwire_cli.stores import Place
 
 POLL = 0.2
 """Seconds between two looks at how far it is."""
@@ -56,7 +57,7 @@ def follow(
 
 
 def follow_into(
-    streams: Streams, tables: Collection[str], into: Path, form: str, *, every: float, over: Callable[[], bool]
+    streams: Streams, tables: Collection[str], into: Place, form: str, *, every: float, over: Callable[[], bool]
 ) -> int:
     """Write the tables of what comes to a lake; otherwise as `follow`."""
     rows = streams.rows(tables, replaced=True)

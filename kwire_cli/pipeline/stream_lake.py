@@ -16,14 +16,16 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.lake.tables import COSTS, POINT
-from kwire_cli.pipeline.lake.writing import Files, Run, Written
+from kwire_cli.pipeline.lake.writing import Files, Run, Written, file_name, unit_of
 from kwire_cli.pipeline.stream_logs import unpacked
+from kwire_cli.stores.writing import arrow_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame
+
+    from kwire_cli.stores import Place
 
 MADE = pa.schema(
     [
@@ -47,10 +49,6 @@ _BATCH = "batch"
 """The beginning of the names of files of a batch; those of others begin with the unit whose rows they replace."""
 
 
-def _unit_of(name: str) -> str:
-    return name.partition("-")[0]
-
-
 class LakeFiles:
     """The tables in a folder, as `stream_following.Batches` writes them.
 
@@ -59,24 +57,25 @@ class LakeFiles:
 
     """
 
-    def __init__(self, folder: Path, form: str) -> None:
+    def __init__(self, folder: Place, form: str) -> None:
         if (folder / "inputs").is_dir():
             raise InputError("no stream wrote this: write into another folder", file=str(folder))
         self._folder, self._form = folder.absolute(), form
         self._done = False
-        self._units: dict[str, list[Path]] = defaultdict(list)
+        self._units: dict[str, list[str]] = defaultdict(list)
         self._names: set[tuple[str, ...]] = set()
 
     def clear(self, front: str) -> None:
         """Remove what a process left that was killed, and see what there is: the batch may be written already."""
         with Run(self._folder, self._form) as run:
             for path in run.there():
-                self._done |= path.name.startswith(front)
-                self._units[_unit_of(path.name)].append(path)
+                self._done |= file_name(path).startswith(front)
+                self._units[unit_of(path)].append(path)
         self._units.pop(_BATCH, None)
         if (folder := self._folder / "names").is_dir():
             schema = pa.schema([pa.field(POINT, pa.string()), *NAMES])
-            there = ds.dataset(folder, schema, _DATASETS[self._form], partitioning="hive")
+            files, name = arrow_place(folder)
+            there = ds.dataset(name, schema, _DATASETS[self._form], partitioning="hive", filesystem=files)
             self._names = {tuple(row.values()) for row in there.to_table(columns=schema.names).to_pylist()}
 
     def write(self, batch: DataFrame, front: str) -> int:
@@ -94,8 +93,8 @@ class LakeFiles:
             if made or replaced:
                 run.commit(made, replaced)
             for each in made:
-                if _unit_of(each.name) != _BATCH:
-                    self._units[_unit_of(each.name)].append(self._folder / each.target)
+                if unit_of(each.name) != _BATCH:
+                    self._units[unit_of(each.name)].append(each.target)
         return sum(each.rows for each in made)
 
     def _new_names(self, run: Run, unit: str, told: list[dict[str, Any]]) -> list[Written]:
@@ -114,7 +113,7 @@ class LakeFiles:
         return out.close()
 
 
-def _written(hidden: Path, form: str, unit: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _written(hidden: Place, form: str, unit: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write the rows that a task has; yield what there is then."""
     files: dict[str, Files] = {}
     costs: dict[str, list[pa.RecordBatch]] = defaultdict(list)

@@ -41,7 +41,7 @@ BYTES = "bytes"
 """The unit of sizes, and of the progress through them."""
 PATIENCE = {"gs": "retry_limit_seconds=60"}
 """By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
-_LONGEST = 400
+LONGEST = 400
 """Characters of what a library says is wrong that are shown."""
 _PASSWORD = re.compile(r"//[^/?]*:[^/?]*@")
 
@@ -59,9 +59,14 @@ def told(url: str) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError("there is no such file or folder", file=url) from None
     except Exception as error:  # noqa: BLE001 - the libraries of stores raise what they like
-        text = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
-        access = ACCESS.get(_scheme(url))
-        raise InputError(f"cannot be read: {text}{f' ({access})' if access else ''}", file=url) from None
+        text = " ".join(str(error).split())[:LONGEST] or type(error).__name__
+        raise InputError(f"cannot be read: {text}{access_to(url)}", file=url) from None
+
+
+def access_to(url: str) -> str:
+    """Return the end of an error about a store: what access to it takes. Return an empty text if nothing is known."""
+    access = ACCESS.get(_scheme(url))
+    return f" ({access})" if access else ""
 
 
 @cache

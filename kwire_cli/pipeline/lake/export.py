@@ -24,12 +24,12 @@ from kwire_cli.source.tls.decryption import blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
 
     from kwire_cli.pipeline.lake.units import Unit, Work
     from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.pipeline.model import Wanted
     from kwire_cli.source.packets.descriptors import Schedule
+    from kwire_cli.stores import Place
 
 
 MUCH = 256 << 20
@@ -49,7 +49,7 @@ class Exported:
 
 def export(
     paths: Sequence[str],
-    into: Path,
+    into: Place,
     wanted: Wanted,
     *,
     form: str = "parquet",
@@ -108,7 +108,7 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _written(unit: Unit, plan: Schedule, hidden: Path, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
+def _written(unit: Unit, plan: Schedule, hidden: Place, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
     """Write the files of a unit; return them, and what could not be read."""
     out = Files(hidden, form, unit.key, wanted.columns)
     write_unit(unit, plan, out, wanted)
@@ -129,7 +129,7 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
     if plan.points:
         options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
         tables = PointTables(unit.name, options, wanted.tables, wanted.filter)
-        spool = Spool(out.hidden / f"{unit.key}.arrows")
+        spool = Spool(out.scratch / f"{unit.key}.arrows")
         for table, rows in point_rows(plan, 0, tables, wanted.port):
             if table == "frames":
                 spool.add(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
@@ -10,12 +11,19 @@ import pyarrow as pa
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES, FORMATS
-from kwire_cli.pipeline.lake.tables import SHAPES, placed
+from kwire_cli.pipeline.lake.columns import plain
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, placed
 from kwire_cli.pipeline.lake.writing import recover
+from kwire_cli.stores import Stored, in_order
+from kwire_cli.stores.paths import told as told_of_store
+from kwire_cli.stores.writing import arrow_place, below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from pyarrow.dataset import Dataset
+
+    from kwire_cli.stores import Place
 
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
@@ -33,7 +41,7 @@ class Lake:
 
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Place) -> None:
         self._folder = folder
         self.tables = tables_in(folder)
         self._connection = duckdb.connect()
@@ -48,16 +56,17 @@ class Lake:
         if path is None:
             self._connection.register(name, empty_table(name))
             return
-        if next(path.rglob("*.parquet"), None) is None:
-            other = next((each for each in FORMATS if next(path.rglob(f"*.{each}"), None)), "no format")
-            raise InputError(f"the table {name} is in {other}; query reads Parquet", file=str(self._folder))
-        files = str(path / "**" / "*.parquet").replace("'", "''")
+        files = parquet_files(name, path)
+        if isinstance(path, Stored):  # DuckDB's own readers of stores are extensions that it would have to download
+            self._connection.register(name, dataset_of(name, path, files))
+            return
+        pattern = str(path / "**" / "*.parquet").replace("'", "''")
         partitions = "hive_partitioning = true, hive_types = {'day': date, 'capture_point': varchar}"
         if name == "inputs":
             partitions = "hive_partitioning = false"
         elif SHAPES.get(name) is not None and SHAPES[name].time is None:
             partitions = "hive_partitioning = true, hive_types = {'capture_point': varchar}"
-        self._connection.execute(f"create view \"{name}\" as select * from read_parquet('{files}', {partitions})")  # noqa: S608 - names of folders
+        self._connection.execute(f"create view \"{name}\" as select * from read_parquet('{pattern}', {partitions})")  # noqa: S608 - names of folders
 
     def __enter__(self) -> Self:
         return self
@@ -80,20 +89,53 @@ class Lake:
             return reader
 
 
-def tables_in(folder: Path) -> dict[str, Path]:
+def tables_in(folder: Place) -> dict[str, Place]:
     """Return the folders of the tables of a lake, in which no run is half done. InputError if it is no lake."""
     if not folder.is_dir():
         raise InputError("there is no such folder", file=str(folder))
-    with contextlib.suppress(OSError):  # of a lake that this user may only read
+    with contextlib.suppress(InputError, OSError):  # of a lake that this user may only read
         recover(folder)
-    tables = {path.name: path for path in sorted(folder.iterdir()) if _is_table(path)}
+    tables = {path.name: path for path in in_order(folder.iterdir()) if _is_table(path)}
     if not tables:
         raise InputError("there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder))
     return tables
 
 
-def _is_table(path: Path) -> bool:
+def _is_table(path: Place) -> bool:
     return path.is_dir() and (path.name in SHAPES or path.name.startswith(f"{BODIES}_"))
+
+
+def parquet_files(name: str, folder: Place) -> list[str]:
+    """Return the files of a table by their paths below its folder.
+
+    Raises:
+        InputError: The table is not in Parquet.
+
+    """
+    there = below(folder)
+    files = [path for path in there if path.endswith(".parquet")]
+    if not files:
+        other = next((form for form in FORMATS if any(path.endswith(f".{form}") for path in there)), "no format")
+        raise InputError(f"the table {name} is in {other}; query reads Parquet", file=str(folder.parent))
+    return files
+
+
+def dataset_of(name: str, folder: Place, files: list[str]) -> Dataset:
+    """Return a table of files that pyarrow reads, with the columns that a query asks for and the rows that it keeps."""
+    from pyarrow import dataset  # noqa: PLC0415 - it takes long, and only stores need it
+
+    store, base = arrow_place(folder)
+    columns = [pa.field(POINT, pa.string()), *([pa.field(DAY, pa.date32())] if day_column(name) else [])]
+    opened = partial(
+        dataset.dataset,
+        [f"{base}/{path}" for path in files],
+        filesystem=store,
+        format="parquet",
+        partitioning=None if name == "inputs" else dataset.partitioning(pa.schema(columns), flavor="hive"),
+        partition_base_dir=base,
+    )
+    with told_of_store(str(folder)):
+        return opened(schema=plain(opened().schema))
 
 
 def empty_table(name: str) -> pa.Table:

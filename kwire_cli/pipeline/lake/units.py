@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.parquet as pq
-
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION
+from kwire_cli.pipeline.lake.writing import parquet_file, unit_of
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
 from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -21,14 +20,15 @@ from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import location, path_of
 from kwire_cli.stores.opening import opened
+from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from kwire_cli.pipeline.lake.writing import Run, Written
     from kwire_cli.pipeline.model import Found
     from kwire_cli.source.packets.descriptors import Scheduled
+    from kwire_cli.stores import Place
 
 CHECKPOINT = "_checkpoint"
 """The folder beside files that a stream writes, in which Spark keeps how far it is: readers pass over it."""
@@ -168,13 +168,15 @@ def input_rows(unit: Unit, rows: int, filtered: str | None = None) -> list[tuple
     return [(unit.point, each.path, each.kind, each.size, each.modified, each.digest, *last) for each in unit.inputs]
 
 
-def inputs_of(folder: Path) -> list[dict[str, Any]]:
+def inputs_of(folder: Place) -> list[dict[str, Any]]:
     """Return the rows of the table `inputs` of a lake; none if the lake has other tables than this kwire writes."""
-    for path in sorted((folder / "inputs").glob("*.parquet")):
-        table = pq.read_table(path, partitioning=None)
-        if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
-            rows: list[dict[str, Any]] = table.to_pylist()
-            return rows
+    inputs = folder / "inputs"
+    for name in below(inputs):
+        if name.endswith(".parquet"):
+            table = parquet_file(inputs / name).read()
+            if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
+                rows: list[dict[str, Any]] = table.to_pylist()
+                return rows
     return []
 
 
@@ -228,7 +230,7 @@ class Work:
         return self.kept + [row for rows in read for row in rows]
 
 
-def work_of(folder: Path, files: Iterable[Found], plan: Schedule, *, again: bool, filtered: str | None = None) -> Work:
+def work_of(folder: Place, files: Iterable[Found], plan: Schedule, *, again: bool, filtered: str | None = None) -> Work:
     """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`.
 
     Raises:
@@ -257,6 +259,5 @@ def finish(run: Run, work: Work) -> None:
     keys = {unit.key for unit in work.units}
     out = run.files("inputs")
     out.whole("inputs", batch_of(work.inputs, INPUTS))
-    inputs = run.folder / "inputs"
-    replaced = [path for path in run.there() if path.name.split("-")[0] in keys or path.parent == inputs]
+    replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]
     run.commit([*work.made, *out.close()], replaced)

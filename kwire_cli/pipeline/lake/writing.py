@@ -7,13 +7,14 @@ or not at all. All that a killed run left without a journal is removed.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
-import shutil
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
@@ -27,10 +28,26 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
+from kwire_cli.stores import exists, in_order, in_parallel
+from kwire_cli.stores.opening import task_folder
+from kwire_cli.stores.paths import told
+from kwire_cli.stores.writing import (
+    arrow_place,
+    below,
+    make_folder,
+    move,
+    put,
+    remove,
+    remove_empty,
+    remove_tree,
+    write,
+    writing,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.stores import Place
 
 HIDDEN = "_run-"
 """The beginning of the names of folders that a run writes into: readers of Parquet pass over them."""
@@ -39,6 +56,8 @@ OWNER = "_owner"
 """The file with the machine and the number of the process that writes."""
 ROW_GROUP = 1 << 18
 """Rows of a row group, at most."""
+TRIES = 3
+"""How often a file is moved if its folder goes meanwhile."""
 SMALL = 1 << 14
 """Bytes of rows in a file that are not worth compressing: it would take longer than writing them."""
 MOST_BYTES = 64 << 20
@@ -68,6 +87,22 @@ class Written(NamedTuple):
     rows: int
 
 
+@cache
+def _scratch() -> TemporaryDirectory[str]:
+    """Return a folder of this machine that is there as long as this process."""
+    return TemporaryDirectory(prefix="kwire-", dir=task_folder())
+
+
+def file_name(path: str) -> str:
+    """Return the name of a file by its path below the folder of a lake."""
+    return path.rpartition("/")[2]
+
+
+def unit_of(path: str) -> str:
+    """Return the key of the unit whose rows a file has."""
+    return file_name(path).partition("-")[0]
+
+
 class Files:
     """Files of tables that one process writes into the hidden folder of a run.
 
@@ -75,12 +110,17 @@ class Files:
     Rows have these `columns` alone, if there are some.
     """
 
-    def __init__(self, hidden: Path, form: str, unit: str, columns: Sequence[str] = ()) -> None:
+    def __init__(self, hidden: Place, form: str, unit: str, columns: Sequence[str] = ()) -> None:
         self.hidden, self.form, self._columns = hidden, form, columns
         self.made: list[Written] = []
         self._name = f"{unit}-{hidden.name.removeprefix(HIDDEN)}-{uuid4().hex[:8]}"
         self._open: dict[tuple[str, str, str | None], _File] = {}
         self._waiting = 0
+
+    @property
+    def scratch(self) -> Path:
+        """The folder of this machine for what is no file of a table yet."""
+        return self.hidden if isinstance(self.hidden, Path) else Path(_scratch().name)
 
     def add(self, table: str, point: str, rows: pa.RecordBatch) -> None:
         """Take rows of a table; they are written when there are enough of them."""
@@ -105,33 +145,35 @@ class Files:
     def whole(self, table: str, rows: pa.RecordBatch) -> None:
         """Write all rows of a table that is one file."""
         file = _File(self._name, table, [rows], size=rows.nbytes)
-        self._write(file)
-        self._close(table, file)
+        self.made.append(self._end(table, file))
 
     def close(self) -> list[Written]:
         """Close all files; return those that are ready."""
-        for (table, _, _), file in self._open.items():
-            self._write(file)
-            self._close(table, file)
+        ends = [(table, file) for (table, _, _), file in self._open.items()]
+        self.made += in_parallel(lambda each: self._end(*each), ends, lambda _: self.hidden)
         self._open.clear()
         return self.made
 
-    def _close(self, table: str, file: _File) -> None:
-        file.out.close()
+    def _end(self, table: str, file: _File) -> Written:
+        """Write what waits for a file, and close it."""
+        self._write(file)
         name = f"{file.name}.{self.form}"
-        _FINISHED[self.form](self._path(file), self.hidden / name)
-        self.made.append(Written(name, f"{file.folder}/{name}", table, file.count))
-
-    def _path(self, file: _File) -> Path:
-        return self.hidden / f"{file.name}.part"
+        with writing(self.hidden):
+            file.out.close()
+        if self.form in TEXTS:
+            _as_text(self.scratch / file.name, self.hidden / name)
+        return Written(name, f"{file.folder}/{name}", table, file.count)
 
     def _write(self, file: _File) -> None:
         if not file.rows:
             return
         table = pa.Table.from_batches([without_day(each) for each in file.rows]).unify_dictionaries()
-        if file.out is None:
-            file.out = _OPENED[self.form](self._path(file), _stamped(table.schema), small=file.size < SMALL)
-        file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
+        with writing(self.hidden):
+            if file.out is None:
+                place = self.scratch / file.name if self.form in TEXTS else self.hidden / f"{file.name}.{self.form}"
+                opened = _ArrowFile if self.form == "arrow" else _parquet
+                file.out = opened(place, _stamped(table.schema), small=file.size < SMALL)
+            file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
         self._waiting -= file.size
         file.count += table.num_rows
         file.rows, file.waiting, file.size = [], 0, 0
@@ -140,93 +182,105 @@ class Files:
 class Run:
     """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
 
-    def __init__(self, folder: Path, form: str = "parquet") -> None:
+    def __init__(self, folder: Place, form: str = "parquet") -> None:
         self.folder, self.form = folder.absolute(), form
         self.hidden = self.folder / f"{HIDDEN}{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            recover(self.folder)
-            self.hidden.mkdir()
-            (self.hidden / OWNER).write_text(f"{platform.node()} {os.getpid()}", "utf-8")
-        except OSError as error:
-            raise InputError(f"cannot be written to: {error.strerror}", file=str(self.folder)) from None
+        make_folder(self.folder)
+        recover(self.folder)
+        make_folder(self.hidden)
+        write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.hidden, ignore_errors=True)
-        with contextlib.suppress(OSError):  # it has files
-            self.folder.rmdir()
+        remove_tree(self.hidden)
+        remove_empty(self.folder)
 
     def files(self, unit: str) -> Files:
         """Return files of a unit, which are to be closed."""
         return Files(self.hidden, self.form, unit)
 
-    def there(self) -> Iterator[Path]:
-        """Yield the files of all tables that are in their places."""
+    def there(self) -> list[str]:
+        """Return the files of all tables that are in their places, by their paths below the folder."""
         return data_files(self.folder)
 
-    def commit(self, made: Iterable[Written], replaced: Iterable[Path]) -> None:
-        """Put files in their places, instead of those that are `replaced`."""
-        gone = [str(path.relative_to(self.folder)) for path in replaced]
-        journal = self.hidden / JOURNAL
+    def commit(self, made: Iterable[Written], replaced: Iterable[str]) -> None:
+        """Put files in their places, instead of those that are `replaced`: paths below the folder."""
+        plan = {"moves": [(each.name, each.target) for each in made], "gone": [*replaced]}
         draft = self.hidden / "_draft.json"
-        with draft.open("w", encoding="utf-8") as out:
-            json.dump({"moves": [(each.name, each.target) for each in made], "gone": gone}, out)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.rename(journal)
-        _carry_out(self.folder, journal)
+        write(draft, json.dumps(plan).encode())
+        move(draft, self.hidden / JOURNAL)
+        _carry_out(self.folder, self.hidden)
 
 
 def _stamped(schema: pa.Schema) -> pa.Schema:
     return schema.with_metadata({SCHEMA_KEY: str(SCHEMA_VERSION).encode()})
 
 
-def data_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of all tables of a lake."""
-    for table in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if table.is_dir() and not table.name.startswith(("_", ".")):
-            yield from sorted(path for path in table.rglob("*") if path.suffix.lstrip(".") in FORMATS)
+def data_files(folder: Place) -> list[str]:
+    """Return the files of all tables of a lake, by their paths below its folder."""
+    return [
+        path
+        for path in below(folder)
+        if "/" in path and not path.startswith(("_", ".")) and path.rpartition(".")[2] in FORMATS
+    ]
 
 
-def recover(folder: Path) -> None:
+def recover(folder: Place) -> None:
     """Carry out what a killed run had ready, and remove what it had not."""
-    for hidden in sorted(folder.glob(f"{HIDDEN}*")):
-        journal = hidden / JOURNAL
-        if journal.exists():
-            _carry_out(folder, journal)
+    for hidden in in_order(folder.iterdir() if folder.is_dir() else ()):
+        if not hidden.name.startswith(HIDDEN):
+            continue
+        if (hidden / JOURNAL).exists():
+            _carry_out(folder, hidden)
         elif not _is_alive(hidden):
-            shutil.rmtree(hidden, ignore_errors=True)
+            remove_tree(hidden)
 
 
-def _is_alive(hidden: Path) -> bool:
+def _is_alive(hidden: Place) -> bool:
     """Return whether the process that writes into a hidden folder may be there; on another machine it may be."""
     try:
-        node, _, pid = (hidden / OWNER).read_text("utf-8").rpartition(" ")
+        node, _, pid = (hidden / OWNER).read_bytes().decode().rpartition(" ")
         if node == platform.node():
             os.kill(int(pid), 0)
-    except (OSError, ValueError):
+    except (InputError, OSError, ValueError):
         return False
     return True
 
 
-def _carry_out(folder: Path, journal: Path) -> None:
-    plan = json.loads(journal.read_text("utf-8"))
-    for name, target in plan["moves"]:
-        source, place = journal.parent / name, folder / target
-        while source.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with contextlib.suppress(FileNotFoundError):  # whoever reads the lake carries it out too
-                source.replace(place)
-    for name in plan["gone"]:
-        path = folder / name
-        path.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # the folder has files
-            for parent in path.relative_to(folder).parents[:-1]:
-                (folder / parent).rmdir()
-    shutil.rmtree(journal.parent, ignore_errors=True)
+def _carry_out(folder: Place, hidden: Place) -> None:
+    """Do what the journal of a run says, as far as it is not done: whoever reads the lake may be doing it too.
+
+    Stores answer several requests at once.
+    """
+    plan = json.loads((hidden / JOURNAL).read_bytes())
+    there = {*below(hidden)}
+    moves = [(name, target) for name, target in plan["moves"] if name in there]
+    for parent in sorted({target.rpartition("/")[0] for _, target in moves}):
+        make_folder(folder / parent)
+    in_parallel(lambda each: _put(hidden / each[0], folder / each[1]), moves, lambda _: folder)
+    in_parallel(lambda name: remove(folder / name), plan["gone"], lambda _: folder)
+    parents = {parent for name in plan["gone"] if (parent := name.rpartition("/")[0])}
+    while parents:
+        empty = {parent for parent in parents if remove_empty(folder / parent)}
+        parents = {above for parent in empty if (above := parent.rpartition("/")[0])}
+    remove_tree(hidden)
+
+
+def _put(source: Place, target: Place) -> None:
+    """Move a file to its place, unless another process has moved it; its folder may have been empty and removed."""
+    for _ in range(TRIES):
+        try:
+            move(source, target)
+        except InputError as error:
+            if not exists(source):
+                return
+            refused = error
+            make_folder(target.parent)
+        else:
+            return
+    raise refused
 
 
 def by_day(rows: pa.RecordBatch, column: str | None) -> Iterator[tuple[str | None, pa.RecordBatch]]:
@@ -257,15 +311,28 @@ def without_day(rows: pa.RecordBatch) -> pa.RecordBatch:
 # Formats of files.
 
 
-def _parquet(path: Path, schema: pa.Schema, *, small: bool = False) -> Any:
-    return pq.ParquetWriter(path, schema, compression="none" if small else "zstd", version="2.6")
+def parquet_file(place: Place) -> pq.ParquetFile:
+    """Open a file of Parquet."""
+    files, name = arrow_place(place)
+    with told(str(place)):
+        return pq.ParquetFile(name, filesystem=files)
+
+
+TEXTS = ("csv", "jsonl")
+"""Formats that DuckDB writes, from a file of Parquet."""
+
+
+def _parquet(place: Place, schema: pa.Schema, *, small: bool = False) -> Any:
+    files, name = arrow_place(place)
+    return pq.ParquetWriter(name, schema, filesystem=files, compression="none" if small else "zstd", version="2.6")
 
 
 class _ArrowFile:
-    def __init__(self, path: Path, schema: pa.Schema, *, small: bool = False) -> None:
+    def __init__(self, place: Place, schema: pa.Schema, *, small: bool = False) -> None:
         self.schema = plain(schema)  # a dictionary in a file of Arrow cannot change from batch to batch
         options = pa.ipc.IpcWriteOptions(compression=None if small else "zstd")
-        self._sink = pa.OSFile(str(path), "wb")
+        files, name = arrow_place(place)
+        self._sink = files.open_output_stream(name, compression=None)
         self._out = pa.ipc.new_file(self._sink, self.schema, options=options)
 
     def write_table(self, table: pa.Table) -> None:
@@ -276,32 +343,16 @@ class _ArrowFile:
         self._sink.close()
 
 
-def _moved(path: Path, target: Path) -> None:
-    path.rename(target)
-
-
-def _as_text(path: Path, target: Path) -> None:
+def _as_text(path: Path, target: Place) -> None:
     """Write a file of Parquet as text, in the format of the target's suffix."""
-    options = "(format csv, header)" if target.suffix == ".csv" else "(format json)"
+    text = path.with_suffix(".text")
+    options = "(format csv, header)" if target.name.endswith(".csv") else "(format json)"
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
-        connection.execute(f"copy (select * from read_parquet($1)) to '{_quoted(target)}' {options}", [str(path)])  # noqa: S608 - the name is our own
+        connection.execute(f"copy (select * from read_parquet($1)) to '{_quoted(text)}' {options}", [str(path)])  # noqa: S608 - the name is our own
     path.unlink()
+    put(text, target)
 
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
-
-
-_OPENED: dict[str, Callable[..., Any]] = {
-    "parquet": _parquet,
-    "arrow": _ArrowFile,
-    "csv": _parquet,
-    "jsonl": _parquet,
-}
-_FINISHED: dict[str, Callable[[Path, Path], None]] = {
-    "parquet": _moved,
-    "arrow": _moved,
-    "csv": _as_text,
-    "jsonl": _as_text,
-}

@@ -172,16 +172,16 @@ def test_a_journal_is_carried_out(tmp_path, monkeypatch, after):
     whole, lake = tmp_path / "whole", tmp_path / "lake"
     run([CAPTURES], whole)
     moved = []
-    replace = Path.replace
+    move = writing.move
 
-    def failing(self, target):
-        if len(moved) == after:
+    def failing(source, target):
+        if len(moved) == after + 1:  # the first one is the journal
             raise KeyboardInterrupt
         moved.append(target)
-        return replace(self, target)
+        return move(source, target)
 
-    monkeypatch.setattr(Path, "replace", failing)
-    monkeypatch.setattr(writing.shutil, "rmtree", lambda *_, **__: None)  # it died: nothing tidies up
+    monkeypatch.setattr(writing, "move", failing)
+    monkeypatch.setattr(writing, "remove_tree", lambda _: None)  # it died: nothing tidies up
     with pytest.raises(KeyboardInterrupt):
         run([CAPTURES], lake)
     monkeypatch.undo()
