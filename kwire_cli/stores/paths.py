@@ -34,7 +34,7 @@ ACCESS = {
     "abfs": "credentials are those of Azure's tools: AZURE_CLIENT_ID, AZURE_TENANT_ID and AZURE_CLIENT_SECRET, "
     "or az login",
     "hdfs": "it takes Hadoop's libhdfs: set JAVA_HOME, HADOOP_HOME, and CLASSPATH to what hadoop classpath "
-    "--glob prints",
+    "--glob prints; or webhdfs://namenode:9870/…, which takes requests alone",
 }
 """Hints, by scheme, at the places where its library looks for credentials and settings."""
 BYTES = "bytes"
