@@ -258,7 +258,7 @@ def _into(environment: Environment, spark: SparkSession, options: Options) -> tu
     """Write the tables of a lake."""
     if options.follow:
         return Exit.DONE, Summary(rows=_follow(environment, spark, options))
-    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.into import Cut, scan_into
 
     done = scan_into(
         spark,
@@ -266,7 +266,7 @@ def _into(environment: Environment, spark: SparkSession, options: Options) -> tu
         path_of(options.into or ""),
         Wanted(lake.chosen(options.tables), _reading(options), options.port),
         form=options.out_format or "parquet",
-        part_size=options.part_size,
+        cut=Cut() if options.part_size is None else Cut(options.part_size),
         note=partial(_note, environment),
         again=options.force,
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from operator import itemgetter
@@ -21,7 +19,7 @@ from kwire_cli.message.known_layout import Layouts
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
-from kwire_cli.pipeline.lake.names import Learnt
+from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.tables import with_place
 from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
 from kwire_cli.pipeline.line_columns import (
@@ -49,7 +47,7 @@ from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import absolute, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -117,14 +115,15 @@ def describe_connection(
             rows.append(descriptor)
             size += len(descriptor.rows) + len(descriptor.kept or b"")
             if size > MOST_BYTES:
-                yield _batch(rows)
+                yield rows_of(rows)
                 rows, size = [], 0
         tell(number, reader)
     if rows:
-        yield _batch(rows)
+        yield rows_of(rows)
 
 
-def _batch(found: list[Described]) -> pa.RecordBatch:
+def rows_of(found: Iterable[Described]) -> pa.RecordBatch:
+    """Return descriptors as rows, as `descriptor` reads them."""
     size = DESCRIPTOR.itemsize
     rows = [
         (
@@ -147,12 +146,7 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[i
     """The connections in sorted descriptors, by capture point and ends: each has to be read to its end before the
     next.
     """
-    rows = (
-        row
-        for batch in batches
-        for row in zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True)
-    )
-    descriptors = (Described(*front, unpacked(count, own), kept) for *front, count, own, kept in rows)  # type: ignore[call-arg] # as DESCRIBED has them
+    descriptors = map(descriptor, rows_in(batches))
     for (point, ends), some in groupby(descriptors, key=lambda each: (each.point, each.ends)):
         origin = plan.origin(point)
         yield (
@@ -164,6 +158,18 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[i
 def _connections(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay, int]]:
     """Yield the connections in sorted descriptors, as `Captures.of_connections` tells of them."""
     return ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
+
+
+def rows_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows one by one."""
+    for batch in batches:
+        yield from zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True)
+
+
+def descriptor(row: tuple[Any, ...]) -> Described:
+    """Return the descriptor in a row."""
+    *front, count, rows, kept = row
+    return Described(*front, unpacked(count, rows), kept)  # type: ignore[call-arg] # as DESCRIBED has them
 
 
 def packed(rows: bytes) -> bytes:
@@ -264,12 +270,6 @@ def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, R
     return {number: tables.learnt for number, tables in tables_of_points.items()}
 
 
-def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
-    """Add what the connections of another task tell."""
-    for number, learnt in other.items():
-        one.setdefault(number, Learnt()).merge(learnt)
-
-
 # Captures in Spark: one plan of the files, and the DataFrames made from it.
 
 FEW_BYTES = 256 << 20
@@ -279,6 +279,19 @@ FEW_BYTES = 256 << 20
 OWNED_BYTES = 32 << 20
 """Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core
 idle at the end."""
+
+
+def _of_files(spark: SparkSession, files: Sequence[str], make: Callable[[str], Any]) -> list[Any]:
+    context = spark.sparkContext
+    return context.parallelize(files, min(len(files), 4 * context.defaultParallelism)).map(make).collect()
+
+
+def sketched(spark: SparkSession, files: Sequence[str]) -> Iterator[Sketch]:
+    """Yield the sketches of files, some by tasks at a time: the first ones may tell enough."""
+    at, most = 0, 2
+    while at < len(files):
+        yield from _of_files(spark, files[at : at + most], sketch)
+        at, most = at + most, 4 * most
 
 
 class Captures:
@@ -356,23 +369,12 @@ class Captures:
         size = self._part_size
         if len(self._files) > 1 and self.size > FEW_BYTES:
             return schedule(
-                self._of_files(self._files, lambda path: outlined(path, size)),
+                _of_files(self.spark, self._files, lambda path: outlined(path, size)),
                 self._secrets,
                 self._naming,
-                self._sketched,
+                partial(sketched, self.spark),
             )
         return schedule((outlined(path, size) for path in self._files), self._secrets, self._naming)
-
-    def _sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """The sketches of files, some by tasks at a time: the first ones may tell enough."""
-        at, most = 0, 2
-        while at < len(files):
-            yield from self._of_files(files[at : at + most], sketch)
-            at, most = at + most, 4 * most
-
-    def _of_files(self, files: Sequence[str], make: Callable[[str], Any]) -> list[Any]:
-        context = self.spark.sparkContext
-        return context.parallelize(files, min(len(files), 4 * context.defaultParallelism)).map(make).collect()
 
     @cached_property
     def size(self) -> int:
@@ -386,17 +388,6 @@ class Captures:
         for some in self.of_connections(partial(learn, self._catalog, self._port), merge_learnt):
             merge_learnt(learnt, some)
         return learnt
-
-    @property
-    def has_faults(self) -> bool:
-        """Return whether any file that was read so far cannot be read to its end."""
-        return self._tally.faults > 0
-
-    def narrowed(self, points: Collection[int]) -> Captures:
-        """Return the captures of some capture points, which keep their numbers."""
-        other = copy(self)
-        other.plan = replace(self.plan, parts=tuple(part for part in self.plan.parts if part.point in points))
-        return other
 
     def of_connections(self, fold: Callable[[Iterator[tuple[int, Replay, int]]], Any], merge: Merge) -> list[Any]:
         """Return the results of `fold` over the connections of a task, for each task or several tasks.

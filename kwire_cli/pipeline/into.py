@@ -1,75 +1,74 @@
 """Tables of a lake written by Spark's tasks: the tables of `lake.export`, from inputs of any size.
 
-Connections are whole in the task that owns them. The names that a capture point tells are known only when all of its
-connections were read: tasks write frames without them into the hidden folder of the run, and other tasks put the names
-in.
+Captures are read window by window. Connections are whole in the task that owns them. The names that a capture point
+tells are known only when all of its connections were read: tasks write frames without them into the hidden folder of
+the run, and other tasks put the names in.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
+import pickle
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from kwire_cli.pipeline.captures import Captures, layouts
-from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.captures import FEW_BYTES, sketched
 from kwire_cli.pipeline.lake.export import Exported
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
-from kwire_cli.pipeline.lake.names import name_rows
+from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
-from kwire_cli.pipeline.lake.units import finish, work_of
+from kwire_cli.pipeline.lake.units import (
+    KINDS,
+    LISTED,
+    finish,
+    listed,
+    named_files,
+    of_same_filter,
+    unchanged,
+    units_of,
+    work_of,
+)
+from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run, parquet_file
-from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, Options
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, Wanted, found, of_kind
-from kwire_cli.pipeline.parts import Tally, folded
-from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.packets.descriptors import Schedule
+from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, UNREADABLE, file_fault
+from kwire_cli.pipeline.looking import looked_at
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
+from kwire_cli.pipeline.parts import folded
+from kwire_cli.pipeline.window_tasks import Done, Job, merge, read
 from kwire_cli.source.packets.parts import PART_SIZE
-from kwire_cli.stores import location
+from kwire_cli.source.packets.points import APART, apart_notes
+from kwire_cli.source.tls.decryption import blocks_of
+from kwire_cli.stores.writing import remove, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
     from kwire_cli.pipeline.lake.units import Input, Unit, Work
-    from kwire_cli.pipeline.lake.writing import Written
-    from kwire_cli.source.captures import Replay
-    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.pipeline.lake.windows import Plan
+    from kwire_cli.pipeline.model import Wanted
+    from kwire_cli.source.kafka.captured import Names
     from kwire_cli.stores import Place
 
-PACK = 128 << 20
-"""Bytes of small files that one task reads."""
+FEW_FILES = 4096
+"""Files that are looked at without a Spark job."""
+ROWS = 1 << 21
+"""Frames into which one task puts names, about."""
 
 
-@dataclass
-class Done:
-    """The files that tasks have written, by the key of their unit, and what they learnt, by capture point."""
+@dataclass(frozen=True)
+class Cut:
+    """How much is read at once: bytes of a part, bytes of a window, and parts of a window."""
 
-    made: dict[str, list[Written]] = field(default_factory=dict)
-    names: dict[int, Names] = field(default_factory=dict)
-    clients: dict[int, dict[str, str]] = field(default_factory=dict)
-    told: Told = field(default_factory=Told)
-
-
-def merge(one: Done, other: Done) -> None:
-    """Add what another task has done."""
-    for key, made in other.made.items():
-        one.made.setdefault(key, []).extend(made)
-    for point, names in other.names.items():
-        own = one.names.setdefault(point, Names())
-        own.topics = names.topics | own.topics
-        own.brokers = names.brokers | own.brokers
-        own.sessions = names.sessions | own.sessions
-    for point, clients in other.clients.items():
-        one.clients[point] = clients | one.clients.get(point, {})
-    one.told.size += other.told.size
-    one.told.faults += other.told.faults
+    part: int = PART_SIZE
+    window: int = BUDGET
+    parts: int = MOST_PARTS
 
 
 def scan_into(
@@ -79,7 +78,7 @@ def scan_into(
     wanted: Wanted,
     *,
     form: str = "parquet",
-    part_size: int | None = None,
+    cut: Cut | None = None,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
@@ -89,144 +88,146 @@ def scan_into(
         InputError: There is nothing to read in the inputs, or the folder cannot be written to.
 
     """
-    files, reading, tally = found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS), wanted.reading, Tally(spark)
-    captures = Captures(
-        spark,
-        of_kind(files, CAPTURES),
-        port=wanted.port,
-        show_secrets=reading.show_secrets,
-        catalog=reading.catalog,
-        key_logs=reading.key_logs,
-        naming=reading.naming,
-        note=note,
-        tally=tally,
-        part_size=part_size or PART_SIZE,
-    )
+    cut = cut or Cut()
+    files = named_files(found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS))
     with Run(into, form) as run:
-        plan = captures.plan if of_kind(files, CAPTURES) else Schedule((), (), (), ())
-        work = work_of(into, files, plan, again=again, filtered=wanted.filter)
+        there = of_same_filter(run.folder, wanted.filter)
+        listing = _listed(spark, run, files)
+        known = [] if again else unchanged(there, listing, wanted.reading.naming)
+        new = np.setdiff1d(np.arange(listing.num_rows), np.array(known, np.int64))
+        listing = listing.take(pa.array(new)).combine_chunks()
+        plan = _planned(spark, run, listing, wanted, cut.part)
+        for text in apart_notes(point.name for point in plan.points if point.apart):
+            note(text)
+        names = (None if number is None else plan.points[number].name for number in plan.of_files)
+        work = work_of(there, units_of(listing, names), again=again, filtered=wanted.filter, known=len(known))
         done = Done()
         units = {unit.key: unit for unit in work.units}
-        points = {unit.name: unit for unit in work.units if unit.is_point}
-        if points:
-            _captures(run, captures, points, wanted, done)
+        _captures(spark, run, plan, {unit.name: unit for unit in work.units if unit.is_point}, wanted, cut, done)
+        _file_faults(run, plan, listing, work, wanted, done)
         for each in folded(spark, _packs(work), partial(_read_logs, run.hidden, run.form, wanted), merge):
             merge(done, each)
         for key, made in done.made.items():
             work.done(units[key], made)
         finish(run, work)
-    return Exported(work.rows, work.read, work.known, work.size, tally.faults + done.told.faults)
+    return Exported(work.rows, work.read, work.known, work.size, done.told.faults)
+
+
+# Looks into all files.
+
+
+def _listed(spark: SparkSession, run: Run, files: pa.Table) -> pa.Table:
+    """Return files with their sizes and digests; many are looked at in tasks."""
+    if files.num_rows < FEW_FILES:
+        return listed(files)
+    costs = np.full(files.num_rows, OPENING * 4)
+    return looked_at(spark, run.hidden, "_named", files, costs, _listed_batches, LISTED)
+
+
+def _listed_batches(files: pa.Table) -> Iterator[pa.RecordBatch]:
+    yield from listed(files).to_batches()
+
+
+def _planned(spark: SparkSession, run: Run, listing: pa.Table, wanted: Wanted, part_size: int) -> Plan:
+    """Return the plan of the captures among files, whose packets are counted in tasks if they are many."""
+    numbers = np.flatnonzero(np.array(listing["kind"]) == KINDS[CAPTURES])
+    rows = pa.table({"number": numbers, "path": listing["path"].take(pa.array(numbers))})
+    sizes = np.array(listing["size"], np.int64)[numbers]
+    outline = partial(_outlined, part_size)
+    if len(numbers) < 2 or (len(numbers) < FEW_FILES and sizes.sum() <= FEW_BYTES):
+        outlines = pa.Table.from_batches([*outline(rows)], OUTLINES)
+    else:
+        outlines = looked_at(spark, run.hidden, "_captures", rows, np.maximum(sizes, OPENING), outline, OUTLINES)
+    reading = wanted.reading
+    return planned(listing, outlines, reading.naming, blocks_of(reading.key_logs), partial(sketched, spark))
+
+
+def _outlined(part_size: int, files: pa.Table) -> Iterator[pa.RecordBatch]:
+    return outline_rows(zip(files["number"].to_pylist(), files["path"].to_pylist(), strict=True), part_size)
 
 
 # Captures.
 
 
-def _captures(run: Run, captures: Captures, points: Mapping[str, Unit], wanted: Wanted, done: Done) -> None:
-    """Write the tables of capture points, and say in `done` what was written."""
-    numbers = {number: points[point.name] for number, point in enumerate(captures.plan.points) if point.name in points}
-    narrowed = captures.narrowed(numbers)
-    keys = {number: unit.key for number, unit in numbers.items()}
-    owners = partial(_read_connections, run.hidden, run.form, keys, wanted)
-    for each in narrowed.of_connections(owners, merge):
+def _captures(
+    spark: SparkSession, run: Run, plan: Plan, points: Mapping[str, Unit], wanted: Wanted, cut: Cut, done: Done
+) -> None:
+    """Write the tables of capture points, window by window, and say in `done` what was written."""
+    numbers = {number: points[point.name] for number, point in enumerate(plan.points) if point.name in points}
+    carried: tuple[str, ...] = ()
+    for window in windows(plan, run.hidden, numbers, cut.window, cut.parts):
+        each = read(spark, Job(run.hidden, run.form, window, carried, wanted, plan.secrets))
+        for name in (window.table, *carried):
+            remove(run.hidden / name)
+        carried, each.carried = tuple(each.carried), []
         merge(done, each)
-    works = []
+    works: list[_Unresolved] = []
     for number, unit in numbers.items():
         made = done.made.get(unit.key, [])
-        frames = [each.name for each in made if each.table == UNRESOLVED_FRAMES]
-        done.made[unit.key] = [each for each in made if each.table != UNRESOLVED_FRAMES]
-        names = done.names.get(number, Names())
-        works += [_Unresolved(unit.key, unit.point, names, name) for name in frames]
+        learnt, name = done.learnt.get(number, Learnt()), f"_names-{number}"
+        write(run.hidden / name, pickle.dumps(learnt.names))
+        room = 0
+        for file in made:
+            if file.table == UNRESOLVED_FRAMES:
+                if room <= 0:
+                    works.append(_Unresolved(unit.key, unit.point, name, []))
+                    room = ROWS
+                works[-1].files.append(file.name)
+                room -= file.rows
+        done.made[unit.key] = [file for file in made if file.table != UNRESOLVED_FRAMES]
         if "names" in wanted.tables:
             out = run.files(unit.key)
-            out.add("names", unit.point, name_rows(names, done.clients.get(number, {})))
+            out.add("names", unit.point, learnt.rows())
             merge(done, Done({unit.key: out.close()}))
-    for each in folded(narrowed.spark, works, partial(_resolve, run.hidden, run.form), merge):
+    for each in folded(spark, works, partial(_resolve, run.hidden, run.form), merge):
         merge(done, each)
-    if "faults" in wanted.tables:
-        _write_file_faults(run, narrowed, points, done)
-
-
-def _write_file_faults(run: Run, captures: Captures, points: Mapping[str, Unit], done: Done) -> None:
-    """Write the faults of files, which are looked for only if there are any."""
-    of_file = {location(each.path): unit for unit in points.values() for each in unit.inputs}
-    if not captures.has_faults and not any(point.apart for point in captures.plan.points):
-        return
-    rows = [row for row in captures.file_faults().toArrow().to_pylist() if row["file"] in of_file]
-    for file, some in groupby(sorted(rows, key=lambda row: str(row["file"])), key=lambda row: row["file"]):
-        unit = of_file[file]
-        out = run.files(unit.key)
-        for row in some:
-            out.add("faults", unit.point, shaped("faults", _batch(row)))
-        merge(done, Done({unit.key: out.close()}))
-
-
-def _batch(row: dict[str, object]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([row], schema=CAPTURE_FAULTS)
-
-
-def _read_connections(
-    hidden: Place, form: str, keys: Mapping[int, str], wanted: Wanted, connections: Iterable[tuple[int, Replay, int]]
-) -> Done:
-    """Write the rows of the connections that a task owns, point by point."""
-    done = Done()
-    catalog = wanted.reading.catalog
-    options = Options(catalog, show_secrets=wanted.reading.show_secrets)
-    for number, some in groupby(connections, key=lambda each: each[0]):
-        files: Files | None = None
-        for _, replay, last in some:
-            point = replay.origin.point or ""
-            if files is None:
-                files = Files(hidden, form, keys[number])
-                tables = PointTables(point, options, wanted.tables, wanted.filter)
-            reader = tables.reader(replay.ends, layouts(catalog), wanted.port, replay.origin, replay.tls)
-            for run in replay.runs:
-                _add(tables, files, point, reader, reader.take(run))
-            _add(tables, files, point, reader, reader.close(last))
-        if files is None:
-            continue
-        for table, rows in tables.close():
-            _put(files, table, point, rows)
-        made = done.made.setdefault(keys[number], [])
-        made += files.close()
-        done.names[number] = Names(tables.names.topics, tables.names.brokers, tables.names.sessions)
-        done.clients[number] = tables.clients
-    return done
-
-
-def _add(
-    tables: PointTables, files: Files, point: str, reader: EndsReader, items: Iterable[Stretch | Captured]
-) -> None:
-    for item in items:
-        for table, rows in tables.item(item, reader):
-            _put(files, table, point, rows)
-
-
-def _put(files: Files, table: str, point: str, rows: pa.RecordBatch) -> None:
-    if table == "frames":
-        files.add(UNRESOLVED_FRAMES, point, rows)
-    elif table != "names":  # those of one task say nothing yet
-        files.add(table, point, shaped(table, rows))
 
 
 class _Unresolved(NamedTuple):
-    """A file of frames without the names of their capture point, and these."""
+    """Files of frames without the names of their capture point, and the file with these."""
 
     key: str
     point: str
-    names: Names
-    file: str
+    names: str
+    files: list[str]
 
 
 def _resolve(hidden: Place, form: str, works: Iterable[_Unresolved]) -> Done:
     """Put names into frames."""
     done = Done()
     for work in works:
-        out = Files(hidden, form, work.key)
-        with parquet_file(hidden / work.file) as source:
-            for rows in source.iter_batches():
-                out.add("frames", work.point, resolved(rows, work.names))
+        out, names = Files(hidden, form, work.key), _names(hidden / work.names)
+        for file in work.files:
+            with parquet_file(hidden / file) as source:
+                for rows in source.iter_batches():
+                    out.add("frames", work.point, resolved(rows, names))
         done.made.setdefault(work.key, []).extend(out.close())
     return done
+
+
+@lru_cache(maxsize=1)
+def _names(path: Place) -> Names:
+    return pickle.loads(path.read_bytes())  # type: ignore[no-any-return] # noqa: S301 - our own
+
+
+def _file_faults(run: Run, plan: Plan, listing: pa.Table, work: Work, wanted: Wanted, done: Done) -> None:
+    """Write the faults that the plan knows of: captures that cannot be read, and points that are apart."""
+    reasons = {listing["path"][number].as_py(): reason for number, reason in plan.faults}
+    apart = {point.name: point.chains[0].start for point in plan.points if point.apart}
+    for unit in work.units if reasons or apart else ():
+        if not unit.is_point:
+            continue
+        own = [path for path in unit.rows["path"].to_pylist() if path in reasons]
+        rows = [file_fault(None, path, None, None, UNREADABLE, reasons[path]) for path in own]
+        if unit.name in apart:
+            first = plan.files["path"][apart[unit.name]].as_py()
+            rows.append(file_fault(unit.point, first, None, None, SAME_CONNECTIONS, APART))
+        done.told.faults += len(own)
+        if rows and "faults" in wanted.tables:
+            out = run.files(unit.key)
+            for each in rows:
+                out.add("faults", unit.point, shaped("faults", each))
+            merge(done, Done({unit.key: out.close()}))
 
 
 # Logs.
@@ -254,7 +255,7 @@ def _packs(work: Work) -> list[list[_Share]]:
                     packs.append([])
                     room = PACK
                 packs[-1].append(_Share(unit.key, unit.point, file, share, file.shares))
-                room -= max(size, 1 << 16)  # opening a file takes its time too
+                room -= max(size, OPENING)
     return packs
 
 

@@ -14,7 +14,16 @@ from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
-from kwire_cli.pipeline.lake.units import finish, shared_out, work_of
+from kwire_cli.pipeline.lake.units import (
+    finish,
+    listed,
+    named_files,
+    of_same_filter,
+    points_of,
+    shared_out,
+    units_of,
+    work_of,
+)
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
@@ -74,7 +83,9 @@ def export(
     for text in apart_notes(point.name for point in plan.points if point.apart):
         note(text)
     with Run(into, form) as run:
-        work = work_of(into, files, plan, again=again, filtered=wanted.filter)
+        there, listing = of_same_filter(into, wanted.filter), listed(named_files(files))
+        units = units_of(listing, points_of(listing, plan))
+        work = work_of(there, units, again=again, filtered=wanted.filter)
         if processes > 1 and len(work.units) > 1 and work.size >= MUCH:
             _in_processes(run, work, plan, wanted, processes)
         else:

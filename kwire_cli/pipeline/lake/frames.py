@@ -330,9 +330,10 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
 def _places(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
     """Return the files of packets, and their numbers there."""
     if isinstance(origin, InRow):
-        befores = np.array(origin.row.befores, np.int64)
+        befores = np.asarray(origin.row.befores, np.int64)
         at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
-        return words(at, list(origin.row.files)), pa.array(packets - befores[at])
+        some, which = np.unique(at, return_inverse=True)
+        return words(which, [origin.row.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
     found = [origin.place(packet) for packet in packets.tolist()]
     return (
         pa.array([place.file for place in found], pa.string()).dictionary_encode(),

@@ -72,16 +72,22 @@ class Learnt:
     clients: dict[str, str] = field(default_factory=dict)
 
     def merge(self, other: Learnt) -> None:
-        """Add what other connections tell; what is known already stands."""
+        """Add what other connections tell, perhaps later. The name of a topic's id never changes."""
         own, names = self.names, other.names
         own.topics = names.topics | own.topics
-        own.brokers = names.brokers | own.brokers
-        own.sessions = names.sessions | own.sessions
-        self.clients = other.clients | self.clients
+        own.brokers |= names.brokers
+        own.sessions |= names.sessions
+        self.clients |= other.clients
 
     def rows(self) -> pa.RecordBatch:
         """Return the rows of the table `names`."""
         return name_rows(self.names, self.clients)
+
+
+def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
+    """Add what other connections tell, by the numbers of capture points."""
+    for number, learnt in other.items():
+        one.setdefault(number, Learnt()).merge(learnt)
 
 
 # Topics of frames: those in them, and those of the fetch session that a Fetch belongs to (KIP-227).

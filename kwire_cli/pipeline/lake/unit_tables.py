@@ -19,7 +19,7 @@ from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.tables import SHAPES, placed, with_place
-from kwire_cli.pipeline.lake.units import shared_out, units_of
+from kwire_cli.pipeline.lake.units import listed, named_files, points_of, shared_out, units_of
 from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Kind, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
@@ -97,7 +97,8 @@ class UnitTable:
         plan = schedule(in_parallel(outlined, of_kind(files, CAPTURES)), blocks_of(self.key_logs), self.naming)
         if self.name != FAULTS_NAME:
             _refuse_unreadable(files, plan)
-        for unit, own in shared_out(plan, units_of(files, plan)):
+        listing = listed(named_files(files))
+        for unit, own in shared_out(plan, units_of(listing, points_of(listing, plan))):
             if unit.is_point:
                 yield PointPart(unit.point, own)
             else:

@@ -5,28 +5,37 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake.hidden import one_array
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION
+from kwire_cli.pipeline.lake.windows import groups
 from kwire_cli.pipeline.lake.writing import parquet_file, unit_of
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
 from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.stores import location, path_of
+from kwire_cli.stores import in_parallel, location, path_of
 from kwire_cli.stores.opening import opened
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.pipeline.lake.writing import Run, Written
     from kwire_cli.pipeline.model import Found
+    from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.descriptors import Scheduled
     from kwire_cli.stores import Place
 
@@ -36,11 +45,12 @@ END = 1 << 16
 """Bytes of the beginning and of the end of a file of which a digest is made."""
 SMALL = 16 << 20
 """Bytes of a log file, below which it is a unit together with the other small files of its folder."""
-_KINDS = {CAPTURES: "capture", SEGMENTS: "segment", INDEXES: "index", REQUEST_LOGS: "request-log"}
+MANY, AT_ONCE = 256, 4
+"""Files of this machine from which on some are looked at at a time, and how many."""
+KINDS = {CAPTURES: "capture", SEGMENTS: "segment", INDEXES: "index", REQUEST_LOGS: "request-log"}
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """A file that was read, or is to be read. `digest` is of its size, beginning and end."""
 
     path: str
@@ -55,6 +65,28 @@ class Input:
         return max(-(-self.size // SPLIT_SIZE), 1)
 
 
+LISTED = pa.schema([INPUTS.field(name) for name in Input._fields])
+"""The columns of inputs: those of many files are kept as a table."""
+
+
+@dataclass(frozen=True)
+class Listed(Sequence[Input]):
+    """Inputs in a table with the columns LISTED."""
+
+    rows: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def __getitem__(self, number: Any) -> Any:
+        """Return an input."""
+        return Input(*(column[number].as_py() for column in self.rows.columns))
+
+    def __iter__(self) -> Iterator[Input]:
+        for batch in self.rows.to_batches(max_chunksize=1 << 12):
+            yield from map(Input, *(column.to_pylist() for column in batch.columns))
+
+
 @dataclass(frozen=True)
 class Unit:
     """Files that are read together and replaced together: those of a capture point, a log file, or the small log files
@@ -63,12 +95,12 @@ class Unit:
 
     name: str
     point: str
-    inputs: tuple[Input, ...]
+    inputs: Sequence[Input]
 
     @property
     def key(self) -> str:
         """Return the beginning of the names of its files."""
-        return hashlib.sha256(self.name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        return key_of(self.name)
 
     @property
     def is_point(self) -> bool:
@@ -76,41 +108,87 @@ class Unit:
         return self.inputs[0].kind == "capture"
 
     @property
-    def size(self) -> int:
-        """Return the bytes of its files."""
-        return sum(each.size for each in self.inputs)
+    def rows(self) -> pa.Table:
+        """Return its files as a table with the columns LISTED."""
+        if isinstance(self.inputs, Listed):
+            return self.inputs.rows
+        return pa.Table.from_batches([batch_of(self.inputs, LISTED)])
 
     @property
-    def state(self) -> frozenset[tuple[str, int, str]]:
+    def size(self) -> int:
+        """Return the bytes of its files."""
+        return int(pc.sum(self.rows["size"]).as_py() or 0)
+
+    @property
+    def state(self) -> str:
         """Return what tells whether the unit has changed."""
-        return frozenset((each.path, each.size, each.digest) for each in self.inputs)
+        return _state(self.rows)
 
 
-def units_of(files: Iterable[Found], plan: Schedule) -> Iterator[Unit]:
-    """Yield the units of files: capture points first."""
+def key_of(name: str) -> str:
+    """Return the beginning of the names of the files of a unit."""
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def _states(rows: pa.Table) -> pa.ChunkedArray:
+    """Return what tells whether each file is the same one with the same bytes."""
+    return pc.binary_join_element_wise(rows["path"], rows["size"].cast(pa.string()), rows["digest"], "\0")
+
+
+def _state(rows: pa.Table) -> str:
+    whole = hashlib.sha256()
+    for text in sorted(_states(rows).to_pylist()):
+        whole.update(text.encode("utf-8", "surrogateescape") + b"\0")
+    return whole.hexdigest()
+
+
+NAMED = pa.schema([INPUTS.field("path"), INPUTS.field("kind")])
+
+
+def named_files(files: Iterable[Found]) -> pa.Table:
+    """Return files with their kinds, as columns."""
+    return pa.Table.from_batches([batch_of([(each.file, KINDS[each.kind]) for each in files], NAMED)])
+
+
+def listed(files: pa.Table) -> pa.Table:
+    """Return files with their sizes and digests, some at a time if there are many."""
+    given = [*zip(files["path"].to_pylist(), files["kind"].to_pylist(), strict=True)]
+    if len(given) < MANY:
+        inputs = in_parallel(lambda each: _input(*each), given, lambda each: each[0])
+    else:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            inputs = [*pool.map(lambda each: _input(*each), given)]
+    return pa.Table.from_batches([batch_of(inputs, LISTED)])
+
+
+def points_of(listing: pa.Table, plan: Schedule) -> list[str | None]:
+    """Return the capture point of each file, by a plan; None for files that it does not have."""
     points: dict[str, str] = {}
     for point in plan.points:
         points |= dict.fromkeys(point.files, point.name)
-    captures: dict[str, list[str]] = defaultdict(list)
-    others: list[Found] = []
-    faulty = {path for path, _ in plan.faults}
-    at = dict(zip(plan.files, (points.get(location(path)) for path in plan.files), strict=True))
-    for each in files:
-        if each.kind is not CAPTURES:
-            others.append(each)
-        elif each.file in faulty:
-            captures[log_point(each.file)].append(each.file)
-        else:
-            captures[at.get(each.file) or log_point(each.file)].append(each.file)
-    for name, paths in captures.items():
-        yield Unit(name, name, tuple(_input(path, "capture") for path in paths))
+    at = {path: points.get(location(path)) for path in plan.files}
+    return [at.get(path) for path in listing["path"].to_pylist()]
+
+
+def units_of(listing: pa.Table, points: Iterable[str | None]) -> Iterator[Unit]:
+    """Yield the units of files, captures with their points: capture points first.
+
+    A capture without a point is one that cannot be read.
+    """
+    captures: dict[str, list[int]] = defaultdict(list)
     small: dict[str, list[Input]] = defaultdict(list)
-    for each in others:
-        file = _input(each.file, _KINDS[each.kind])
-        if file.size < SMALL:
-            small[str(path_of(each.file).parent)].append(file)
+    large: list[Input] = []
+    for number, (file, point) in enumerate(zip(Listed(listing), points, strict=True)):
+        if file.kind == KINDS[CAPTURES]:
+            captures[point or log_point(file.path)].append(number)
+        elif file.size < SMALL:
+            small[str(path_of(file.path).parent)].append(file)
         else:
-            yield Unit(each.file, log_point(each.file), (file,))
+            large.append(file)
+    for name, numbers in captures.items():
+        yield Unit(name, name, Listed(listing.take(pa.array(numbers, pa.int64())).combine_chunks()))
+    for file in large:
+        yield Unit(file.path, log_point(file.path), (file,))
     for folder, inputs in small.items():
         yield Unit(f"{folder} (small logs)", log_point(inputs[0].path), tuple(inputs))
 
@@ -126,7 +204,7 @@ def shared_out(plan: Schedule, units: Iterable[Unit]) -> Iterator[tuple[Unit, Sc
         files: dict[int, int] = {}
         own = () if number is None else parts[number]
         scheduled = tuple(replace(part, file=files.setdefault(part.file, len(files)), point=0) for part in own)
-        paths = {each.path for each in unit.inputs}
+        paths = {*unit.rows["path"].to_pylist()}
         yield (
             unit,
             Schedule(
@@ -162,30 +240,74 @@ def _input(path: str, kind: str) -> Input:
     return Input(path, kind, size, modified, text)
 
 
-def input_rows(unit: Unit, rows: int, filtered: str | None = None) -> list[tuple[Any, ...]]:
+def input_rows(unit: Unit, rows: int, filtered: str | None = None) -> pa.Table:
     """Return the rows of the table `inputs` for a unit, of which a run has written so many rows by a filter."""
-    last = (unit.name, rows, datetime.now(UTC), VERSION, filtered)
-    return [(unit.point, each.path, each.kind, each.size, each.modified, each.digest, *last) for each in unit.inputs]
+    of_unit = {
+        "capture_point": unit.point,
+        "unit": unit.name,
+        "rows": rows,
+        "read": datetime.now(UTC),
+        "version": VERSION,
+        "filter": filtered,
+    }
+    own = unit.rows
+    columns = [
+        pa.repeat(pa.scalar(of_unit[each.name], each.type), own.num_rows) if each.name in of_unit else own[each.name]
+        for each in INPUTS
+    ]
+    return pa.Table.from_arrays(columns, schema=INPUTS)
 
 
-def inputs_of(folder: Place) -> list[dict[str, Any]]:
-    """Return the rows of the table `inputs` of a lake; none if the lake has other tables than this kwire writes."""
+def inputs_of(folder: Place) -> pa.Table:
+    """Return the table `inputs` of a lake; without rows if the lake has other tables than this kwire writes."""
     inputs = folder / "inputs"
     for name in below(inputs):
-        if name.endswith(".parquet"):
-            table = parquet_file(inputs / name).read()
-            if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
-                rows: list[dict[str, Any]] = table.to_pylist()
-                return rows
-    return []
+        if not name.endswith(".parquet"):
+            continue
+        table = parquet_file(inputs / name).read()
+        if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
+            own = {*table.schema.names}
+            columns = [
+                table[each.name].cast(each.type) if each.name in own else pa.nulls(table.num_rows, each.type)
+                for each in INPUTS
+            ]
+            return pa.Table.from_arrays(columns, schema=INPUTS)
+    return INPUTS.empty_table()
 
 
-def states_of(inputs: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[tuple[str, int, str]]]:
+def states_of(inputs: pa.Table) -> dict[str, str]:
     """Return what tells whether a unit has changed, for each unit that a lake has."""
-    states: dict[str, set[tuple[str, int, str]]] = defaultdict(set)
-    for row in inputs:
-        states[row["unit"]].add((row["path"], row["size"], row["digest"]))
-    return {unit: frozenset(state) for unit, state in states.items()}
+    units = inputs["unit"].combine_chunks().dictionary_encode()
+    which = units.indices.to_numpy(zero_copy_only=False)
+    order = np.argsort(which, kind="stable")
+    rows, ends = inputs.take(pa.array(order)), np.cumsum(np.bincount(which, minlength=len(units.dictionary)))
+    states, start = {}, 0
+    for name, stop in zip(units.dictionary.to_pylist(), ends.tolist(), strict=True):
+        states[name], start = _state(rows.slice(start, stop - start)), stop
+    return states
+
+
+def unchanged(there: pa.Table, listing: pa.Table, naming: Naming) -> list[int]:
+    """Return the captures of a listing, by their numbers in it, whose capture points a lake has as they are.
+
+    This needs no look into the captures: it is so for files that the names put together, if the lake has these and no
+    others of their units.
+    """
+    captures = np.flatnonzero(pc.equal(listing["kind"], KINDS[CAPTURES]).to_numpy())
+    own = listing.take(pa.array(captures))
+    at = pc.index_in(_states(own), value_set=_states(there)).fill_null(-1).to_numpy()
+    units = one_array(there["unit"]).dictionary_encode()
+    which = units.indices.to_numpy(zero_copy_only=False)
+    counts = np.bincount(which, minlength=len(units.dictionary))
+    paths, out = one_array(own["path"]), list[int]()
+    for rows in groups(paths, naming):
+        if (at[rows] < 0).any() or counts[some := np.unique(which[at[rows]])].sum() != len(rows):
+            continue
+        files = paths.take(pa.array(rows)).to_pylist()
+        names = {naming.name(files[0]), *map(log_point, files), *map(location, files)}
+        if names.issuperset(units.dictionary.take(pa.array(some)).to_pylist()):
+            out += captures[rows].tolist()
+    return out
 
 
 # What a run has to do, and what it has done.
@@ -200,7 +322,7 @@ class Work:
 
     units: tuple[Unit, ...]
     known: int
-    kept: list[tuple[Any, ...]]
+    kept: pa.Table
     filtered: str | None = None
     made: list[Written] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -224,14 +346,29 @@ class Work:
         return sum(unit.size for unit in self.units)
 
     @property
-    def inputs(self) -> list[tuple[Any, ...]]:
-        """Return the rows of `inputs` when all is done."""
+    def inputs(self) -> pa.Table:
+        """Return the table `inputs` when all is done."""
         read = [input_rows(unit, self._of_units.get(unit.name, 0), self.filtered) for unit in self.units]
-        return self.kept + [row for rows in read for row in rows]
+        return pa.concat_tables([self.kept, *read])
 
 
-def work_of(folder: Place, files: Iterable[Found], plan: Schedule, *, again: bool, filtered: str | None = None) -> Work:
-    """Return what a run has to do in a lake: units that it does not have, or has in another state, or all `again`.
+def work_of(
+    there: pa.Table, units: Iterable[Unit], *, again: bool, filtered: str | None = None, known: int = 0
+) -> Work:
+    """Return what a run has to do in a lake with these `inputs`: units that it does not have, or has in another state,
+    or all `again`. So many other files are `known` already.
+    """
+    states = {} if again else states_of(there)
+    some = [*units]
+    new = [unit for unit in some if states.get(unit.name) != unit.state]
+    read = {unit.name for unit in new}
+    kept = there.filter(pc.invert(pc.is_in(there["unit"], pa.array([*read], pa.string()))))
+    known += sum(len(unit.inputs) for unit in some if unit.name not in read)
+    return Work(tuple(new), known, kept, filtered)
+
+
+def of_same_filter(folder: Place, filtered: str | None) -> pa.Table:
+    """Return the table `inputs` of a lake.
 
     Raises:
         InputError: The lake has the frames of another filter, or a stream writes it.
@@ -240,16 +377,11 @@ def work_of(folder: Place, files: Iterable[Found], plan: Schedule, *, again: boo
     if (folder / CHECKPOINT).exists():
         raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
     there = inputs_of(folder)
-    for row in there:
-        if (before := row.get("filter")) != filtered:
+    for before in pc.unique(there["filter"]).to_pylist():
+        if before != filtered:
             has = f"the frames of --filter {before!r}" if before else "tables without a filter"
             raise InputError(f"this has {has}: write into another folder", file=str(folder))
-    known = {} if again else states_of(there)
-    units = [*units_of(files, plan)]
-    new = [unit for unit in units if known.get(unit.name) != unit.state]
-    read = {unit.name for unit in new}
-    kept = [tuple(row.get(name) for name in INPUTS.names) for row in there if row["unit"] not in read]
-    return Work(tuple(new), sum(len(unit.inputs) for unit in units if unit.name not in read), kept, filtered)
+    return there
 
 
 def finish(run: Run, work: Work) -> None:
@@ -258,6 +390,6 @@ def finish(run: Run, work: Work) -> None:
         return
     keys = {unit.key for unit in work.units}
     out = run.files("inputs")
-    out.whole("inputs", batch_of(work.inputs, INPUTS))
+    out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])
     replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]
     run.commit([*work.made, *out.close()], replaced)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +100,16 @@ class Schedule:
         return InRow(point.chains[0], point.name, **named)
 
 
+def over_chain(packets: Iterable[int | None], latest: Iterable[int]) -> tuple[list[int], list[int], int]:
+    """Return how many packets of a chain are before each of its files, the latest moment before each, and all packets.
+
+    The packets and the latest time of each file are given.
+    """
+    counts = [*accumulate((_PACKED if count is None else count for count in packets), initial=0)]
+    moments = [*accumulate(latest, max, initial=NO_TIME)]
+    return counts[:-1], moments[:-1], counts[-1]
+
+
 Outlined = tuple[str, Outline | str]
 """A file with its outline, or why it has none."""
 
@@ -135,18 +145,14 @@ def schedule(
     for point in capture_points(times, naming or Naming(), sketched):
         rows = []
         for number, chain in enumerate(point.chains):
-            befores: list[int] = []
-            packets, latest = 0, NO_TIME
-            for path, _, _ in chain:
-                file_outline = outlines[path]
+            own = [outlines[path] for path, _, _ in chain]
+            befores, moments, packets = over_chain([each.packets for each in own], [each.latest for each in own])
+            for (path, _, _), file_outline, before, moment in zip(chain, own, befores, moments, strict=True):
                 parts += [
-                    Scheduled(replace(part, moment=max(part.moment, latest)), len(files), number, packets, len(points))
+                    Scheduled(replace(part, moment=max(part.moment, moment)), len(files), number, before, len(points))
                     for part in file_outline.parts
                 ]
                 files.append(path)
-                befores.append(packets)
-                packets += _PACKED if file_outline.packets is None else file_outline.packets
-                latest = max(latest, file_outline.latest)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows), point.apart))
     all_secrets = (*secrets, *(block for path in files for block in outlines[path].secrets))
@@ -298,7 +304,7 @@ def joined(some: list[Run]) -> Run:
     return Run(np.concatenate(moved), memoryview(b""), b"".join(run.kept for run in some))
 
 
-def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> Iterator[Run]:
+def runs(found: Iterable[Described], files: Sequence[str], origin: Origin) -> Iterator[Run]:
     """The segments between two ends from all files of a point in one order, of what came sorted by moment, chain and
     packet.
 
@@ -309,7 +315,7 @@ def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> 
         for piece in found:
             yield run_of(piece, files)
         return
-    count = 0
+    count = origin.count
     for chain, run in _merged(found, files):
         origin.add(count + 1, chain, run.rows["packet"].copy())
         run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
@@ -317,7 +323,20 @@ def runs(found: Iterable[Described], files: tuple[str, ...], origin: Origin) -> 
         yield run
 
 
-def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tuple[int, Run]]:
+def parted(each: Described, moment: int) -> tuple[Described | None, Described | None]:
+    """Return the segments that are before a moment, and the others."""
+    rows = np.frombuffer(each.rows, DESCRIPTOR)
+    cut = int(np.searchsorted(rows["moment"], moment))
+    if cut in {0, len(rows)}:
+        return (each, None) if cut else (None, each)
+    later = rows[cut:]
+    return (
+        replace(each, rows=rows[:cut].tobytes()),
+        replace(each, rows=later.tobytes(), moment=int(later["moment"][0]), packet=int(later["packet"][0])),
+    )
+
+
+def _merged(found: Iterable[Described], files: Sequence[str]) -> Iterator[tuple[int, Run]]:
     held: list[tuple[int, Run]] = []
     for piece in found:
         ready, held = _until(held, piece.moment)
@@ -326,7 +345,7 @@ def _merged(found: Iterable[Described], files: tuple[str, ...]) -> Iterator[tupl
     yield from _until(held, None)[0]
 
 
-def run_of(each: Described, files: tuple[str, ...]) -> Run:
+def run_of(each: Described, files: Sequence[str]) -> Run:
     """Return the segments, with the bytes of the file in which they are."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     there = rows[rows["position"] >= 0]

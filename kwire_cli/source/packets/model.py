@@ -386,7 +386,7 @@ class FileRow(NamedTuple):
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
         at = max(bisect_left(self.befores, packet) - 1, 0)
-        return Place(self.files[at], packet - self.befores[at])
+        return Place(self.files[at], packet - int(self.befores[at]))
 
 
 class InRow(Origin):
@@ -414,6 +414,20 @@ class Merged(Origin):
         self._bases = [0, *accumulate(row.packets for row in rows)]
         self._starts: list[int] = []
         self._which: list[tuple[int, Any]] = []
+
+    @property
+    def count(self) -> int:
+        """Return how many packets were merged."""
+        return self._starts[-1] - 1 + len(self._which[-1][1]) if self._starts else 0
+
+    @property
+    def told(self) -> tuple[list[int], list[tuple[int, Any]]]:
+        """Return what it was told and has not forgotten, for another one to `go_on`."""
+        return self._starts, self._which
+
+    def go_on(self, starts: list[int], which: list[tuple[int, Any]]) -> None:
+        """Know what another one was told."""
+        self._starts, self._which = starts, which
 
     def add(self, start: int, row: int, packets: Any) -> None:
         """From the number `start` on packets are these of a row: a range, or an array of numbers."""

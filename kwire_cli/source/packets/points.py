@@ -242,15 +242,18 @@ def capture_points(
     groups: dict[str, list[Timed]] = {}
     for file in files:
         groups.setdefault(naming.key(file.path), []).append(file)
-    points: list[Point] = []
-    for group in groups.values():
-        name, together = naming.name(group[0].path), _chains(group)
-        strict = [] if naming.merged else _chains(group, strict=True)
-        if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
-            points += [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]
-        else:
-            points.append(Point(name, tuple(together)))
-    return points
+    return [point for group in groups.values() for point in points_of_group(group, naming, sketched)]
+
+
+def points_of_group(
+    group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
+) -> list[Point]:
+    """Return the capture points of files that have the same key: one, or one for each chain if these contradict."""
+    name, together = naming.name(group[0].path), _chains(group)
+    strict = [] if naming.merged else _chains(group, strict=True)
+    if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
+        return [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]
+    return [Point(name, tuple(together))]
 
 
 def apart_notes(names: Iterable[str]) -> Iterator[str]:

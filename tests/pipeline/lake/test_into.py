@@ -30,10 +30,10 @@ OWN = ROOT.parent / "shared" / "real" / "own"
 @pytest.fixture
 def both(spark, tmp_path):
     """Writes inputs to a lake both ways; returns what Spark's run did, and both lakes."""
-    from kwire_cli.pipeline.into import scan_into
+    from kwire_cli.pipeline.into import Cut, scan_into
 
-    def both(*inputs, tables="all", **settings):
-        wanted = Wanted(chosen(tables), Reading())
+    def both(*inputs, tables="all", cut=None, **settings):
+        wanted, settings["cut"] = Wanted(chosen(tables), Reading()), Cut(**(cut or {}))
         paths = [str(path) for path in inputs]
         done = scan_into(spark, paths, tmp_path / "tasks", wanted, **settings)
         export(paths, tmp_path / "one", wanted)
@@ -51,7 +51,7 @@ def test_the_samples(both):
 
 def test_captures_in_small_parts(both):
     """Connections go on from part to part, and in another task than their packets were read in."""
-    _, tasks, one = both(SAMPLES / "captures", part_size=3000)
+    _, tasks, one = both(SAMPLES / "captures", cut={"part": 3000})
     assert content(tasks) == content(one)
 
 

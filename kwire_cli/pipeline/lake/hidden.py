@@ -1,0 +1,54 @@
+"""Tables that a run keeps in its hidden folder for its own tasks, which map them instead of being sent copies."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kwire_cli.stores import mapped
+from kwire_cli.stores.writing import arrow_place, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.stores import Place
+
+
+def put(hidden: Place, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> int:
+    """Write rows into a file of the hidden folder; return how many they are."""
+    count = 0
+    files, path = arrow_place(hidden / name)
+    with (
+        writing(hidden),
+        files.open_output_stream(path, compression=None) as sink,
+        pa.ipc.new_file(sink, schema) as out,
+    ):
+        for batch in batches:
+            out.write_batch(batch)
+            count += batch.num_rows
+    return count
+
+
+def put_table(hidden: Place, name: str, table: pa.Table) -> None:
+    """Write a table, as `table_of` reads it: as one batch."""
+    put(hidden, name, table.combine_chunks().to_batches(), table.schema)
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, which is a copy only if it has several chunks."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+@lru_cache(maxsize=4)
+def table_of(hidden: Place, name: str) -> pa.Table:
+    """Return a table; only what is looked at of it is in memory."""
+    return pa.ipc.open_file(pa.py_buffer(mapped(hidden / name))).read_all()
+
+
+def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield rows as they were written."""
+    with pa.ipc.open_file(pa.py_buffer(mapped(hidden / name))) as source:
+        for number in range(source.num_record_batches):
+            yield source.get_batch(number)

@@ -1,0 +1,284 @@
+"""What tasks do with a window of captures: they describe its packets, and read the connections that they own.
+
+A connection is shuffled to its owner with all of its segments. If its capture point goes on, what the owner knows of it
+is put away in the hidden folder of the run, and shuffled with the segments of the next window.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain as joined, groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pyspark import TaskContext
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from kwire_cli.pipeline.captures import (
+    DESCRIBED,
+    KEY,
+    MOST_BYTES,
+    ORDER,
+    OWNED_BYTES,
+    describe_connection,
+    descriptor,
+    layouts,
+    rows_in,
+    rows_of,
+)
+from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.lake.hidden import batches_of, put
+from kwire_cli.pipeline.lake.logs import shaped
+from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
+from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
+from kwire_cli.pipeline.lake.units import key_of
+from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
+from kwire_cli.pipeline.lake.writing import Files
+from kwire_cli.pipeline.line_columns import Options, file_fault
+from kwire_cli.pipeline.model import Told
+from kwire_cli.pipeline.parts import MADE_SCHEMA, gathered, made_by
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.kept import put_away, taken_up
+from kwire_cli.source.packets.descriptors import Described, parted, runs
+from kwire_cli.source.packets.model import NO_TIME, Merged
+from kwire_cli.source.tls.decryption import Decryption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from kwire_cli.pipeline.lake.windows import Planned, Window
+    from kwire_cli.pipeline.lake.writing import Written
+    from kwire_cli.pipeline.model import Wanted
+    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.parts import PartReader
+    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.stores import Place
+
+MOST_OWNERS = 2000
+"""Tasks of a window that own connections: each of them fetches from each task that describes packets."""
+MOST_OVER = 64
+"""Pairs of ends that an owner keeps although nothing is open between them, and nothing came in a window."""
+_NOTICES = b""
+"""In place of ends: what ended the reading of a part early."""
+_KEPT = -1
+"""In place of the chain: what was put away of a connection, which comes before its segments."""
+
+
+@dataclass
+class Done:
+    """The files that tasks have written, by the key of their unit, and what they learnt, by capture point.
+
+    `carried` are files of the hidden folder with what the next window takes up.
+    """
+
+    made: dict[str, list[Written]] = field(default_factory=dict)
+    learnt: dict[int, Learnt] = field(default_factory=dict)
+    told: Told = field(default_factory=Told)
+    carried: list[str] = field(default_factory=list)
+
+
+def merge(one: Done, other: Done) -> None:
+    """Add what another task has done, or the tasks of a later window."""
+    for key, made in other.made.items():
+        one.made.setdefault(key, []).extend(made)
+    merge_learnt(one.learnt, other.learnt)
+    one.told.size += other.told.size
+    one.told.faults += other.told.faults
+    one.carried += other.carried
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the tasks of a window know. `carried` are the files that the window before has left."""
+
+    hidden: Place
+    form: str
+    window: Window
+    carried: tuple[str, ...]
+    wanted: Wanted
+    secrets: tuple[Secrets, ...]
+
+
+def read(spark: SparkSession, job: Job) -> Done:
+    """Write the rows of a window in tasks."""
+    packs = job.window.packs + len(job.carried)
+    cores = spark.sparkContext.defaultParallelism
+    owners = cores * max(2, -(-min(job.window.size // OWNED_BYTES, MOST_OWNERS) // cores))
+    numbers = spark.range(0, packs, 1, packs)
+    descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
+    sorted_ones = descriptors.repartition(owners, *KEY).sortWithinPartitions(*ORDER)
+    made = sorted_ones.mapInArrow(partial(_own, job), from_arrow_schema(MADE_SCHEMA))
+    done = Done()
+    for each in gathered(made, owners, merge):
+        merge(done, each)
+    return done
+
+
+# Tasks that describe packets.
+
+
+def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            if number < job.window.packs:
+                yield from described_pack(job, number)
+            else:
+                yield from batches_of(job.hidden, job.carried[number - job.window.packs])
+
+
+def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
+    """Yield the descriptors in a pack of parts, and the notices of their readers."""
+    plan = parts_of(job.window, job.hidden, number)
+    notices: list[Described] = []
+
+    def tell(at: int, reader: PartReader) -> None:
+        if reader.notices:
+            part = plan.parts[at]
+            told = pickle.dumps(reader.notices)
+            notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
+
+    yield from describe_connection(range(len(plan.parts)), plan, tell, payloads=False)
+    if notices:
+        yield rows_of(notices)
+
+
+# Tasks that own connections.
+
+
+def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield made_by(TaskContext.get().partitionId(), read_connections(job, batches))  # type: ignore[union-attr]
+
+
+def read_connections(job: Job, batches: Iterable[pa.RecordBatch]) -> Done:
+    """Write the rows of the connections in sorted descriptors, point by point."""
+    done = Done()
+    for number, rows in groupby(rows_in(batches), key=itemgetter(0)):
+        owner = _Owner(job, number)
+        for ends, some in groupby(rows, key=itemgetter(1)):
+            if ends == _NOTICES:
+                owner.notices(map(descriptor, some))
+            else:
+                owner.connection(ends, some)
+        owner.close(done)
+    return done
+
+
+class _Owner:
+    """The connections of a capture point that a task owns, and the rows that they make."""
+
+    def __init__(self, job: Job, number: int) -> None:
+        self._job, self._number = job, number
+        self._point: Planned = job.window.points[number]
+        self._goes_on = job.window.goes_on == number
+        wanted = job.wanted
+        options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
+        self._tables = PointTables(self._point.name, options, wanted.tables, wanted.filter)
+        self._files = Files(job.hidden, job.form, key_of(self._point.name))
+        self._paths = Opened(job.hidden)
+        self._learnt = Learnt()
+        self._kept: list[Described] = []
+        self._kept_batches: list[pa.RecordBatch] = []
+        self._kept_size = self._faults = self._over = 0
+
+    def notices(self, found: Iterable[Described]) -> None:
+        """Write what ended the reading of parts early."""
+        for each in found:
+            for text, position, packet in pickle.loads(each.kept or b""):  # noqa: S301 - our own
+                self._faults += 1
+                if "faults" in self._tables.tables:
+                    row = file_fault(self._point.name, self._paths[each.file], packet, position, "TRUNCATED", text)
+                    self._put("faults", row)
+
+    def connection(self, ends: bytes, rows: Iterator[tuple[Any, ...]]) -> None:
+        """Write the rows of what is between two ends, as far as the window knows it."""
+        found: Iterator[Described] = map(descriptor, rows)
+        first = next(found)
+        kept = first if first.chain == _KEPT else None
+        if kept is not None:
+            first_segments = next(found, None)
+            if first_segments is None and self._goes_on:
+                self._over += kept.packet
+                if not kept.packet or self._over <= MOST_OVER:
+                    self._keep(kept)
+                return
+            found = joined([first_segments] if first_segments else [], found)
+        else:
+            found = joined([first], found)
+        later: list[Described] = []
+        if (upto := self._job.window.upto) is not None and self._goes_on:
+            found = self._before(upto, found, later)
+        origin = origin_of(self._point, self._number, self._job.hidden)
+        tls = Decryption((), lambda: self._job.secrets)
+        catalog = layouts(self._job.wanted.reading.catalog)
+        names = self._tables.names = Names()  # a connection's own: what others tell stands at the end only
+        sessions: dict[tuple[str, int], list[str]] = {}
+        if kept is not None:
+            state, sessions, told = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
+            names.sessions |= {key: [*topics] for key, topics in sessions.items()}
+            if isinstance(origin, Merged):
+                origin.go_on(*told)
+            reader = taken_up(state, catalog, names, origin, tls)
+        else:
+            reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
+        for run in runs(found, self._paths, origin):
+            self._add(reader, reader.take(run))
+        if self._goes_on:
+            told = origin.told if isinstance(origin, Merged) else None
+            state = pickle.dumps((put_away(reader), names.sessions, told))
+            self._keep(Described(self._number, ends, _KEPT, 0, NO_TIME, int(reader.is_over and not later), b"", state))
+            for each in later:
+                self._keep(each)
+        else:
+            self._add(reader, reader.close(self._point.last))
+        changed = {key: topics for key, topics in names.sessions.items() if sessions.get(key) != topics}
+        self._learnt.merge(Learnt(Names(names.topics, names.brokers, changed)))
+
+    def close(self, done: Done) -> None:
+        """Write what is left, and say what was done."""
+        for table, rows in self._tables.close():
+            self._put(table, rows)
+        key = key_of(self._point.name)
+        done.made.setdefault(key, []).extend(self._files.close())
+        self._learnt.clients = self._tables.clients
+        done.learnt[self._number] = self._learnt
+        done.told.faults += self._faults
+        if self._kept:
+            self._kept_batches.append(rows_of(self._kept))
+        if self._kept_batches:
+            name = f"_carried-{uuid4().hex}.arrow"
+            put(self._job.hidden, name, self._kept_batches, DESCRIBED)
+            done.carried.append(name)
+
+    @staticmethod
+    def _before(upto: int, found: Iterable[Described], later: list[Described]) -> Iterator[Described]:
+        for each in found:
+            before, after = parted(each, upto)
+            if after:
+                later.append(after)
+            if before:
+                yield before
+
+    def _keep(self, each: Described) -> None:
+        self._kept.append(each)
+        self._kept_size += len(each.rows) + len(each.kept or b"")
+        if self._kept_size > MOST_BYTES:
+            self._kept_batches.append(rows_of(self._kept))
+            self._kept, self._kept_size = [], 0
+
+    def _add(self, reader: EndsReader, items: Iterable[Stretch | Captured]) -> None:
+        for item in items:
+            for table, rows in self._tables.item(item, reader):
+                self._put(table, rows)
+
+    def _put(self, table: str, rows: pa.RecordBatch) -> None:
+        if table == "frames":
+            self._files.add(UNRESOLVED_FRAMES, self._point.name, rows)
+        elif table != "names":  # those of one task say nothing yet
+            self._files.add(table, self._point.name, shaped(table, rows))
