@@ -5,23 +5,30 @@ measure.
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from timing import machine, processor
 
-BLOCKS = (
-    "kernel",
-    "startup",
-    "guess",
-    "captures",
-    "overhead",
-    "questions",
-    "records",
-    "logs",
-    "columns",
-    "pipeline",
-    "lake",
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
+    "kernel": lambda block, options: block(options.rounds),
+    "startup": lambda block, options: block(options.runs),
+    "guess": lambda block, options: block(options.golden, options.logs),
+    "captures": lambda block, options: block(options.turns, options.captures),
+    "overhead": lambda block, options: block(options.turns, options.captures),
+    "questions": lambda block, options: block(options.turns, options.captures),
+    "records": lambda block, options: block(options.rounds, options.records),
+    "logs": lambda block, options: block(options.turns, options.records),
+    "columns": lambda block, options: block(options.rounds, options.records),
+    "pipeline": lambda block, options: block(options.turns, options.records, options.captures, quick=options.quick),
+    "lake": lambda block, options: block(options.turns, options.captures),
+    "planning": lambda block, _: block(),
+}
+"""The function `block` of each module of this folder, called."""
 
 
 def main() -> None:
@@ -56,50 +63,7 @@ def main() -> None:
     print(machine())
     for name in options.blocks or BLOCKS:
         print(f"\n{name}, on {processor()}")
-        if name == "kernel":
-            import kernel
-
-            kernel.block(options.rounds)
-        elif name == "startup":
-            import startup
-
-            startup.block(options.runs)
-        elif name == "captures":
-            import captures
-
-            captures.block(options.turns, options.captures)
-        elif name == "overhead":
-            import overhead
-
-            overhead.block(options.turns, options.captures)
-        elif name == "questions":
-            import questions
-
-            questions.block(options.turns, options.captures)
-        elif name == "records":
-            import records
-
-            records.block(options.rounds, options.records)
-        elif name == "logs":
-            import logs
-
-            logs.block(options.turns, options.records)
-        elif name == "columns":
-            import columns
-
-            columns.block(options.rounds, options.records)
-        elif name == "lake":
-            import lake
-
-            lake.block(options.turns, options.captures)
-        elif name == "pipeline":
-            import pipeline
-
-            pipeline.block(options.turns, options.records, options.captures, quick=options.quick)
-        else:
-            import guess
-
-            guess.block(options.golden, options.logs)
+        BLOCKS[name](import_module(name).block, options)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
 
 PACK = 128 << 20
-"""Bytes that one task looks into, about."""
+"""Bytes that one task looks into, at least."""
+PER_CORE = 64
+"""Tasks for each core, at most."""
 
 
 def looked_at(
@@ -42,7 +44,8 @@ def looked_at(
     if not rows.num_rows:
         return schema.empty_table()
     sums = np.cumsum(costs)
-    of_tasks = np.unique((sums - 1) // max(PACK, -(-int(sums[-1]) // MOST_TASKS)), return_inverse=True)[1]
+    tasks = min(MOST_TASKS, PER_CORE * spark.sparkContext.defaultParallelism)
+    of_tasks = np.unique((sums - 1) // max(PACK, -(-int(sums[-1]) // tasks)), return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(of_tasks, prepend=-1))
     put_table(hidden, f"{name}.arrow", rows)
     put_table(hidden, f"{name}-starts.arrow", pa.table({"start": np.append(starts, len(costs))}))

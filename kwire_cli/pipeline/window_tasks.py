@@ -106,11 +106,15 @@ class Job:
     secrets: tuple[Secrets, ...]
 
 
+def owners_of(window: Window, cores: int) -> int:
+    """Return how many tasks own the connections of a window: some for each core, which end at different times."""
+    return cores * max(2, -(-min(window.size // OWNED_BYTES, MOST_OWNERS) // cores))
+
+
 def read(spark: SparkSession, job: Job) -> Done:
     """Write the rows of a window in tasks."""
     packs = job.window.packs + len(job.carried)
-    cores = spark.sparkContext.defaultParallelism
-    owners = cores * max(2, -(-min(job.window.size // OWNED_BYTES, MOST_OWNERS) // cores))
+    owners = owners_of(job.window, spark.sparkContext.defaultParallelism)
     numbers = spark.range(0, packs, 1, packs)
     descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
     sorted_ones = descriptors.repartition(owners, *KEY).sortWithinPartitions(*ORDER)

@@ -46,6 +46,8 @@ BUDGET = 10_000 * PACK
 """Bytes of a window, about."""
 MOST_PARTS = 100_000
 """Parts of a window."""
+AT_ONCE = 1 << 10
+"""Rows of a batch."""
 FILES_TABLE = "_files.arrow"
 
 _PART = pa.struct(
@@ -89,10 +91,14 @@ packet of the part is before the moment `begin`.
 
 def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Iterator[pa.RecordBatch]:
     """Yield the outlines of files, which have numbers, cut into parts of about `size` bytes."""
+    rows: list[tuple[Any, ...]] = []
     for number, path in files:
+        if len(rows) == AT_ONCE:
+            yield batch_of(rows, OUTLINES)
+            rows = []
         outline = outlined(path, size)[1]
         if isinstance(outline, str):
-            yield batch_of([(number, None, None, None, outline, None, None)], OUTLINES)
+            rows.append((number, None, None, None, outline, None, None))
             continue
         parts = [
             (
@@ -106,7 +112,8 @@ def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Ite
             for part in outline.parts
         ]
         secrets = pickle.dumps(outline.secrets) if outline.secrets else None
-        yield batch_of([(number, outline.packets, outline.first, outline.latest, None, secrets, parts)], OUTLINES)
+        rows.append((number, outline.packets, outline.first, outline.latest, None, secrets, parts))
+    yield batch_of(rows, OUTLINES)
 
 
 # The plan.

@@ -8,6 +8,7 @@ import pytest
 from command_line import kwire
 from damage import packet_of
 from lakes import content
+from rotated import Rotated
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -63,7 +64,21 @@ def test_files_that_overlap_in_time(both, tmp_path):
     for half in (0, 1):
         some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
         (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
-    _, tasks, one = both(folder)
+    _, tasks, one = both(folder, cut={"part": 4000, "parts": 9})
+    assert content(tasks) == content(one)
+
+
+def test_windows(both, tmp_path, monkeypatch):
+    """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
+    looked at in tasks.
+    """
+    monkeypatch.setattr("kwire_cli.pipeline.into.FEW_FILES", 2)
+    for number, name in enumerate(("captures/ipv6.pcap", "captures/midstream.pcap", "incidents/fetch-sessions.pcap")):
+        folder = tmp_path / "in" / str(number)
+        folder.mkdir(parents=True)
+        for at, data in enumerate(Rotated(SAMPLES / name, 3).files):
+            (folder / f"{at}.pcap").write_bytes(data)
+    _, tasks, one = both(tmp_path / "in", SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
 
 
