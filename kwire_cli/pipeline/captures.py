@@ -235,11 +235,15 @@ def lines(
 
 
 def connection_rows(
-    connections: Iterable[tuple[int, Replay, int]], tables_of: Callable[[str], PointTables], port: int | None
+    connections: Iterable[tuple[int, Replay, int]],
+    tables_of: Callable[[str], PointTables],
+    port: int | None,
+    learnt: dict[int, Learnt],
 ) -> Iterator[tuple[int, PointTables, Rows]]:
     """Yield the rows of tables of connections, with the number of their capture point and its tables.
 
     Connections are as for `Captures.of_connections`; `tables_of` makes the tables of a capture point that is named.
+    What the connections tell is added to `learnt`, by the number of the point.
     """
     for number, some in groupby(connections, key=itemgetter(0)):
         tables: PointTables | None = None
@@ -249,6 +253,8 @@ def connection_rows(
             for run in replay.runs:
                 yield from _numbered(number, tables, reader, reader.take(run))
             yield from _numbered(number, tables, reader, reader.close(last))
+            since = min(reader.starts.values(), default=0)
+            learnt.setdefault(number, Learnt()).merge(tables.told(since))
         if tables is not None:
             for rows in tables.close():
                 yield number, tables, rows
@@ -264,10 +270,10 @@ def _numbered(
 
 def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay, int]]) -> dict[int, Learnt]:
     """Return what connections tell, by the numbers of their capture points."""
-    options = Options(catalog)
-    rows = connection_rows(connections, lambda point: PointTables(point, options, ("names",)), port)
-    tables_of_points = {number: tables for number, tables, _ in rows}
-    return {number: tables.learnt for number, tables in tables_of_points.items()}
+    options, learnt = Options(catalog), dict[int, Learnt]()
+    for _ in connection_rows(connections, lambda point: PointTables(point, options, ()), port, learnt):
+        pass
+    return learnt
 
 
 # Captures in Spark: one plan of the files, and the DataFrames made from it.
@@ -438,7 +444,7 @@ class Captures:
             def tables_of(point: str) -> PointTables:
                 return PointTables(point, options, (name,))
 
-            for number, tables, rows in connection_rows(_connections(batches, plan), tables_of, port):
+            for number, tables, rows in connection_rows(_connections(batches, plan), tables_of, port, {}):
                 if rows.table == name:
                     known = learnt.value[number].names if number in learnt.value else nothing
                     own = resolved(rows.rows, known) if name == "frames" else shaped(name, rows.rows)

@@ -256,7 +256,7 @@ class Connections(StatefulProcessor):
         if "names" in self._tables and (new := known.new_names()):
             held["names"].append(batch_of(new, NAMES))
         yield from self._rows(known, held)
-        known.learnt = tables.learnt
+        known.learnt = tables.told(0)
 
     def _rows(self, known: Known, held: dict[str, list[pa.RecordBatch]]) -> Iterator[Row]:
         for table, some in held.items():

@@ -40,7 +40,6 @@ from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.pipeline.line_columns import Options, file_fault
 from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, gathered, made_by
-from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.kept import put_away, taken_up
 from kwire_cli.source.packets.descriptors import Described, parted, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
@@ -221,7 +220,7 @@ class _Owner:
         origin = origin_of(self._point, self._number, self._job.hidden)
         tls = Decryption((), lambda: self._job.secrets)
         catalog = layouts(self._job.wanted.reading.catalog)
-        names = self._tables.names = Names()  # a connection's own: what others tell stands at the end only
+        names = self._tables.names  # a connection's own: what others tell stands at the end only
         sessions: dict[tuple[str, int], list[str]] = {}
         if kept is not None:
             state, sessions, told = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
@@ -233,6 +232,7 @@ class _Owner:
             reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
         for run in runs(found, self._paths, origin):
             self._add(reader, reader.take(run))
+        since = min(reader.starts.values(), default=0)
         if self._goes_on:
             told = origin.told if isinstance(origin, Merged) else None
             state = pickle.dumps((put_away(reader), names.sessions, told))
@@ -242,7 +242,8 @@ class _Owner:
         else:
             self._add(reader, reader.close(self._point.last))
         changed = {key: topics for key, topics in names.sessions.items() if sessions.get(key) != topics}
-        self._learnt.merge(Learnt(Names(names.topics, names.brokers, changed)))
+        names.sessions = changed
+        self._learnt.merge(self._tables.told(since))
 
     def close(self, done: Done) -> None:
         """Write what is left, and say what was done."""
@@ -250,7 +251,6 @@ class _Owner:
             self._put(table, rows)
         key = key_of(self._point.name)
         done.made.setdefault(key, []).extend(self._files.close())
-        self._learnt.clients = self._tables.clients
         done.learnt[self._number] = self._learnt
         done.told.faults += self._faults
         if self._kept:

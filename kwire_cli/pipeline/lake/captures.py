@@ -78,11 +78,12 @@ class PointTables:
         self._filter = filter_of(catalog, self.filter) if self.filter else None
         self._redaction = Redaction(catalog, show_secrets=show_secrets)
 
-    @property
-    def learnt(self) -> Learnt:
-        """What the connections so far tell."""
-        names = self.names
-        return Learnt(Names(names.topics, names.brokers, names.sessions), self.clients)
+    def told(self, since: int) -> Learnt:
+        """Return what a connection told that began at this packet, and forget it: others may be another task's."""
+        names, self.names = self.names, Names()
+        clients, self.clients = self.clients, {}
+        learnt = Names(names.topics, names.brokers, names.sessions)
+        return Learnt(learnt, clients, dict.fromkeys(names.topics, since))
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
         """Return what reads the frames between two ends: one by one if they are filtered."""

@@ -424,7 +424,7 @@ LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "client_id": lambda line: line.client_id,
     "software": lambda line: line.software if line.is_frame else None,
     "broker": lambda line: line.broker,
-    "topics": lambda line: line.topics,
+    "topics": lambda line: line.said_topics,
     "groups": lambda line: _named(line, _GROUP),
     "transactional_id": lambda line: next(iter(_named(line, _TRANSACTIONAL_ID)), None),
     "latency_us": _latency,

@@ -66,15 +66,24 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
 
 @dataclass
 class Learnt:
-    """The names that connections of a capture point tell; `clients` are the ids of clients with their software."""
+    """The names that connections of a capture point tell; `clients` are the ids of clients with their software.
+
+    `since` is, by the id of a topic, the packet at which the connection began that told its name.
+    """
 
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
+    since: dict[str, int] = field(default_factory=dict)
 
     def merge(self, other: Learnt) -> None:
-        """Add what other connections tell, perhaps later. The name of a topic's id never changes."""
+        """Add what other connections tell. Of two names of a topic's id stands that of the connection that began first,
+        of all others the one that is merged last.
+        """
         own, names = self.names, other.names
-        own.topics = names.topics | own.topics
+        for topic_id, name in names.topics.items():
+            since = other.since.get(topic_id, 0)
+            if topic_id not in own.topics or since < self.since.get(topic_id, 0):
+                own.topics[topic_id], self.since[topic_id] = name, since
         own.brokers |= names.brokers
         own.sessions |= names.sessions
         self.clients |= other.clients

@@ -404,13 +404,21 @@ class Captured:
         """The names (ids where no name is known) of the topics that it is about: those in it, and those of its fetch
         session.
         """
+        return self._about(self.names.topic)
+
+    @property
+    def said_topics(self) -> list[str]:
+        """The same as the messages say them: by name, or by id."""
+        return self._about(str)
+
+    def _about(self, name_of: Callable[[str], str]) -> list[str]:
         names, ids = self.own_topics
         if ids or self.session:
-            return list(dict.fromkeys([*names, *(self.names.topic(topic) for topic in (*ids, *self.session))]))
+            return list(dict.fromkeys([*names, *(name_of(topic) for topic in (*ids, *self.session))]))
         if names:
             return list(dict.fromkeys(names)) if len(names) > 1 else [*names]
         # A Fetch response without topics is about those of its request.
-        return self.request.topics if self.request and self.api_key == FETCH else []
+        return self.request._about(name_of) if self.request and self.api_key == FETCH else []  # noqa: SLF001 - its own
 
     @property
     def error_codes(self) -> list[int]:
