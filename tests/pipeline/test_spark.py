@@ -98,6 +98,17 @@ def test_rows_are_right_in_any_order_of_queries(spark):
             assert ask(found) == expected(every), name
 
 
+def test_workers_look_for_no_garbage_among_what_was_imported_for_them(spark):
+    def left_out(batches):
+        import gc
+
+        for batch in batches:
+            yield batch.set_column(0, "id", [gc.get_freeze_count()])
+
+    (row,) = spark.range(1, numPartitions=1).mapInArrow(left_out, "id bigint").collect()
+    assert row[0] > 10_000
+
+
 def test_what_is_wrong_is_said(spark):
     for said, found in (
         (
