@@ -40,7 +40,7 @@ def into_option() -> Any:
         section="Output",
         metavar="DIR",
         shell_complete=complete_file,
-        help="Write the tables into this folder, or below this URL of a store.",
+        help="Write the tables into this folder, or to this store.",
     )
 
 

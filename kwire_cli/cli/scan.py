@@ -123,7 +123,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         "--out-format",
         rare=True,
         section="Output",
-        type=click.Choice(dict.fromkeys((*FILES, *lake.FORMATS))),
+        type=click.Choice(dict.fromkeys((*FILES, *lake.FORMATS, *lake.TABLES))),
         help="Set the format of the files.  [default: parquet]",
     )
     partition_by: str | None = option(
@@ -181,7 +181,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
             refuse(self, ("out_format", "force"), "goes with --out or --into")
         if not self.out:
             refuse(self, ("partition_by",), "goes with --out")
-        if self.out_format and self.out_format not in (lake.FORMATS if self.into else FILES):
+        if self.out_format and self.out_format not in ((*lake.FORMATS, *lake.TABLES) if self.into else FILES):
             raise click.UsageError(f"--out-format of --{'into' if self.into else 'out'} is not {self.out_format}")
         if not self.follow:
             refuse(self, ("every",), "goes with --follow")
@@ -226,7 +226,7 @@ def command(environment: Environment, options: Options) -> int:
     cannot be read is a row of the table `faults`, not an error.
     """
     refuse_place(environment, options)
-    settings = dict(_setting(text) for text in options.conf)
+    settings = {**lake.TABLES.get(options.out_format or "", {}), **dict(_setting(text) for text in options.conf)}
     with session(options.master or LOCAL, settings, options.worker_python) as spark, explained():
         begun = time.monotonic()
         answer = _report if options.report else _into if options.into else _rows

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.pipeline.captures import FEW_BYTES, sketched
+from kwire_cli.pipeline.lake import TABLES
 from kwire_cli.pipeline.lake.export import Exported
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
@@ -26,9 +27,10 @@ from kwire_cli.pipeline.lake.units import (
     KINDS,
     LISTED,
     finish,
+    inputs_of,
     listed,
     named_files,
-    of_same_filter,
+    refuse_others,
     unchanged,
     units_of,
     work_of,
@@ -39,6 +41,7 @@ from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, UNREADABLE, file_f
 from kwire_cli.pipeline.looking import looked_at
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
 from kwire_cli.pipeline.parts import folded
+from kwire_cli.pipeline.table_formats import TableLake
 from kwire_cli.pipeline.window_tasks import Done, Job, merge, read
 from kwire_cli.source.packets.parts import PART_SIZE
 from kwire_cli.source.packets.points import APART, apart_notes
@@ -91,7 +94,9 @@ def scan_into(
     cut = cut or Cut()
     files = named_files(found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS))
     with Run(into, form) as run:
-        there = of_same_filter(run.folder, wanted.filter)
+        tables = TableLake(spark, run.folder, form) if form in TABLES else None
+        there = inputs_of(run.folder) if tables is None else tables.inputs()
+        refuse_others(run.folder, there, wanted.filter)
         listing = _listed(spark, run, files)
         known = [] if again else unchanged(there, listing, wanted.reading.naming)
         new = np.setdiff1d(np.arange(listing.num_rows), np.array(known, np.int64))
@@ -109,7 +114,10 @@ def scan_into(
             merge(done, each)
         for key, made in done.made.items():
             work.done(units[key], made)
-        finish(run, work)
+        if tables is None:
+            finish(run, work)
+        else:
+            tables.finish(run, work)
     return Exported(work.rows, work.read, work.known, work.size, done.told.faults)
 
 

@@ -16,10 +16,11 @@ from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.pipeline.lake.units import (
     finish,
+    inputs_of,
     listed,
     named_files,
-    of_same_filter,
     points_of,
+    refuse_others,
     shared_out,
     units_of,
     work_of,
@@ -83,7 +84,8 @@ def export(
     for text in apart_notes(point.name for point in plan.points if point.apart):
         note(text)
     with Run(into, form) as run:
-        there, listing = of_same_filter(into, wanted.filter), listed(named_files(files))
+        there, listing = inputs_of(run.folder), listed(named_files(files))
+        refuse_others(run.folder, there, wanted.filter)
         units = units_of(listing, points_of(listing, plan))
         work = work_of(there, units, again=again, filtered=wanted.filter)
         if processes > 1 and len(work.units) > 1 and work.size >= MUCH:

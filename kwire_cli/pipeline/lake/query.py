@@ -13,7 +13,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES, FORMATS
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, placed
-from kwire_cli.pipeline.lake.writing import recover
+from kwire_cli.pipeline.lake.writing import recover, table_format
 from kwire_cli.stores import Stored, in_order
 from kwire_cli.stores.paths import told as told_of_store
 from kwire_cli.stores.writing import arrow_place, below
@@ -95,6 +95,9 @@ def tables_in(folder: Place) -> dict[str, Place]:
         raise InputError("there is no such folder", file=str(folder))
     with contextlib.suppress(InputError, OSError):  # of a lake that this user may only read
         recover(folder)
+    if form := table_format(folder):
+        how = f"Spark does, as by spark.read.format({form!r}).load('{folder / 'frames'}')"
+        raise InputError(f"these are tables of {form}, which kwire query does not read: {how}", file=str(folder))
     tables = {path.name: path for path in in_order(folder.iterdir()) if _is_table(path)}
     if not tables:
         raise InputError("there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder))

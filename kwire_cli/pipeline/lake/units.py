@@ -367,21 +367,16 @@ def work_of(
     return Work(tuple(new), known, kept, filtered)
 
 
-def of_same_filter(folder: Place, filtered: str | None) -> pa.Table:
-    """Return the table `inputs` of a lake.
-
-    Raises:
-        InputError: The lake has the frames of another filter, or a stream writes it.
-
+def refuse_others(folder: Place, there: pa.Table, filtered: str | None) -> None:
+    """Raise InputError if a lake with the `inputs` that are `there` has the frames of another filter, or if a stream
+    writes it.
     """
     if (folder / CHECKPOINT).exists():
         raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
-    there = inputs_of(folder)
     for before in pc.unique(there["filter"]).to_pylist():
         if before != filtered:
             has = f"the frames of --filter {before!r}" if before else "tables without a filter"
             raise InputError(f"this has {has}: write into another folder", file=str(folder))
-    return there
 
 
 def finish(run: Run, work: Work) -> None:

@@ -54,6 +54,8 @@ HIDDEN = "_run-"
 JOURNAL = "_journal.json"
 OWNER = "_owner"
 """The file with the machine and the number of the process that writes."""
+LOGS = {"delta": "_delta_log", "iceberg": "metadata"}
+"""The folder in a table of another format that says which of its files count."""
 ROW_GROUP = 1 << 18
 """Rows of a row group, at most."""
 TRIES = 3
@@ -183,12 +185,18 @@ class Run:
     """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
 
     def __init__(self, folder: Place, form: str = "parquet") -> None:
-        self.folder, self.form = folder.absolute(), form
+        self.folder, self.form = folder.absolute(), "parquet" if form in LOGS else form
+        self._tables = form if form in LOGS else None
         self.hidden = self.folder / f"{HIDDEN}{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         make_folder(self.folder)
         recover(self.folder)
+        has = table_format(self.folder)
+        if has != self._tables and (has or (self.folder / "inputs").is_dir()):
+            raise InputError(
+                f"this has {f'tables of {has}' if has else 'files'}: write into another folder", file=str(self.folder)
+            )
         make_folder(self.hidden)
         write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
         return self
@@ -225,6 +233,15 @@ def data_files(folder: Place) -> list[str]:
         for path in below(folder)
         if "/" in path and not path.startswith(("_", ".")) and path.rpartition(".")[2] in FORMATS
     ]
+
+
+def table_format(folder: Place) -> str | None:
+    """Return the format of the tables in a folder if they have journals of their own."""
+    for table in folder.iterdir() if folder.is_dir() else ():
+        for form, log in LOGS.items():
+            if not table.name.startswith("_") and (table / log).is_dir():
+                return form
+    return None
 
 
 def recover(folder: Place) -> None:
