@@ -20,6 +20,7 @@ from kwire_cli.pipeline.captures import FEW_BYTES, sketched
 from kwire_cli.pipeline.lake import TABLES
 from kwire_cli.pipeline.lake.export import Exported
 from kwire_cli.pipeline.lake.frames import resolved
+from kwire_cli.pipeline.lake.hidden import parquet_file
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
@@ -36,7 +37,7 @@ from kwire_cli.pipeline.lake.units import (
     work_of,
 )
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
-from kwire_cli.pipeline.lake.writing import Files, Run, parquet_file
+from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, UNREADABLE, file_fault
 from kwire_cli.pipeline.looking import looked_at
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found

@@ -15,8 +15,8 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.names import NAMES
-from kwire_cli.pipeline.lake.tables import COSTS, POINT
-from kwire_cli.pipeline.lake.writing import Files, Run, Written, file_name, unit_of
+from kwire_cli.pipeline.lake.tables import COSTS, POINT, own_name, unit_of
+from kwire_cli.pipeline.lake.writing import Files, Run, Written
 from kwire_cli.pipeline.stream_logs import unpacked
 from kwire_cli.stores.writing import arrow_place
 
@@ -69,7 +69,7 @@ class LakeFiles:
         """Remove what a process left that was killed, and see what there is: the batch may be written already."""
         with Run(self._folder, self._form) as run:
             for path in run.there():
-                self._done |= file_name(path).startswith(front)
+                self._done |= own_name(path).startswith(front)
                 self._units[unit_of(path)].append(path)
         self._units.pop(_BATCH, None)
         if (folder := self._folder / "names").is_dir():

@@ -21,8 +21,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.columns import plain
+from kwire_cli.pipeline.lake.hidden import parquet_file
 from kwire_cli.pipeline.lake.tables import DAY, INPUTS, POINT, SCHEMA_KEY, SCHEMA_VERSION, day_column
-from kwire_cli.pipeline.lake.writing import LOGS, parquet_file
+from kwire_cli.pipeline.lake.writing import LOGS
 from kwire_cli.pipeline.session import spark_errors
 from kwire_cli.stores.writing import make_folder, move
 

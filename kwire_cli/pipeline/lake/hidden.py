@@ -6,8 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kwire_cli.stores import mapped
+from kwire_cli.stores.paths import told
 from kwire_cli.stores.writing import arrow_place, writing
 
 if TYPE_CHECKING:
@@ -52,3 +54,10 @@ def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
     with pa.ipc.open_file(pa.py_buffer(mapped(hidden / name))) as source:
         for number in range(source.num_record_batches):
             yield source.get_batch(number)
+
+
+def parquet_file(place: Place) -> pq.ParquetFile:
+    """Open a file of Parquet."""
+    files, name = arrow_place(place)
+    with told(str(place)):
+        return pq.ParquetFile(name, filesystem=files)

@@ -121,3 +121,13 @@ def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str
     if has_days:
         parts.append(f"{DAY}={day or NO_VALUE}")
     return "/".join(parts)
+
+
+def own_name(path: str) -> str:
+    """Return the name of a file by its path below the folder of a lake."""
+    return path.rpartition("/")[2]
+
+
+def unit_of(path: str) -> str:
+    """Return the key of the unit whose rows a file has."""
+    return own_name(path).partition("-")[0]

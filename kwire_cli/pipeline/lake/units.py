@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake.hidden import one_array
-from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION
+from kwire_cli.pipeline.lake.hidden import one_array, parquet_file
+from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION, unit_of
 from kwire_cli.pipeline.lake.windows import groups
-from kwire_cli.pipeline.lake.writing import parquet_file, unit_of
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
 from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE

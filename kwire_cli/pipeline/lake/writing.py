@@ -30,7 +30,6 @@ from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
 from kwire_cli.stores import exists, in_order, in_parallel
 from kwire_cli.stores.opening import task_folder
-from kwire_cli.stores.paths import told
 from kwire_cli.stores.writing import (
     arrow_place,
     below,
@@ -93,16 +92,6 @@ class Written(NamedTuple):
 def _scratch() -> TemporaryDirectory[str]:
     """Return a folder of this machine that is there as long as this process."""
     return TemporaryDirectory(prefix="kwire-", dir=task_folder())
-
-
-def file_name(path: str) -> str:
-    """Return the name of a file by its path below the folder of a lake."""
-    return path.rpartition("/")[2]
-
-
-def unit_of(path: str) -> str:
-    """Return the key of the unit whose rows a file has."""
-    return file_name(path).partition("-")[0]
 
 
 class Files:
@@ -326,13 +315,6 @@ def without_day(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 # Formats of files.
-
-
-def parquet_file(place: Place) -> pq.ParquetFile:
-    """Open a file of Parquet."""
-    files, name = arrow_place(place)
-    with told(str(place)):
-        return pq.ParquetFile(name, filesystem=files)
 
 
 TEXTS = ("csv", "jsonl")
