@@ -79,14 +79,16 @@ class LakeFiles:
             self._names = {tuple(row.values()) for row in there.to_table(columns=schema.names).to_pylist()}
 
     def write(self, batch: DataFrame, front: str) -> int:
-        """Write the rows of a batch; return how many there are."""
-        if self._done:
-            self._done = False
-            return 0
+        """Write the rows of a batch; return how many there are. A batch that is there is made all the same, for Spark's
+        state of connections.
+        """
         unit = front.rstrip("-")
         with Run(self._folder, self._form) as run:
             write = partial(_written, run.hidden, self._form, unit)
             told = batch.mapInArrow(write, from_arrow_schema(MADE)).toArrow().to_pylist()
+            if self._done:
+                self._done = False
+                return 0
             made = [Written(*(row[name] for name in Written._fields)) for row in told if row["name"]]
             made += self._new_names(run, unit, [row for row in told if row["table"] == "names"])
             replaced = [path for key in {row["unit"] for row in told} for path in self._units.pop(key, ())]

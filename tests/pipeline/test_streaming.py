@@ -240,10 +240,10 @@ def test_a_lake_has_the_rows_of_one_that_is_exported_whatever_dies_when(spark, t
     for path in folder.rglob("*.*"):
         os.utime(path, (1, 1))  # nobody writes to it
     export([str(folder)], expected, Wanted(lake.chosen("all"), Reading()))
-    monkeypatch.setattr(writing, "_is_alive", lambda _: False)
-    monkeypatch.setattr(writing.Run, "__exit__", lambda *_: None)
     for die in CRASHES:
         with monkeypatch.context() as patch:
+            patch.setattr(writing, "_is_alive", lambda _: False)
+            patch.setattr(writing.Run, "__exit__", lambda *_: None)
             crash_in_the_second_batch(patch, *die)
             stream = streams(spark, folder, maxBytesPerTrigger=20_000)
             with pytest.raises(StreamingQueryException, match="killed here"):
@@ -380,7 +380,7 @@ def test_silent_connections_end(spark, tmp_path):
     [
         (["--table", "frames"], "--follow goes with --table and --out, or with --into"),
         (["--sql", "select 1", "--out", "x"], "--follow goes with --table and --out, or with --into"),
-        (["--into", "x", "--tls-keylog", "x"], "--follow does not decrypt TLS"),
+        (["--into", "x", "--tls-keylog", __file__], "--follow does not decrypt TLS"),
         (["--table", "frames", "--out", "x", "--force"], "--force does not go with --follow"),
     ],
 )
