@@ -162,15 +162,14 @@ def crash(*_):
     raise RuntimeError("killed here")
 
 
-def half_of(carry_out):
-    def some(folder, journal):
-        plan = json.loads(journal.read_text("utf-8"))
-        journal.write_text(json.dumps({"moves": plan["moves"][::2], "gone": []}), "utf-8")
-        copy = shutil.copytree(journal.parent, journal.parent.with_name("copy"))
-        carry_out(folder, journal)
-        copy.rename(journal.parent)
-        journal.write_text(json.dumps(plan), "utf-8")
-        crash()
+def crash_at_the_third(put):
+    calls = []
+
+    def some(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            crash()
+        put(*given)
 
     return some
 
@@ -186,7 +185,7 @@ def then_crash(write):
 CRASHES = [
     (writing.Run, "commit", crash),
     (writing, "_carry_out", crash),
-    (writing, "_carry_out", half_of(writing._carry_out)),
+    (writing, "_put", crash_at_the_third(writing._put)),
     (LakeFiles, "write", then_crash(LakeFiles.write)),
 ]
 """Before a batch has its journal, after that, while its files are moved, and before Spark knows that it is written."""
