@@ -13,13 +13,13 @@ from pathlib import Path
 from pyspark import TaskContext
 
 from kwire_cli.pipeline import tables
-from kwire_cli.pipeline.into import scan_into
+from kwire_cli.pipeline.into import Cut, scan_into
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.output import write
 from kwire_cli.pipeline.parts import Rows
 from kwire_cli.pipeline.session import session
 
-OFTEN = 100
+OFTEN = 20
 
 
 def kill_executor(mark):
@@ -64,7 +64,9 @@ def main(master, settings, died, *asked):
             if table == "lake":
                 wanted = Tables(columns.split(","))
                 wanted.mark = f"{died}-{table}"
-                scan_into(spark, [path], Path(f"{died}-{table}-files"), Wanted(wanted, Reading()), part_size=3000)
+                scan_into(
+                    spark, [path], Path(f"{died}-{table}-files"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20)
+                )
                 assert Path(wanted.mark).exists()
                 continue
             found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
