@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
@@ -55,6 +56,12 @@ class Layout:
     readers: Readers
     has_records: bool
     tail_at: int
+
+
+@lru_cache(maxsize=2)
+def layouts(catalog: Catalog) -> Layouts:
+    """Return the layouts of this process, shared by all connections, which say the same things."""
+    return Layouts(catalog)
 
 
 class Layouts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.message.known_layout import Layouts
+from kwire_cli.message.known_layout import layouts
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
@@ -194,12 +194,6 @@ def unpacked(count: int, data: bytes) -> bytes:
         changes = np.ascontiguousarray(planes[at : at + kind.itemsize].T).view(kind)[:, 0]
         table[name] = np.cumsum(changes, dtype=kind)
     return table.tobytes()
-
-
-@lru_cache(maxsize=2)
-def layouts(catalog: Catalog) -> Layouts:
-    """Return the layouts of this process, shared by all connections, which say the same things."""
-    return Layouts(catalog)
 
 
 def lines(

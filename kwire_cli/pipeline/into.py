@@ -11,7 +11,7 @@ import pickle
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from kwire_cli.pipeline.captures import FEW_BYTES, sketched
 from kwire_cli.pipeline.lake import TABLES
 from kwire_cli.pipeline.lake.export import Exported
 from kwire_cli.pipeline.lake.frames import resolved
-from kwire_cli.pipeline.lake.hidden import parquet_file
+from kwire_cli.pipeline.lake.hidden import parquet_file, put_table, table_of
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
@@ -111,8 +111,7 @@ def scan_into(
         units = {unit.key: unit for unit in work.units}
         _captures(spark, run, plan, {unit.name: unit for unit in work.units if unit.is_point}, wanted, cut, done)
         _file_faults(run, plan, listing, work, wanted, done)
-        for each in folded(spark, _packs(work), partial(_read_logs, run.hidden, run.form, wanted), merge):
-            merge(done, each)
+        _by_tasks(spark, run, "_logs", _packs(work), partial(_read_logs, run.hidden, run.form, wanted), done)
         for key, made in done.made.items():
             work.done(units[key], made)
         if tables is None:
@@ -120,6 +119,21 @@ def scan_into(
         else:
             tables.finish(run, work)
     return Exported(work.rows, work.read, work.known, work.size, done.told.faults)
+
+
+def _by_tasks(
+    spark: SparkSession, run: Run, name: str, works: Iterable[Any], fold: Callable[[Iterable[Any]], Done], done: Done
+) -> None:
+    """Have tasks do some works, each of which finds its own in a file of the hidden folder under a name."""
+    table = pa.table({"work": pa.array(map(pickle.dumps, works), pa.binary())})
+    put_table(run.hidden, name, table)
+    for each in folded(spark, range(table.num_rows), partial(_fold, run.hidden, name, fold), merge):
+        merge(done, each)
+
+
+def _fold(hidden: Path, name: str, fold: Callable[[Iterable[Any]], Done], numbers: Iterable[int]) -> Done:
+    works = table_of(hidden, name)["work"]
+    return fold(pickle.loads(works[number].as_py()) for number in numbers)  # noqa: S301 - our own
 
 
 # Looks into all files.
@@ -188,8 +202,7 @@ def _captures(
             out = run.files(unit.key)
             out.add("names", unit.point, learnt.rows())
             merge(done, Done({unit.key: out.close()}))
-    for each in folded(spark, works, partial(_resolve, run.hidden, run.form), merge):
-        merge(done, each)
+    _by_tasks(spark, run, "_frames", works, partial(_resolve, run.hidden, run.form), done)
 
 
 class _Unresolved(NamedTuple):
@@ -252,20 +265,21 @@ class _Share(NamedTuple):
     shares: int = 1
 
 
-def _packs(work: Work) -> list[list[_Share]]:
-    """Return the log files that are to be read, in packs of about the same size; a large file has several shares."""
-    packs: list[list[_Share]] = []
-    room = 0
+def _packs(work: Work) -> Iterator[list[_Share]]:
+    """Yield the log files that are to be read, in packs of about the same size; a large file has several shares."""
+    pack: list[_Share] = []
+    room = PACK
     for unit in work.units:
         for file in () if unit.is_point else unit.inputs:
             for share in range(file.shares):
                 size = file.size // file.shares
-                if room < size or not packs:
-                    packs.append([])
-                    room = PACK
-                packs[-1].append(_Share(unit.key, unit.point, file, share, file.shares))
+                if room < size and pack:
+                    yield pack
+                    pack, room = [], PACK
+                pack.append(_Share(unit.key, unit.point, file, share, file.shares))
                 room -= max(size, OPENING)
-    return packs
+    if pack:
+        yield pack
 
 
 def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:

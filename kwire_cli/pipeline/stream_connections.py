@@ -19,7 +19,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.captures import MOST_BYTES, layouts
+from kwire_cli.message.known_layout import layouts
+from kwire_cli.pipeline.captures import MOST_BYTES
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped

@@ -17,6 +17,7 @@ from uuid import uuid4
 from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from kwire_cli.message.known_layout import layouts
 from kwire_cli.pipeline.captures import (
     DESCRIBED,
     KEY,
@@ -25,7 +26,6 @@ from kwire_cli.pipeline.captures import (
     OWNED_BYTES,
     describe_connection,
     descriptor,
-    layouts,
     rows_in,
     rows_of,
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.message.known_layout import Layouts
+from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from kwire_cli.message.known_layout import Layouts
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
@@ -217,7 +218,7 @@ def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | Non
 class _Pass:
     def __init__(self, plan: Schedule, number: int, tables: PointTables, port: int | None) -> None:
         self.plan, self.number, self.tables, self.port = plan, number, tables, port
-        self.layouts = Layouts(tables.options.catalog)
+        self.layouts = layouts(tables.options.catalog)
 
     def in_row(self, parts: Sequence[Scheduled], origin: Origin) -> Iterator[Rows]:
         """Yield the rows of files that follow each other: segments are read as they come."""
