@@ -131,7 +131,7 @@ def _by_tasks(
         merge(done, each)
 
 
-def _fold(hidden: Path, name: str, fold: Callable[[Iterable[Any]], Done], numbers: Iterable[int]) -> Done:
+def _fold(hidden: Place, name: str, fold: Callable[[Iterable[Any]], Done], numbers: Iterable[int]) -> Done:
     works = table_of(hidden, name)["work"]
     return fold(pickle.loads(works[number].as_py()) for number in numbers)  # noqa: S301 - our own
 
@@ -178,7 +178,8 @@ def _captures(
     """Write the tables of capture points, window by window, and say in `done` what was written."""
     numbers = {number: points[point.name] for number, point in enumerate(plan.points) if point.name in points}
     carried: tuple[str, ...] = ()
-    for window in windows(plan, run.hidden, numbers, cut.window, cut.parts):
+    cores = spark.sparkContext.defaultParallelism
+    for window in windows(plan, run.hidden, numbers, cut.window, cut.parts, cores):
         each = read(spark, Job(run.hidden, run.form, window, carried, wanted, plan.secrets))
         for name in (window.table, *carried):
             remove(run.hidden / name)

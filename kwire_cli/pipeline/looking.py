@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
+from kwire_cli.pipeline.lake.windows import pack_size
 from kwire_cli.pipeline.parts import MOST_TASKS
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
 
-PACK = 128 << 20
-"""Bytes that one task looks into, at least."""
 PER_CORE = 64
 """Tasks for each core, at most."""
 
@@ -44,8 +43,9 @@ def looked_at(
     if not rows.num_rows:
         return schema.empty_table()
     sums = np.cumsum(costs)
-    tasks = min(MOST_TASKS, PER_CORE * spark.sparkContext.defaultParallelism)
-    of_tasks = np.unique((sums - 1) // max(PACK, -(-int(sums[-1]) // tasks)), return_inverse=True)[1]
+    size, cores = int(sums[-1]), spark.sparkContext.defaultParallelism
+    each = max(pack_size(size, cores), -(-size // min(MOST_TASKS, PER_CORE * cores)))
+    of_tasks = np.unique((sums - 1) // each, return_inverse=True)[1]
     starts = np.flatnonzero(np.diff(of_tasks, prepend=-1))
     put_table(hidden, f"{name}.arrow", rows)
     put_table(hidden, f"{name}-starts.arrow", pa.table({"start": np.append(starts, len(costs))}))

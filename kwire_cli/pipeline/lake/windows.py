@@ -281,10 +281,10 @@ class Window:
 
 
 def windows(
-    plan: Plan, hidden: Place, among: Iterable[int], budget: int = BUDGET, most: int = MOST_PARTS
+    plan: Plan, hidden: Place, among: Iterable[int], budget: int = BUDGET, most: int = MOST_PARTS, cores: int = 1
 ) -> Iterator[Window]:
     """Yield the windows of the points `among` those of a plan, each of about `budget` bytes and of at most so many
-    parts.
+    parts, in packs for so many `cores`.
 
     The plan of a window is put into the hidden folder when its turn comes.
     """
@@ -300,7 +300,8 @@ def windows(
         stop = min(max(int(np.searchsorted(costs, before + budget, side="right")), start + 1), start + most, len(rows))
         own = plan.parts.take(pa.array(rows[start : stop + 1])).combine_chunks()
         table = own.slice(0, stop - start)
-        _, packs = np.unique((costs[start:stop] - 1 - before) // PACK, return_inverse=True)
+        own_costs = costs[start:stop] - before
+        packs = np.unique((own_costs - 1) // pack_size(int(own_costs[-1]), cores), return_inverse=True)[1]
         table = table.set_column(PARTS.get_field_index("pack"), PARTS.field("pack"), pa.array(packs, pa.int32()))
         name = f"_parts-{number:05d}.arrow"
         put_table(hidden, name, table)
@@ -312,6 +313,11 @@ def windows(
             upto = own["begin"][stop - start].as_py() if len(plan.points[goes_on].chains) > 1 else None
         yield Window(name, int(packs.max()) + 1, int(sizes[start:stop].sum()), points, goes_on, upto)
         start, number = stop, number + 1
+
+
+def pack_size(size: int, cores: int) -> int:
+    """Return how many bytes one task reads of so many: fewer if cores would have nothing to do."""
+    return max(min(PACK, size // (2 * cores)), 1 << 20)
 
 
 # What tasks see of a plan.

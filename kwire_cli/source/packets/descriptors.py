@@ -352,26 +352,35 @@ def run_of(each: Described, files: Sequence[str]) -> Run:
     if not len(there):
         return Run(rows, memoryview(b""), each.kept or b"")
     view = _file(files[each.file])
-    _passing(view, int(there["position"].min()), int((there["position"] + there["size"]).max()))
+    _passed.add(view, int(there["position"].min()), int((there["position"] + there["size"]).max()))
     return Run(rows, view, each.kept or b"")
 
 
-_windows: dict[int, tuple[memoryview, int, int]] = {}
-"""By view of a file, between which places it was read since all were let go of last: connections are read one after the
-other, all over the files."""
-
-
-def _passing(view: memoryview, start: int, stop: int) -> None:
-    """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not grow
-    with files.
+class _Passed:
+    """The places that files were read from since all were let go of last, by view: connections are read one after the
+    other, all over the files.
     """
-    stretch = _windows.get(id(view), (view, start, stop))
-    _windows[id(view)] = (view, min(stretch[1], start), max(stretch[2], stop))
-    if sum(last - first for _, first, last in _windows.values()) > WINDOW:
-        for window in _windows.values():
-            let_go(*window)
-        _windows.clear()
-        _windows[id(view)] = (view, start, stop)
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[memoryview, int, int]] = {}
+        self._size = 0
+
+    def add(self, view: memoryview, start: int, stop: int) -> None:
+        """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not
+        grow with files.
+        """
+        _, first, last = self._places.get(id(view), (view, start, start))
+        place = view, min(first, start), max(last, stop)
+        self._places[id(view)] = place
+        self._size += place[2] - place[1] - (last - first)
+        if self._size > WINDOW:
+            for each in self._places.values():
+                let_go(*each)
+            self._places = {id(view): place}
+            self._size = place[2] - place[1]
+
+
+_passed = _Passed()
 
 
 def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
