@@ -183,16 +183,23 @@ def timed(connection: object, source: str) -> float:
 
 
 def row_by_row(path: str) -> int:
-    """Make all columns of the table `frames` of a capture as before the lake: a Python object for each frame."""
-    from kwire_cli.pipeline.line_columns import COLUMNS, Line, Options, frame_rows
+    """Make all columns of frames of a capture as before the lake: a Python object for each frame, and the JSON of its
+    header and body.
+    """
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.pipeline.lake.frames import LINE_COLUMNS
     from kwire_cli.source.captures import Capture
     from kwire_cli.source.kafka.traffic import traffic
     from kwire_cli.spec.catalog import catalog
+    from kwire_cli.view.json import dumps
 
-    options = Options(catalog())
-    capture = Capture(path)
-    lines = (Line(line, 0, options) for line in traffic(catalog(), capture, waiting_since=capture.waiting_since))
-    return sum(batch.num_rows for batch in frame_rows(lines, [name for name, _, _ in COLUMNS]))
+    redaction, capture, rows = Redaction(catalog(), raw_records=True), Capture(path), 0
+    for line in traffic(catalog(), capture, waiting_since=capture.waiting_since):
+        columns = [value(line) for value in LINE_COLUMNS.values()]
+        document = line.to_json(records="decoded", hidden=redaction.line(line), hide=redaction.record)
+        columns += [dumps(document.get(name), indent=False) for name in ("header", "body")]
+        rows += 1
+    return rows
 
 
 def scanned(path: str, master: str, into: str) -> float:
