@@ -130,7 +130,7 @@ def driver(name: str, folder: Path) -> dict[str, Any]:
         "tasks that outline (1,000 cores)": MOST_TASKS,
         "tasks that describe packets": packs,
         "tasks that own connections (1,000 cores)": owners,
-        "most tasks of a window": -(-packs // count) + -(-owners // count),
+        "tasks of a window, on average": -(-packs // count) + -(-owners // count),
         "files of the plan on disk, MB": sum(path.stat().st_size for path in folder.iterdir()) >> 20,
         "driver before the plan, MB": start,
         "driver at most, MB": memory(),
