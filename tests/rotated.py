@@ -71,13 +71,13 @@ class Rotated:
 
     def rows(self, folder):
         """The rows of all packets in one file, with the files and the packets in which they are."""
+        from kwire_cli.message.redaction import Redaction
         from kwire_cli.pipeline.lake.captures import PointTables, point_rows
         from kwire_cli.pipeline.lake.frames import resolved
-        from kwire_cli.pipeline.line_columns import Options
 
         one = folder / "one.pcap"
         one.write_bytes(make.pcap_file(self.packets))
-        tables = PointTables("", Options(kwire.catalog()), ("frames",))
+        tables = PointTables("", Redaction(kwire.catalog()), ("frames",))
         found = [rows for _, rows in point_rows(schedule([outlined(str(one))]), 0, tables, None)]
         rows = [row for each in found for row in resolved(each, tables.names).to_pylist()]
         return Counter(shown({**row, **self._place(row["packet"])}) for row in rows)

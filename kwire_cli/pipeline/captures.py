@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,20 +16,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import layouts
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, SAME_CONNECTIONS, capture_faults, unreadable_rows
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.tables import with_place
 from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
-from kwire_cli.pipeline.line_columns import (
-    CAPTURE_FAULTS,
-    SAME_CONNECTIONS,
-    Line,
-    Options,
-    capture_faults,
-    unreadable_rows,
-)
 from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of
 from kwire_cli.pipeline.model import FileFault, Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by
@@ -94,13 +88,6 @@ MOST_BYTES = 16 << 20
 _CODEC = pa.Codec("zstd", 1)
 _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
 """The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
-
-
-class Found(NamedTuple):
-    """A line (`Captured`), or a connection that has ended (`TcpConnection`), and the first packet of its connection."""
-
-    captured: Any
-    stream: int
 
 
 def describe_connection(
@@ -204,8 +191,9 @@ def lines(
     port: int | None,
     *,
     connections: bool = False,
-) -> Iterator[Found]:
+) -> Iterator[Captured | TcpConnection]:
     """The lines of the connections in sorted descriptors, and with `connections` these themselves behind their lines.
+    `stream` of each is the packet that its connection began with.
 
     `names` are what was learnt of all connections of each capture point beforehand.
     """
@@ -222,10 +210,11 @@ def lines(
             layouts=layouts(catalog),
             ended=ended.append if connections else None,
         ):
-            yield from (Found(connection, replay.starts[connection.stream]) for connection in ended)
+            yield from (each._replace(stream=replay.starts[each.stream]) for each in ended)
             ended.clear()
-            yield Found(line, replay.starts[line.stream])
-        yield from (Found(connection, replay.starts[connection.stream]) for connection in ended)
+            line.stream = replay.starts[line.stream]
+            yield line
+        yield from (each._replace(stream=replay.starts[each.stream]) for each in ended)
 
 
 def connection_rows(
@@ -243,7 +232,7 @@ def connection_rows(
         tables: PointTables | None = None
         for _, replay, last in some:
             tables = tables or tables_of(replay.origin.point or "")
-            reader = tables.reader(replay.ends, layouts(tables.options.catalog), port, replay.origin, replay.tls)
+            reader = tables.reader(replay.ends, layouts(tables.redaction.catalog), port, replay.origin, replay.tls)
             for run in replay.runs:
                 yield from _numbered(number, tables, reader, reader.take(run))
             yield from _numbered(number, tables, reader, reader.close(last))
@@ -264,8 +253,8 @@ def _numbered(
 
 def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay, int]]) -> dict[int, Learnt]:
     """Return what connections tell, by the numbers of their capture points."""
-    options, learnt = Options(catalog), dict[int, Learnt]()
-    for _ in connection_rows(connections, lambda point: PointTables(point, options, ()), port, learnt):
+    redaction, learnt = Redaction(catalog), dict[int, Learnt]()
+    for _ in connection_rows(connections, lambda point: PointTables(point, redaction, ()), port, learnt):
         pass
     return learnt
 
@@ -433,10 +422,10 @@ class Captures:
         nothing = Names()
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            options = Options(catalog, show_secrets=show_secrets)
+            redaction = Redaction(catalog, show_secrets=show_secrets)
 
             def tables_of(point: str) -> PointTables:
-                return PointTables(point, options, (name,))
+                return PointTables(point, redaction, (name,))
 
             for number, tables, rows in connection_rows(_connections(batches, plan), tables_of, port, {}):
                 if rows.table == name:
@@ -490,7 +479,7 @@ class Captures:
 
     def folded(
         self,
-        fold: Callable[[Iterator[Line]], Any],
+        fold: Callable[[Iterator[Captured | TcpConnection]], Any],
         merge: Merge,
         *,
         learnt: bool = True,
@@ -501,7 +490,7 @@ class Captures:
         `learnt` says that `fold` needs names, `connections` that it takes TCP connections too.
         """
 
-        def rows(lines: Iterator[Line], _: Options) -> Iterator[pa.RecordBatch]:
+        def rows(lines: Iterator[Captured | TcpConnection], _: Redaction) -> Iterator[pa.RecordBatch]:
             yield made_by(TaskContext.get().partitionId(), fold(lines))  # type: ignore[union-attr]
 
         made = self._lines(MADE_SCHEMA, rows, learnt=learnt, connections=connections)
@@ -510,7 +499,7 @@ class Captures:
     def _lines(
         self,
         schema: pa.Schema,
-        rows: Callable[[Iterator[Line], Options], Iterator[pa.RecordBatch]],
+        rows: Callable[[Iterator[Any], Redaction], Iterator[pa.RecordBatch]],
         *,
         learnt: bool,
         connections: bool = False,
@@ -520,10 +509,9 @@ class Captures:
         names = self.spark.sparkContext.broadcast(self.learnt if learnt else {})
 
         def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            how = Options(catalog, show_secrets=show_secrets)
+            redaction = Redaction(catalog, show_secrets=show_secrets, raw_records=True)
             known = {number: each.names for number, each in names.value.items()}
-            each = lines(batches, plan, catalog, known, port, connections=connections)
-            return rows((Line(*line, how) for line in each), how)
+            return rows(lines(batches, plan, catalog, known, port, connections=connections), redaction)
 
         return self._owned(schema, of)
 

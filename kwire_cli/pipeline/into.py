@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
 from kwire_cli.pipeline.captures import FEW_BYTES, sketched
 from kwire_cli.pipeline.lake import TABLES
 from kwire_cli.pipeline.lake.export import Exported
@@ -38,7 +39,6 @@ from kwire_cli.pipeline.lake.units import (
 )
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, UNREADABLE, file_fault
 from kwire_cli.pipeline.looking import looked_at
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
 from kwire_cli.pipeline.parts import folded

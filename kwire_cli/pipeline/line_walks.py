@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.pipeline.line_columns import Line, Options
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -283,13 +283,13 @@ class Spent:
         self._ledger = Ledger()
         self._fronts: dict[tuple[_Frame, int], tuple[Spans, Spans]] = {}
 
-    def lines(self, lines: Iterable[Line]) -> None:
+    def lines(self, lines: Iterable[Captured]) -> None:
         """Add lines, each by the layouts of its parts."""
         for many, parts in _gathered(lines, self.catalog):
             for (api, kind, version, prefix), group, _ in parts.groups():
                 self._walked((api, kind, version), prefix, group.walk)
             for number, path, _, size in parts.other:
-                line = many[number].captured
+                line = many[number]
                 self._ledger.add((line.api, line.kind, line.api_version), path, (Kind.GAP, Kind.GAP), 0, size, 1)
 
     def frames(self, frames: Frames) -> None:
@@ -330,26 +330,26 @@ class Spent:
         self._ledger.add_counts(of, prefix, in_body, counts_of(walked.program, sums))
 
 
-def fields_of(lines: Iterable[Line], options: Options) -> Iterator[pa.RecordBatch]:
+def fields_of(lines: Iterable[Captured], redaction: Redaction) -> Iterator[pa.RecordBatch]:
     """A row for each field of each frame; values that are secret are not shown."""
-    for many, parts in _gathered(lines, options.catalog):
+    for many, parts in _gathered(lines, redaction.catalog):
         begins = np.array(parts.begins, np.int64)
         frames = [
             (
-                line.captured.origin.point,
-                *line.captured.where,
+                line.origin.point,
+                *line.where,
                 line.stream,
-                line.captured.src,
-                line.captured.dst,
-                line.captured.number,
-                line.captured.kind,
-                line.captured.api,
-                line.captured.api_version,
+                line.src,
+                line.dst,
+                line.number,
+                line.kind,
+                line.api,
+                line.api_version,
             )
             for line in many
         ]
         whole = [pa.array(column, field.type) for column, field in zip(zip(*frames, strict=True), FIELDS, strict=False)]
-        hidden = {number: spans for number, line in enumerate(many) if (spans := options.redaction.line(line.captured))}
+        hidden = {number: spans for number, line in enumerate(many) if (spans := redaction.line(line))}
         for (_, _, _, prefix), group, numbers in parts.groups():
             rows = field_rows(group.walk)
             message = numbers[rows.column("message").to_numpy()]
@@ -401,11 +401,11 @@ def _without(
     return value if texts is None else pa.array(texts, pa.string())
 
 
-def _gathered(lines: Iterable[Line], catalog: Catalog) -> Iterator[tuple[list[Line], Parts]]:
+def _gathered(lines: Iterable[Captured], catalog: Catalog) -> Iterator[tuple[list[Captured], Parts]]:
     """So many lines at a time."""
     parts, many = Parts(catalog), []
     for line in lines:
-        parts.add(line.captured)
+        parts.add(line)
         many.append(line)
         if len(parts.data) >= AT_ONCE or len(many) >= MOST_LINES:
             yield many, parts

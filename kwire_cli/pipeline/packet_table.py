@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.line_columns import bounds, microseconds, wanted
 from kwire_cli.pipeline.model import CAPTURES, by_kind
+from kwire_cli.pipeline.pushdown import bounds, microseconds, wanted
 from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.descriptors import outlined
 from kwire_cli.source.packets.model import NO_TIME, endpoints

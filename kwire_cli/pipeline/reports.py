@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.advice import Plans, Prices
     from kwire_cli.analysis.costs.overhead_answer import Overhead
     from kwire_cli.analysis.fold import Counter, Traffic
-    from kwire_cli.pipeline.line_columns import Line
     from kwire_cli.pipeline.model import Found
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
 
     Make = Callable[[], Counter[Any]]
@@ -128,12 +128,12 @@ def over_captures(
     make: Make,
     captures: Captures,
     files: Sequence[str],
-    read: Callable[[Iterable[Line]], Iterable[Any]],
+    read: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     *,
     learnt: bool = True,
     connections: bool = False,
 ) -> Counted:
-    """Count the subjects in the lines of captures, connection by connection.
+    """Count the subjects that `read` makes of the lines of captures, connection by connection: by default these.
 
     `learnt` says that names are needed, `connections` that TCP connections are subjects too.
     """
@@ -152,17 +152,10 @@ def _task_of_units(make: Make, read: Read, units: Iterable[Any]) -> Counted:
     return counted
 
 
-def _task_of_lines(make: Make, read: Callable[[Iterable[Line]], Iterable[Any]], lines: Iterable[Line]) -> Counted:
+def _task_of_lines(make: Make, read: Callable[[Iterable[Any]], Iterable[Any]], lines: Iterable[Any]) -> Counted:
     counted = Counted(make())
     counted.add(read(lines))
     return counted
-
-
-def captured(lines: Iterable[Line]) -> Iterator[Any]:
-    """Yield the lines of captures. Their connections are those of the table `frames`."""
-    for line in lines:
-        line.captured.stream = line.stream
-        yield line.captured
 
 
 # Exchanges of request logs and of captures.
@@ -183,7 +176,7 @@ def traffic(inputs: Inputs, make: Callable[[], Counter[Traffic]]) -> dict[str, C
         read = partial(_exchanges, inputs.catalog)
         counted["request logs"] = over_units(inputs, make, parts_of_all(logs), read, logs)
     if files:
-        counted["captures"] = over_captures(make, inputs.captures(files), files, captured)
+        counted["captures"] = over_captures(make, inputs.captures(files), files)
     return counted
 
 
@@ -215,15 +208,12 @@ def asked(inputs: Inputs, given: Sequence[Found], make: Make, *, connections: bo
     return counted
 
 
-def _unnumbered(lines: Iterable[Line]) -> Iterator[Any]:
-    """Yield the lines of captures without numbers, and TCP connections, by the streams of the table `frames`."""
-    for line in lines:
-        subject: Any = line.captured
-        if isinstance(subject, TcpConnection):
-            yield subject._replace(stream=line.stream)
-        else:
-            subject.stream, subject.number = line.stream, 0
-            yield subject
+def _unnumbered(subjects: Iterable[Captured | TcpConnection]) -> Iterator[Captured | TcpConnection]:
+    """Yield the lines of captures without numbers, and TCP connections."""
+    for subject in subjects:
+        if not isinstance(subject, TcpConnection):
+            subject.number = 0
+        yield subject
 
 
 def _log_items(reading: Reading, names: Sequence[tuple[str, str]], segment: Segment, faults: Faults) -> Iterator[Any]:
@@ -278,7 +268,7 @@ def overhead(inputs: Inputs, make: Callable[[], Overhead], files: Sequence[str],
     counted = over_units(inputs, make, segments_of(segments) if segments else [], _segment, segments)
     if files:
         captures = inputs.captures(files)
-        counted.merge(over_captures(make, captures, files, captured))
+        counted.merge(over_captures(make, captures, files))
         counted.by.file_bytes = captures.size
     counted.by.only_files = not files
     return counted
@@ -338,13 +328,9 @@ class Messages:
     def _counted(self, make: Make) -> Counted:
         counted = over_units(self._inputs, make, self._units, partial(_in_unit, self._inputs.reading), self._others)
         if self._captures:
-            read = partial(_in_lines, self._places)
+            read = partial(in_lines, places=self._places)
             counted.merge(over_captures(make, self._captures, self._files, read, learnt=False))
         return counted
-
-
-def _in_lines(places: Sequence[int], lines: Iterable[Line]) -> Iterator[Message]:
-    return in_lines((line.captured for line in lines), places)
 
 
 def _in_unit(

@@ -14,8 +14,8 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.line_columns import wanted
 from kwire_cli.pipeline.model import INDEXES, SEGMENTS, by_kind
+from kwire_cli.pipeline.pushdown import wanted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.columns import BATCHES, FAULTS, RECORDS, batch_columns, fault_columns, record_columns, unreadable
 from kwire_cli.records.gaps import Gap

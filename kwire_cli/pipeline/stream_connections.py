@@ -20,12 +20,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import layouts
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
 from kwire_cli.pipeline.captures import MOST_BYTES
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import NAMES, Learnt
-from kwire_cli.pipeline.line_columns import UNREADABLE, Options, file_fault
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.pipeline.stream_files import CaptureFiles
 from kwire_cli.pipeline.stream_logs import fault_rows, packed
@@ -194,7 +195,7 @@ class Connections(StatefulProcessor):
         self._handle = handle
         self._state = handle.getValueState("connections", STATE)
         self._layouts = layouts(self._reading.catalog)
-        self._options = Options(self._reading.catalog, show_secrets=self._reading.show_secrets)
+        self._redaction = Redaction(self._reading.catalog, show_secrets=self._reading.show_secrets)
 
     def handleInputRows(self, key: tuple[Any, ...], rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 - PySpark's names
         """Yield the rows of the frames that a batch completes."""
@@ -242,7 +243,7 @@ class Connections(StatefulProcessor):
     def _given(self, known: Known, found: Iterable[Stretch | Captured]) -> Iterator[Row]:
         """Yield the rows of what was found, table by table."""
         own, learnt = [table for table in self._tables if table != "names"], known.learnt
-        tables = PointTables(known.point or "", self._options, own, names=learnt.names, clients=learnt.clients)
+        tables = PointTables(known.point or "", self._redaction, own, names=learnt.names, clients=learnt.clients)
         held: dict[str, list[pa.RecordBatch]] = defaultdict(list)
         size = 0
         for item in found:

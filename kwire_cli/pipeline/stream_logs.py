@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.capture_faults import file_fault
 from kwire_cli.pipeline.lake.logs import OF_KINDS, part_rows, shaped
 from kwire_cli.pipeline.lake.units import log_point
-from kwire_cli.pipeline.line_columns import file_fault
 from kwire_cli.pipeline.model import INDEXES, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.pipeline.stream_files import Files, IndexFiles, IndexFolder, RequestLogFiles, SegmentFiles

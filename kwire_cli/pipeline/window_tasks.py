@@ -18,6 +18,8 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.message.known_layout import layouts
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.capture_faults import file_fault
 from kwire_cli.pipeline.captures import (
     DESCRIBED,
     KEY,
@@ -37,7 +39,6 @@ from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
 from kwire_cli.pipeline.lake.units import key_of
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
-from kwire_cli.pipeline.line_columns import Options, file_fault
 from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, gathered, made_by
 from kwire_cli.source.kafka.kept import put_away, taken_up
@@ -181,8 +182,8 @@ class _Owner:
         self._point: Planned = job.window.points[number]
         self._goes_on = job.window.goes_on == number
         wanted = job.wanted
-        options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
-        self._tables = PointTables(self._point.name, options, wanted.tables, wanted.filter)
+        redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
+        self._tables = PointTables(self._point.name, redaction, wanted.tables, wanted.filter)
         self._files = Files(job.hidden, job.form, key_of(self._point.name))
         self._paths = Opened(job.hidden)
         self._learnt = Learnt()

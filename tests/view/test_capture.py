@@ -37,11 +37,11 @@ def test_a_frame_that_no_layout_fits_is_a_gap_in_every_view(capture):
 
 def test_a_row_of_faults_names_it(capture):
     pytest.importorskip("pyarrow")
-    from kwire_cli.pipeline.line_columns import Line, Options, line_faults
+    from kwire_cli.pipeline.capture_faults import line_faults
     from kwire_cli.source.captures import Capture
     from kwire_cli.source.kafka.traffic import traffic
     from kwire_cli.spec.catalog import catalog
 
-    lines = [Line(line, 1, Options(catalog())) for line in traffic(catalog(), Capture(capture))]
+    lines = traffic(catalog(), Capture(capture))
     [faults] = line_faults(lines)
     assert faults.column("code").to_pylist() == ["NOT_RECOGNISED"]

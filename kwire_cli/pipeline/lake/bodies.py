@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.compiled import Walk
-    from kwire_cli.pipeline.line_columns import Options
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -214,9 +214,9 @@ class _Body:
 class Bodies:
     """The bodies of frames by message: those of all tables, or of `only` some."""
 
-    def __init__(self, options: Options, only: Collection[str] = ()) -> None:
+    def __init__(self, redaction: Redaction, only: Collection[str] = ()) -> None:
         self._only = only
-        self._catalog, self._show_secrets = options.catalog, options.redaction.show_secrets
+        self._catalog, self._show_secrets = redaction.catalog, redaction.show_secrets
         self._held: dict[tuple[str, str, str, int], list[_Body]] = defaultdict(list)
         self._size = 0
 

@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.message.known_layout import layouts
-from kwire_cli.message.redaction import Redaction
+from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, file_fault, line_faults
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
 from kwire_cli.pipeline.lake.names import Learnt, name_rows, topics_of
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
-from kwire_cli.pipeline.line_columns import SAME_CONNECTIONS, Line, Options, file_fault, line_faults
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kwire_cli.message.known_layout import Layouts
+    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
@@ -59,7 +59,7 @@ class PointTables:
     """
 
     point: str
-    options: Options
+    redaction: Redaction
     tables: Collection[str]
     filter: str | None = None
     names: Names = field(default_factory=Names)
@@ -67,17 +67,15 @@ class PointTables:
     unread: int = 0
     """Files that could not be read to their end."""
     _rows: list[list[Any]] = field(default_factory=list)
-    _lines: list[Line] = field(default_factory=list)
+    _lines: list[Captured] = field(default_factory=list)
     _size: int = 0
     _spent: dict[int | None, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         only = [table for table in self.tables if table.startswith(f"{BODIES}_")]
         self._has_bodies = bool(only) or BODIES in self.tables
-        self._bodies = Bodies(self.options, () if BODIES in self.tables else only)
-        catalog, show_secrets = self.options.catalog, self.options.redaction.show_secrets
-        self._filter = filter_of(catalog, self.filter) if self.filter else None
-        self._redaction = Redaction(catalog, show_secrets=show_secrets)
+        self._bodies = Bodies(self.redaction, () if BODIES in self.tables else only)
+        self._filter = filter_of(self.redaction.catalog, self.filter) if self.filter else None
 
     def told(self, since: int) -> Learnt:
         """Return what a connection told that began at this packet, and forget it: others may be another task's."""
@@ -92,7 +90,7 @@ class PointTables:
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a stretch, whose names are learnt."""
-        catalog = self.options.catalog
+        catalog = self.redaction.catalog
         requests, responses = (
             [Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout)) for frames in side]
             for side in (stretch.requests, stretch.responses)
@@ -121,13 +119,13 @@ class PointTables:
         line.stream = stream
         if line.kind == "request":
             self._client(line.client_id, line.software)
-        if self._filter and not self._filter.matches(FilterRow(line, self._redaction)):
+        if self._filter and not self._filter.matches(FilterRow(line, self.redaction)):
             return
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name](line) for name in UNRESOLVED.names])
         if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.line(line))
-        self._lines.append(Line(line, stream, self.options))
+        self._lines.append(line)
         self._size += line.seen.size
         if self._size > AT_ONCE or len(self._lines) >= min(MOST_LINES, ROWS):
             yield from self._of_lines()
@@ -147,9 +145,9 @@ class PointTables:
         if rows:
             yield Rows("frames", batch_of(rows, UNRESOLVED))
         if "costs" in self.tables:
-            by_day: dict[int | None, list[Line]] = defaultdict(list)
+            by_day: dict[int | None, list[Captured]] = defaultdict(list)
             for line in lines:
-                by_day[_day(line.captured.seen.time)].append(line)
+                by_day[_day(line.seen.time)].append(line)
             for day, those in by_day.items():
                 self._spent_on(day).lines(those)
         if "faults" in self.tables:
@@ -157,7 +155,7 @@ class PointTables:
 
     def _spent_on(self, day: int | None) -> Spent:
         if day not in self._spent:
-            self._spent[day] = Spent(self.options.catalog, self.point)
+            self._spent[day] = Spent(self.redaction.catalog, self.point)
         return self._spent[day]
 
     def _client(self, client_id: str | None, software: str | None) -> None:
@@ -218,7 +216,7 @@ def point_rows(plan: Schedule, number: int, tables: PointTables, port: int | Non
 class _Pass:
     def __init__(self, plan: Schedule, number: int, tables: PointTables, port: int | None) -> None:
         self.plan, self.number, self.tables, self.port = plan, number, tables, port
-        self.layouts = layouts(tables.options.catalog)
+        self.layouts = layouts(tables.redaction.catalog)
 
     def in_row(self, parts: Sequence[Scheduled], origin: Origin) -> Iterator[Rows]:
         """Yield the rows of files that follow each other: segments are read as they come."""

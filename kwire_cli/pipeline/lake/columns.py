@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwire_cli.pipeline.line_columns import LAST_SECOND
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ WORD = pa.dictionary(pa.int32(), pa.string())
 """The type of texts of which few differ."""
 WORDS = pa.list_(pa.string())
 TIME = pa.timestamp("us", "UTC")
+LAST_SECOND = 253402300800
+"""The first second that no time can be any more."""
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
@@ -33,6 +34,11 @@ def plain(schema: pa.Schema) -> pa.Schema:
         ],
         metadata=schema.metadata,
     )
+
+
+def microseconds_of(time: int | None) -> int | None:
+    """Return nanoseconds since 1970 in microseconds; None if there is no time, or it is none that a date can be."""
+    return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
 
 
 def list_offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
@@ -26,7 +27,6 @@ from kwire_cli.pipeline.lake.units import (
     work_of,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.points import apart_notes
@@ -140,8 +140,8 @@ def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
 
 def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
     if plan.points:
-        options = Options(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
-        tables = PointTables(unit.name, options, wanted.tables, wanted.filter)
+        redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
+        tables = PointTables(unit.name, redaction, wanted.tables, wanted.filter)
         spool = Spool(out.scratch / f"{unit.key}.arrows")
         for table, rows in point_rows(plan, 0, tables, wanted.port):
             if table == "frames":

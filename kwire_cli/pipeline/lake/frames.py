@@ -19,6 +19,7 @@ from kwire_cli.pipeline.lake.columns import (
     WORD,
     WORDS,
     list_offsets,
+    microseconds_of,
     once,
     padded,
     shifted,
@@ -27,7 +28,6 @@ from kwire_cli.pipeline.lake.columns import (
     word,
     words,
 )
-from kwire_cli.pipeline.line_columns import microseconds_of
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import field_at

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
 from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES
 from kwire_cli.pipeline.lake.tables import FAULTS
-from kwire_cli.pipeline.line_columns import UNREADABLE, file_fault
 from kwire_cli.pipeline.segments import FAULTS_NAME, INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, UNREADABLE
 from kwire_cli.pipeline.lake.frames import FRAMES
-from kwire_cli.pipeline.line_columns import CAPTURE_FAULTS, ROWS, TEXTS, UNREADABLE
 from kwire_cli.pipeline.model import REQUEST_LOGS, by_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.request_log.exchange import Exchange
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.model import Reading
 
+ROWS, BYTES = 4096, 8 << 20
+"""Rows of a batch, and bytes of the log that they are in, at most about."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -125,7 +127,7 @@ class LogTable:
         start, codes = part.start, {row.name: row.code for row in reading.catalog.errors}
         for entry in _found_in(part, reading):
             rows += self._rows(part, entry, names, codes)
-            if len(rows) >= ROWS or entry.start - start > TEXTS:
+            if len(rows) >= ROWS or entry.start - start > BYTES:
                 yield batch_of(rows, schema)
                 rows, start = [], entry.start
         yield batch_of(rows, schema)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.errors import InputError, close_to, counted, did_you_mean
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import body_schema, messages
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
@@ -20,7 +21,6 @@ from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.tables import SHAPES, placed, with_place
 from kwire_cli.pipeline.lake.units import listed, named_files, points_of, shared_out, units_of
-from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Kind, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.files import Naming
@@ -111,8 +111,8 @@ class UnitTable:
 
     def _of_point(self, part: PointPart, reading: Reading) -> Iterator[pa.RecordBatch]:
         if part.plan.points:
-            options = Options(reading.catalog, show_secrets=reading.show_secrets)
-            tables = PointTables(part.plan.points[0].name, options, (self.name,))
+            redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
+            tables = PointTables(part.plan.points[0].name, redaction, (self.name,))
             rows = (each for table, each in point_rows(part.plan, 0, tables, self.port) if table == self.name)
             if self.name == "frames":
                 yield from _with_names(rows, tables)

@@ -24,7 +24,6 @@ from kwire_cli.pipeline.lake.bodies import body_type, conform, table_of
 from kwire_cli.pipeline.lake.captures import PointTables, point_rows
 from kwire_cli.pipeline.lake.columns import once, side_by_side
 from kwire_cli.pipeline.lake.frames import FRAMES, resolved
-from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.traffic import traffic
@@ -60,7 +59,7 @@ def tables_of(path, *names, size=1 << 20):
     plan = schedule([outlined(str(path), size)], secrets)
     found = {}
     for number, point in enumerate(plan.points):
-        tables = PointTables(point.name, Options(CATALOG), names)
+        tables = PointTables(point.name, Redaction(CATALOG), names)
         rows = list(point_rows(plan, number, tables, None))
         for table, batch in rows:
             shown = resolved(batch, tables.names) if table == "frames" else batch

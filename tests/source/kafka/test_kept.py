@@ -14,9 +14,9 @@ pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
 from kwire_cli.message.known_layout import Layouts
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
-from kwire_cli.pipeline.line_columns import Options
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
@@ -159,7 +159,7 @@ def _unnumbered(row):
 
 def tables_of(ends, runs, last, *, anew):
     """The rows of frames and costs, and how many frames came in stretches."""
-    tables = PointTables("point", Options(CATALOG), ("frames", "costs"))
+    tables = PointTables("point", Redaction(CATALOG), ("frames", "costs"))
     frames, many = [], 0
     for item, reader in read(new_reader(ends, stretches=True, names=tables.names), runs, last, anew=anew):
         many += sum(len(each.which) for each in item.frames) if isinstance(item, Stretch) else 0

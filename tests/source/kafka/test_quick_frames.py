@@ -14,7 +14,6 @@ pytest.importorskip("pyarrow")
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.pipeline.line_columns import Line, Options
 from kwire_cli.pipeline.line_walks import Spent
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
@@ -70,7 +69,7 @@ def at_once(path, size):
                 many += len(frames.which)
                 spent.frames(frames)
             if not isinstance(found, Stretch):
-                spent.lines([Line(found, 0, Options(CATALOG))])
+                spent.lines([found])
     out = Counter()
     for _, *key, prefix, value, count in zip(*spent.batch().to_pydict().values(), strict=True):
         out.update(_sums(tuple(key), prefix, value, count))

@@ -1,0 +1,122 @@
+"""What is wrong with captures, as rows: files that cannot be read, or not to their end; bytes that are missing; what is
+odd about frames.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kwire_cli.engine.arrow import batch_of
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import InputError
+from kwire_cli.source.packets.parts import PartReader
+from kwire_cli.source.packets.points import APART
+from kwire_cli.stores import location
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.descriptors import Schedule
+
+CAPTURE_FAULTS = pa.schema(
+    [
+        pa.field("capture_point", pa.string()),
+        pa.field("file", pa.string()),
+        pa.field("packet", pa.int64()),
+        pa.field("position", pa.int64()),
+        pa.field("stream", pa.int64()),
+        pa.field("src", pa.string()),
+        pa.field("dst", pa.string()),
+        pa.field("frame", pa.int64()),
+        pa.field("size", pa.int64()),
+        pa.field("code", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("offset", pa.int64()),
+        pa.field("detail", pa.string()),
+    ]
+)
+"""Of files `capture_point`, `file`, `packet` (the last one before it), `position` and `detail`; of lines all but
+`position`."""
+
+
+UNREADABLE = "UNREADABLE"
+SAME_CONNECTIONS = "SAME_CONNECTIONS"
+"""Of files that are a capture point of their own."""
+_ROWS = 4096
+
+
+def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
+    """The files that are no captures, or can't be opened, and those that can't be one capture with others of their
+    folder.
+    """
+    rows = [_of_file(None, file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
+    return rows + [
+        _of_file(point.name, point.files[0], None, None, SAME_CONNECTIONS, APART)
+        for point in plan.points
+        if point.apart
+    ]
+
+
+def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
+    """Yield the faults that end the reading of these parts early. Only the parts' headers are read for this."""
+    for number in parts:
+        part, point = plan.parts[number].part, plan.points[plan.parts[number].point].name
+        reader = PartReader(part)
+        rows = []
+        try:
+            for _ in reader.chunks():
+                pass
+            rows = [
+                _of_file(point, part.file, packet, position, "TRUNCATED", text)
+                for text, position, packet in reader.notices
+            ]
+        except InputError as error:
+            rows = [_of_file(point, part.file, None, None, UNREADABLE, error.reason)]
+        if rows:
+            yield batch_of(rows, CAPTURE_FAULTS)
+
+
+def _of_file(
+    point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
+) -> tuple[Any, ...]:
+    return point, location(file), packet, position, None, None, None, None, None, code, None, None, detail
+
+
+def file_fault(
+    point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
+) -> pa.RecordBatch:
+    """Return the row of something that is wrong with a file."""
+    return batch_of([_of_file(point, file, packet, position, code, detail)], CAPTURE_FAULTS)
+
+
+def line_faults(lines: Iterable[Captured]) -> Iterator[pa.RecordBatch]:
+    """Yield the anomalies of lines, as rows."""
+    rows: list[tuple[Any, ...]] = []
+    for captured in lines:
+        if not captured.anomalies:
+            continue
+        own = (
+            captured.origin.point,
+            *captured.where,
+            None,
+            captured.stream,
+            captured.src,
+            captured.dst,
+            captured.number,
+            captured.seen.size,
+        )
+        if code := captured.code:
+            rows.append((*own, code, None, None, MEANING.get(code)))
+        if captured.frame:
+            rows += [
+                (*own, anomaly.code, anomaly.path, anomaly.offset, anomaly.detail)
+                for anomaly in captured.frame.anomalies
+            ]
+        if len(rows) >= _ROWS:
+            yield batch_of(rows, CAPTURE_FAULTS)
+            rows = []
+    if rows:
+        yield batch_of(rows, CAPTURE_FAULTS)
