@@ -109,7 +109,11 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 def pack(path: Path) -> Path:
     """Write the package as a zip that Python can import, with the specs in it as in a wheel."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed:
-        for folder, name in ((PACKAGE, PACKAGE.name), (Path(specs_folder()), f"{PACKAGE.name}/specs")):
+        specs = Path(specs_folder())
+        folders = {PACKAGE: PACKAGE.name}
+        if not specs.is_relative_to(PACKAGE):
+            folders[specs] = f"{PACKAGE.name}/specs"
+        for folder, name in folders.items():
             for file in sorted(folder.rglob("*")):
                 if file.is_file() and "__pycache__" not in file.parts:
                     packed.write(file, f"{name}/{file.relative_to(folder)}")

@@ -93,7 +93,7 @@ class TableLake:
         made: dict[str, list[Written]] = defaultdict(list)
         for each in work.made:
             made[each.table].append(each)
-        keys = sorted(unit.key for unit in work.units)
+        keys = sorted(work.keys)
         there = {path.name for path in self.folder.iterdir() if (path / LOGS[self.form]).is_dir()} - {"inputs"}
         with self._told():
             for table in sorted({*there, *made}):

@@ -316,13 +316,15 @@ def unchanged(there: pa.Table, listing: pa.Table, naming: Naming) -> list[int]:
 class Work:
     """The units that a run reads, the number of inputs that the lake has already, and the rows of `inputs` that stay.
 
-    `made` and `rows` fill while units are done. `filtered` is the filter of frames.
+    `made` and `rows` fill while units are done. `filtered` is the filter of frames. `former` are the names of units
+    whose inputs are read as other units now.
     """
 
     units: tuple[Unit, ...]
     known: int
     kept: pa.Table
     filtered: str | None = None
+    former: frozenset[str] = frozenset()
     made: list[Written] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     _of_units: dict[str, int] = field(default_factory=dict)
@@ -333,6 +335,11 @@ class Work:
             self.made.append(file)
             self.rows[file.table] = self.rows.get(file.table, 0) + file.rows
             self._of_units[unit.name] = self._of_units.get(unit.name, 0) + file.rows
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Return the keys of the units whose rows are replaced."""
+        return frozenset((*(unit.key for unit in self.units), *map(key_of, self.former)))
 
     @property
     def read(self) -> int:
@@ -361,9 +368,11 @@ def work_of(
     some = [*units]
     new = [unit for unit in some if states.get(unit.name) != unit.state]
     read = {unit.name for unit in new}
-    kept = there.filter(pc.invert(pc.is_in(there["unit"], pa.array([*read], pa.string()))))
+    paths = pa.concat_arrays([one_array(unit.rows["path"]) for unit in new]) if new else pa.array([], pa.string())
+    former = {*pc.unique(there.filter(pc.is_in(there["path"], paths))["unit"]).to_pylist()} - read
+    kept = there.filter(pc.invert(pc.is_in(there["unit"], pa.array([*read, *former], pa.string()))))
     known += sum(len(unit.inputs) for unit in some if unit.name not in read)
-    return Work(tuple(new), known, kept, filtered)
+    return Work(tuple(new), known, kept, filtered, frozenset(former))
 
 
 def refuse_others(folder: Place, there: pa.Table, filtered: str | None) -> None:
@@ -382,7 +391,7 @@ def finish(run: Run, work: Work) -> None:
     """Put all files of a run in their places, instead of those of the same units."""
     if not work.units:
         return
-    keys = {unit.key for unit in work.units}
+    keys = work.keys
     out = run.files("inputs")
     out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])
     replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]

@@ -155,6 +155,18 @@ def test_a_changed_input_is_replaced(tmp_path):
     assert content(lake) == content(whole)
 
 
+def test_inputs_that_become_other_capture_points_count_once(tmp_path):
+    inputs, lake = tmp_path / "in", tmp_path / "lake"
+    inputs.mkdir()
+    for name in ("ipv6.pcap", "midstream.pcap"):
+        shutil.copy(CAPTURES / name, inputs)
+    run([inputs], lake)
+    shutil.copy(CAPTURES / "ipv6.pcap", inputs / "again.pcap")  # the same connections, so each file stands for itself
+    assert run([inputs], lake).read == 3
+    run([inputs], tmp_path / "whole")
+    assert content(lake) == content(tmp_path / "whole")
+
+
 def test_two_folders_with_the_same_addresses_give_both(tmp_path):
     some = CAPTURES / "ipv6.pcap"
     for name in ("one", "two"):
