@@ -63,7 +63,6 @@ EXAMPLES = (
     ("kwire scan kafka-logs --report verify", "what is wrong, at any size"),
     ("kwire scan *.pcap --sql 'select distinct api from frames order by api'", "the answer to a query"),
     ("kwire scan incident.pcap --into lake --tables frames,names", "tables as Parquet, for kwire query"),
-    ("kwire scan captures --follow --into lake", "the same of files that arrive, until Ctrl-C"),
 )
 
 
@@ -101,9 +100,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         metavar="N",
         help=f"Show at most this many rows.  [default: {ROWS} in a table]",
     )
-    follow: bool = flag(
-        "--follow", section="Input", help="Keep reading files that arrive or grow; with --into or --out."
-    )
+    follow: bool = flag("--follow", section="Input", help="Keep reading what arrives; goes with --into or --out.")
     every: float | None = option(
         "--every",
         section="Input",
@@ -222,8 +219,8 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
 def command(environment: Environment, options: Options) -> int:
     """Query log segments, packet captures and brokers' request logs of any size.
 
-    Ask with one of --table, --sql and --report. The query runs on all cores, or on a cluster (--master). What
-    cannot be read is a row of the table `faults`, not an error.
+    Ask with one of --table, --sql and --report, or write tables with --into. It runs on all cores, or on a cluster
+    (--master). What cannot be read is a row of the table `faults`, not an error.
     """
     refuse_place(environment, options)
     settings = {**lake.TABLES.get(options.out_format or "", {}), **dict(_setting(text) for text in options.conf)}

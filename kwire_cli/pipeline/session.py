@@ -125,7 +125,7 @@ def pack(path: Path) -> Path:
 LOCAL = "local[*]"
 
 
-_QUIET = Path(__file__).with_name("log4j2.properties")
+_QUIET = Path(__file__).absolute().with_name("log4j2.properties")
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",

@@ -356,7 +356,7 @@ def run_of(each: Described, files: Sequence[str]) -> Run:
     return Run(rows, view, each.kept or b"")
 
 
-class _Passed:
+class Passed:
     """The places that files were read from since all were let go of last, by view: connections are read one after the
     other, all over the files.
     """
@@ -376,11 +376,11 @@ class _Passed:
         if self._size > WINDOW:
             for each in self._places.values():
                 let_go(*each)
-            self._places = {id(view): place}
-            self._size = place[2] - place[1]
+            self._places = {id(view): (view, start, stop)}
+            self._size = stop - start
 
 
-_passed = _Passed()
+_passed = Passed()
 
 
 def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
