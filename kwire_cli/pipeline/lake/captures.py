@@ -82,7 +82,7 @@ class PointTables:
         names, self.names = self.names, Names()
         clients, self.clients = self.clients, {}
         learnt = Names(names.topics, names.brokers, names.sessions)
-        return Learnt(learnt, clients, dict.fromkeys(names.topics, since))
+        return Learnt(learnt, clients, dict.fromkeys((*names.topics, *clients), since))
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
         """Return what reads the frames between two ends: one by one if they are filtered."""

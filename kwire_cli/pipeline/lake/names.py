@@ -68,7 +68,7 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
 class Learnt:
     """The names that connections of a capture point tell; `clients` are the ids of clients with their software.
 
-    `since` is, by the id of a topic, the packet at which the connection began that told its name.
+    `since` is, by the id of a topic or a client, the packet at which the connection began that told its name.
     """
 
     names: Names = field(default_factory=Names)
@@ -77,7 +77,7 @@ class Learnt:
 
     def merge(self, other: Learnt) -> None:
         """Add what other connections tell. Of two names of a topic's id stands that of the connection that began first,
-        of all others the one that is merged last.
+        of two versions of a client's software that of the one that began last, whatever the order of merging.
         """
         own, names = self.names, other.names
         for topic_id, name in names.topics.items():
@@ -86,7 +86,10 @@ class Learnt:
                 own.topics[topic_id], self.since[topic_id] = name, since
         own.brokers |= names.brokers
         own.sessions |= names.sessions
-        self.clients |= other.clients
+        for client_id, software in other.clients.items():
+            since = other.since.get(client_id, 0)
+            if client_id not in self.clients or since >= self.since.get(client_id, 0):
+                self.clients[client_id], self.since[client_id] = software, since
 
     def rows(self) -> pa.RecordBatch:
         """Return the rows of the table `names`."""

@@ -1,0 +1,31 @@
+"""What the connections of a capture point tell is the same in whatever order tasks put it together."""
+
+from itertools import permutations
+
+import pytest
+
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from kwire_cli.pipeline.lake.names import Learnt
+from kwire_cli.source.kafka.captured import Names
+
+FIRST, SECOND, OTHER = "BZCY1TCeR6my6hOPqmcf1Q", "7s7Nc4uqQxKGXA18OWgYBw", "E3sNHu7UTh2xmYbCAhtM1Q"
+
+
+def told(since, topics, clients):
+    return Learnt(Names(dict(topics)), dict(clients), dict.fromkeys((*topics, *clients), since))
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+def test_the_order_of_merging_changes_nothing(order):
+    connections = [
+        told(3, {FIRST: "sweep", SECOND: "orders"}, {"billing": "librdkafka 2.3"}),
+        told(70, {FIRST: "sweep-again"}, {"billing": "librdkafka 2.4", "shop": "sarama 1.4"}),
+        told(9, {OTHER: "payments"}, {"billing": "franz-go 1.2"}),
+    ]
+    whole = Learnt(Names({}))
+    for number in order:
+        whole.merge(connections[number])
+    assert whole.names.topics == {FIRST: "sweep", SECOND: "orders", OTHER: "payments"}
+    assert whole.clients == {"billing": "librdkafka 2.4", "shop": "sarama 1.4"}
