@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 FEW_FILES = 4096
 """Files that are looked at without a Spark job."""
-ROWS = 1 << 21
+ROWS = 1 << 18
 """Frames into which one task puts names, about."""
 
 
