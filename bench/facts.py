@@ -87,7 +87,7 @@ def costs(path: str) -> Rows:
 
 CLIENTS = """
 select client_id, software, count(*) from frames
-where kind = 'request' and client_id is not null group by client_id, software
+where kind = 'request' group by client_id, software
 """
 
 
