@@ -38,13 +38,13 @@ CAPTURE_FAULTS = pa.schema(
         pa.field("detail", pa.string()),
     ]
 )
-"""Of files `capture_point`, `file`, `packet` (the last one before it), `position` and `detail`; of lines all but
-`position`."""
+"""The columns of faults. A row about a file has `capture_point`, `file`, `packet` (the last one before the fault),
+`position`, `code` and `detail`; a row about a line has all but `position`."""
 
 
 UNREADABLE = "UNREADABLE"
 SAME_CONNECTIONS = "SAME_CONNECTIONS"
-"""Of files that are a capture point of their own."""
+"""The code of files that are capture points of their own."""
 _ROWS = 4096
 
 

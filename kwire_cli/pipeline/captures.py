@@ -22,9 +22,9 @@ from kwire_cli.pipeline.lake.captures import PointTables
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
-from kwire_cli.pipeline.lake.tables import with_place
+from kwire_cli.pipeline.lake.tables import AMOUNTS, with_place
 from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
-from kwire_cli.pipeline.line_walks import FIELDS, LEDGER, fields_of
+from kwire_cli.pipeline.line_walks import FIELDS, fields_of
 from kwire_cli.pipeline.model import FileFault, Told
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by
 from kwire_cli.source.captures import Replay
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.pipeline.lake.captures import Rows
     from kwire_cli.pipeline.parts import Merge
-    from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Schedule
     from kwire_cli.source.packets.points import Sketch
@@ -233,22 +232,14 @@ def connection_rows(
         for _, replay, last in some:
             tables = tables or tables_of(replay.origin.point or "")
             reader = tables.reader(replay.ends, layouts(tables.redaction.catalog), port, replay.origin, replay.tls)
-            for run in replay.runs:
-                yield from _numbered(number, tables, reader, reader.take(run))
-            yield from _numbered(number, tables, reader, reader.close(last))
+            for item in reader.whole(replay.runs, last):
+                for rows in tables.item(item, reader):
+                    yield number, tables, rows
             since = min(reader.starts.values(), default=0)
             learnt.setdefault(number, Learnt()).merge(tables.told(since))
         if tables is not None:
             for rows in tables.close():
                 yield number, tables, rows
-
-
-def _numbered(
-    number: int, tables: PointTables, reader: EndsReader, items: Iterable[Stretch | Captured]
-) -> Iterator[tuple[int, PointTables, Rows]]:
-    for item in items:
-        for rows in tables.item(item, reader):
-            yield number, tables, rows
 
 
 def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay, int]]) -> dict[int, Learnt]:
@@ -372,7 +363,7 @@ class Captures:
 
     @cached_property
     def learnt(self) -> dict[int, Learnt]:
-        """What the connections of each capture point tell: a first pass over them."""
+        """Return what the connections of each capture point tell. It takes a first pass over them."""
         learnt: dict[int, Learnt] = {}
         for some in self.of_connections(partial(learn, self._catalog, self._port), merge_learnt):
             merge_learnt(learnt, some)
@@ -408,10 +399,9 @@ class Captures:
         if name == "names":
             return self._names(schema).select(*names)
         if name == "costs":
-            amounts = LEDGER.names[-3:]
-            keys = [each for each in schema.names if each not in amounts]
+            keys = [each for each in schema.names if each not in AMOUNTS]
             sums = self._rows(name, schema, schema.names).groupBy(*keys)
-            return sums.agg(*(functions.sum(amount).alias(amount) for amount in amounts)).select(*names)
+            return sums.agg(*(functions.sum(amount).alias(amount) for amount in AMOUNTS)).select(*names)
         rows = self._rows(name, schema, names)
         return rows.unionByName(self._faults_of_files(schema).select(*names)) if name == "faults" else rows
 

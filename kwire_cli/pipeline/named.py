@@ -18,10 +18,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.captures import Captures
 from kwire_cli.pipeline.lake import BODIES
-from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES
-from kwire_cli.pipeline.lake.tables import POINT, SHAPES, day_column, placed, with_place
+from kwire_cli.pipeline.lake.tables import POINT, day_column, whole_schema, with_place
 from kwire_cli.pipeline.lake.unit_tables import no_table, schema_of
 from kwire_cli.pipeline.lake.units import log_point
 from kwire_cli.pipeline.line_walks import FIELDS
@@ -237,7 +236,7 @@ class Placed:
     @property
     def schema(self) -> pa.Schema:
         """All of its columns: those of the table in a lake."""
-        return placed(self.name, SHAPES[self.name].schema)
+        return whole_schema(self.name)
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
         """As `model.Table`."""
@@ -265,9 +264,9 @@ class FromCaptures:
         return self.frame(inputs.captures, wanted.columns).select(*wanted.columns)
 
 
-def of_lake(name: str, schema: pa.Schema) -> FromCaptures:
-    """Return a table of captures that a lake has."""
-    return FromCaptures(schema, lambda captures, columns: captures.table(name, columns))
+def of_lake(name: str, schema: pa.Schema | None = None) -> FromCaptures:
+    """Return a table of captures that a lake has. Tables of bodies have a `schema` of their own."""
+    return FromCaptures(schema or whole_schema(name), lambda captures, columns: captures.table(name, columns))
 
 
 @dataclass(frozen=True)
@@ -276,8 +275,8 @@ class OfBoth:
 
     captures: FromCaptures
     logs: tuple[tuple[Placed, tuple[Kind, ...]], ...]
-    adds_up: bool = False
-    """Whether rows of captures and rows of request logs may show the same exchanges."""
+    same_exchanges: bool = False
+    """Tells whether captures and request logs may have rows of the same exchanges."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -287,7 +286,7 @@ class OfBoth:
     def make(self, inputs: Inputs, wanted: Needed) -> DataFrame:
         """As `Maker`. InputError where there is nothing of any."""
         files = dict(zip(KINDS, by_kind(inputs.paths, *KINDS), strict=True))
-        if self.adds_up and files[CAPTURES] and files[REQUEST_LOGS]:
+        if self.same_exchanges and files[CAPTURES] and files[REQUEST_LOGS]:
             inputs.note(beside_captures(files[REQUEST_LOGS], "frames has rows of both"))
         makers: list[Maker] = [self.captures] if files[CAPTURES] else []
         makers += [FromParts(table) for table, kinds in self.logs if any(files[kind] for kind in kinds)]
@@ -297,13 +296,11 @@ class OfBoth:
 FAULTS = "faults"
 MAKERS: dict[str, Maker] = {
     **{name: FromParts(table) for name, table in TABLES.items() if name != FAULTS},
-    "frames": OfBoth(
-        of_lake("frames", placed("frames", FRAMES)), ((Placed(LOG_FRAMES), (REQUEST_LOGS,)),), adds_up=True
-    ),
-    **{name: of_lake(name, placed(name, SHAPES[name].schema)) for name in ("costs", "names")},
+    "frames": OfBoth(of_lake("frames"), ((Placed(LOG_FRAMES), (REQUEST_LOGS,)),), same_exchanges=True),
+    **{name: of_lake(name) for name in ("costs", "names")},
     "fields": FromCaptures(FIELDS, lambda captures, _: captures.fields()),
     FAULTS: OfBoth(
-        of_lake(FAULTS, placed(FAULTS, SHAPES[FAULTS].schema)),
+        of_lake(FAULTS),
         ((Placed(TABLES[FAULTS]), (SEGMENTS, INDEXES)), (Placed(LOG_FAULTS), (REQUEST_LOGS,))),
     ),
 }
@@ -405,7 +402,7 @@ class Tables(Mapping[str, "DataFrame"]):
 
     def _filled(self) -> list[str]:
         """The tables of what is in the inputs."""
-        segments, indexes, captures, logs = by_kind(self.inputs.paths, SEGMENTS, INDEXES, CAPTURES, REQUEST_LOGS)
+        segments, indexes, captures, logs = by_kind(self.inputs.paths, *KINDS)
         there = {INDEX_TABLE.name: indexes, FAULTS: True, LOG_FRAMES.name: captures or logs} | {
             table.name: segments for table in SEGMENT_TABLES
         }

@@ -156,7 +156,8 @@ _DRIVER = (
     f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
 )
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Of a Java that has little to do, such as the one that puts together the command of the other: it compiles quickly."""
+"""Options of a Java that has little to do, such as the one that puts together the command of the other: it compiles
+quickly."""
 _ENDING = 20
 """Seconds that it may take to end; Java ends with this process in any case."""
 _TOLD = 2000

@@ -15,7 +15,7 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.names import NAMES
-from kwire_cli.pipeline.lake.tables import COSTS, POINT, own_name, unit_of
+from kwire_cli.pipeline.lake.tables import AMOUNTS, COSTS, POINT, own_name, unit_of
 from kwire_cli.pipeline.lake.writing import Files, Run, Written
 from kwire_cli.pipeline.stream_logs import unpacked
 from kwire_cli.stores.writing import arrow_place
@@ -38,9 +38,8 @@ MADE = pa.schema(
         pa.field("data", pa.binary()),
     ]
 )
-"""What tasks return: files that are ready, as `Written` has them; units that were read, with no name of a file; and in
-`data` names that may be new."""
-_SUMS = ("prefix_bytes", "value_bytes", "count")
+"""The rows that tasks return. A file that is ready is as `Written` has it. A unit that was read has no name of a file.
+Names that may be new are in `data`."""
 _DATASETS = {"parquet": "parquet", "arrow": "arrow", "csv": "csv", "jsonl": "json"}
 """The formats of files as pyarrow calls them."""
 
@@ -127,12 +126,14 @@ def _written(hidden: Place, form: str, unit: str, batches: Iterable[pa.RecordBat
             if table == "names":
                 made.append((None, point, None, None, table, 0, data))
                 continue
-            out = files.setdefault(own or unit, Files(hidden, form, own or unit))
+            key = own or unit
+            if key not in files:
+                files[key] = Files(hidden, form, key)
             for rows in unpacked(data) if data else ():
                 if table == "costs":
                     costs[point].append(rows)
                 else:
-                    out.add(table, point, rows)
+                    files[key].add(table, point, rows)
     for point, rows in costs.items():
         files[unit].add("costs", point, summed(rows))
     for out in files.values():
@@ -143,9 +144,9 @@ def _written(hidden: Place, form: str, unit: str, batches: Iterable[pa.RecordBat
 def summed(costs: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Return rows of `costs` with one row for what is the same."""
     table = pa.Table.from_batches(costs).cast(plain(costs[0].schema))
-    keys = [name for name in table.column_names if name not in _SUMS]
-    sums = table.group_by(keys).aggregate([(name, "sum") for name in _SUMS])
-    columns = [sums.column(f"{name}_sum" if name in _SUMS else name).combine_chunks() for name in COSTS.names]
+    keys = [name for name in table.column_names if name not in AMOUNTS]
+    sums = table.group_by(keys).aggregate([(name, "sum") for name in AMOUNTS])
+    columns = [sums.column(f"{name}_sum" if name in AMOUNTS else name).combine_chunks() for name in COSTS.names]
     return pa.RecordBatch.from_arrays(
         [column.cast(field.type) for column, field in zip(columns, COSTS, strict=True)], schema=COSTS
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import file_fault
 from kwire_cli.pipeline.lake.logs import OF_KINDS, part_rows, shaped
-from kwire_cli.pipeline.lake.units import log_point
+from kwire_cli.pipeline.lake.units import key_of, log_point
 from kwire_cli.pipeline.model import INDEXES, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.pipeline.stream_files import Files, IndexFiles, IndexFolder, RequestLogFiles, SegmentFiles
@@ -91,7 +90,7 @@ class LogReader(StreamReader):
 
     def _indexes(self, folder: str) -> Iterator[pa.RecordBatch]:
         """Yield the rows of all indexes in a folder."""
-        unit = sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+        unit = key_of(folder)
         by_point: dict[str, list[Any]] = defaultdict(list)
         try:
             files = of_kind(found([folder], INDEXES), INDEXES)

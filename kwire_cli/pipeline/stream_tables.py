@@ -15,7 +15,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.tables import with_place
 from kwire_cli.pipeline.lake.unit_tables import KINDS, schema_of
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Reading, found
+from kwire_cli.pipeline.lake.units import KINDS as NAMES_OF_KINDS
+from kwire_cli.pipeline.model import CAPTURES, Reading, found
 from kwire_cli.pipeline.packet_table import PACKET_TABLE, without_payload
 from kwire_cli.pipeline.segments import SEGMENT_TABLES
 from kwire_cli.pipeline.source import MADE_NAME, numbers_of
@@ -38,7 +39,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 IDLE = 300
 """Seconds of silence after which connections are over."""
 _OF_FILES: dict[str, Table] = {each.name: each for each in (*SEGMENT_TABLES, PACKET_TABLE)}
-_KINDS = {"capture": CAPTURES, "segment": SEGMENTS, "index": INDEXES, "request-log": REQUEST_LOGS}
+_KINDS = {name: kind for kind, name in NAMES_OF_KINDS.items()}
 _OF_CAPTURES = frozenset(name for name, kinds in KINDS.items() if CAPTURES in kinds)
 
 

@@ -265,9 +265,8 @@ class _Pass:
             descriptors.sort(key=lambda each: (each.moment, each.chain, each.packet))
             origin = self.plan.origin(self.number)
             reader_of_ends = self._reader(ends, origin)
-            for run in runs(descriptors, self.plan.files, origin):
-                yield from self._rows(reader_of_ends.take(run), reader_of_ends)
-            yield from self._rows(reader_of_ends.close(self.plan.points[self.number].last), reader_of_ends)
+            whole = reader_of_ends.whole(runs(descriptors, self.plan.files, origin), self.plan.points[self.number].last)
+            yield from self._rows(whole, reader_of_ends)
 
     def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
         tls = Decryption((), lambda: self.plan.secrets)

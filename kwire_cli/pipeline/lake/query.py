@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import BODIES, FORMATS
 from kwire_cli.pipeline.lake.columns import plain
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, placed
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, whole_schema
 from kwire_cli.pipeline.lake.writing import recover, table_format
 from kwire_cli.stores import Stored, in_order
 from kwire_cli.stores.paths import told as told_of_store
@@ -143,7 +143,7 @@ def dataset_of(name: str, folder: Place, files: list[str]) -> Dataset:
 
 def empty_table(name: str) -> pa.Table:
     """Return a table without rows."""
-    return placed(name, SHAPES[name].schema).empty_table()
+    return whole_schema(name).empty_table()
 
 
 @contextlib.contextmanager

@@ -38,6 +38,8 @@ FAULTS = pa.schema(
 )
 COSTS = pa.schema([pa.field(DAY, pa.date32()), *(each for each in LEDGER if each.name != POINT)])
 """Bytes and counts that can be added up."""
+AMOUNTS = ("prefix_bytes", "value_bytes", "count")
+"""The columns of COSTS that are added up."""
 INPUTS = pa.schema(
     [
         pa.field(POINT, pa.string()),
@@ -113,6 +115,11 @@ def with_place(
         else:
             columns.append(rows.column(name).cast(kind))
     return pa.RecordBatch.from_arrays(columns, names=[*names])
+
+
+def whole_schema(table: str) -> pa.Schema:
+    """Return all columns of a table of SHAPES as a lake has them."""
+    return placed(table, SHAPES[table].schema)
 
 
 def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:

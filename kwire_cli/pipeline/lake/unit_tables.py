@@ -19,7 +19,7 @@ from kwire_cli.pipeline.lake.bodies import body_schema, messages
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
-from kwire_cli.pipeline.lake.tables import SHAPES, placed, with_place
+from kwire_cli.pipeline.lake.tables import placed, whole_schema, with_place
 from kwire_cli.pipeline.lake.units import listed, named_files, points_of, shared_out, units_of
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Kind, found, of_kind
 from kwire_cli.pipeline.segments import FAULTS_NAME
@@ -181,7 +181,7 @@ def collected(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def schema_of(name: str, definitions: Catalog) -> pa.Schema | None:
     """Return the columns of a table of this module; None if there is no such table."""
     if name in KINDS:
-        return placed(name, SHAPES[name].schema)
+        return whole_schema(name)
     message = messages(definitions).get(name) if name.startswith(BODIES) else None
     return None if message is None else placed(name, body_schema(definitions.message(message)))
 

@@ -32,12 +32,11 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network import ACK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
     from kwire_cli.message.known_layout import Layout, Layouts
-    from kwire_cli.source.captures import Replay
     from kwire_cli.source.kafka.connection import Seen
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.tcp_direction import Half
@@ -102,14 +101,6 @@ class Stretch:
 
 class _OddError(Exception):
     """Something is not as it should be."""
-
-
-def frames_between(replay: Replay, layouts: Layouts, port: int | None = None) -> Iterator[Stretch | Captured]:
-    """All frames between two ends: stretches of them, or one line each."""
-    reader = EndsReader(replay.ends, layouts, port, Names(), replay.origin, replay.tls)
-    for run in replay.runs:
-        yield from reader.take(run)
-    yield from reader.close(replay.last)
 
 
 class EndsReader:
@@ -185,6 +176,12 @@ class EndsReader:
     def pass_by(self, packet: int) -> Iterator[Stretch | Captured]:
         """The frames that are complete as all packets up to this one are of other ends."""
         yield from self._told(self.streams.idle(packet))
+
+    def whole(self, runs: Iterable[Run], last: int) -> Iterator[Stretch | Captured]:
+        """The frames in all segments between the ends; `last` is as for `close`."""
+        for run in runs:
+            yield from self.take(run)
+        yield from self.close(last)
 
     def close(self, last: int) -> Iterator[Stretch | Captured]:
         """The frames that are left; `last` is the last packet of the capture."""

@@ -17,7 +17,7 @@ from kwire_cli.message.known_layout import Layouts
 from kwire_cli.pipeline.line_walks import Spent
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.kafka import bulk_frames
-from kwire_cli.source.kafka.bulk_frames import Stretch, frames_between
+from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
@@ -64,7 +64,9 @@ def at_once(path, size):
     """The same as the table `costs` has it, and how many frames were read together."""
     many, spent = 0, Spent(CATALOG)
     for replay in replays(path, size):
-        for found in frames_between(replay(), LAYOUTS):
+        own = replay()
+        reader = EndsReader(own.ends, LAYOUTS, None, Names(), own.origin, own.tls)
+        for found in reader.whole(own.runs, own.last):
             for frames in found.frames if isinstance(found, Stretch) else ():
                 many += len(frames.which)
                 spent.frames(frames)
