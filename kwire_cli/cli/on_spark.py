@@ -23,6 +23,8 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 _OWN = re.compile(r"\bkwire_cli\.errors\.\w+: (.*)")
+_ENDED = ("Answer from Java side is empty", "SparkContext was shut down")
+_MORE = "Spark: Java ended before it answered. If it ran out of memory, try --conf spark.driver.memory=4g"
 
 
 @contextlib.contextmanager
@@ -71,7 +73,7 @@ def explained() -> Iterator[None]:
         PySparkLogger.getLogger(name).disabled = True
     try:
         yield
-    except spark_errors() as error:
+    except (*spark_errors(), ConnectionRefusedError, ConnectionResetError) as error:  # the latter of a Java that ended
         raise InputError(_own(error) or _text(error)) from None
     finally:
         for name in _LOGGERS:
@@ -91,6 +93,8 @@ def _own(error: Exception) -> str | None:
 
 def _text(error: Exception) -> str:
     """Return Spark's text of an error without its plans and traces."""
+    if isinstance(error, OSError) or any(ended in str(error) for ended in _ENDED):
+        return _MORE
     lines = (
         text_of(error)
         .split(";\n")[0]

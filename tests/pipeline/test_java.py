@@ -79,16 +79,32 @@ def test_a_java_that_does_not_start_says_why(tmp_path):
     assert "Could not reserve enough space" in said
 
 
+ENDLESS = "select sum(id % 7) from range(1000000000000000)"
+"""A query without an end, which takes next to no memory."""
+
+
 @pytest.mark.spark
 def test_ctrl_c_ends_it():
     if not shutil.which("java"):
         pytest.skip("no Java")
-    endless = "select sum(a.id * b.id) from range(100000000) a, range(100000000) b"
-    running = started(("scan", "samples/segments", "--sql", endless))
+    running = started(("scan", "samples/segments", "--sql", ENDLESS))
     time.sleep(12)  # whatever it is doing then
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out, err.strip()) == (130, b"", b"interrupted")
+
+
+@pytest.mark.spark
+def test_a_java_that_dies_is_said_in_one_line():
+    if not shutil.which("java"):
+        pytest.skip("no Java")
+    running = started(("scan", "samples/segments", "--sql", ENDLESS))
+    time.sleep(12)
+    [java] = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    os.kill(int(java), signal.SIGKILL)
+    out, err = running.communicate(timeout=120)
+    assert (running.returncode, out) == (2, b"")
+    assert b"kwire: Spark: Java ended before it answered. If it ran out of memory, try --conf spark." in err
 
 
 def started(arguments, **variables):
