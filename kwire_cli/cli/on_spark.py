@@ -23,7 +23,8 @@ _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 _OWN = re.compile(r"\bkwire_cli\.errors\.\w+: (.*)")
-_ENDED = ("Answer from Java side is empty", "SparkContext was shut down")
+_ENDED = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
+"""Errors of the connection to a Java that ended."""
 _MORE = "Spark: Java ended before it answered. If it ran out of memory, try --conf spark.driver.memory=4g"
 
 
@@ -71,9 +72,10 @@ def explained() -> Iterator[None]:
 
     for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
         PySparkLogger.getLogger(name).disabled = True
+    errors: tuple[type[Exception], ...] = (*spark_errors(), ConnectionRefusedError, ConnectionResetError)
     try:
         yield
-    except (*spark_errors(), ConnectionRefusedError, ConnectionResetError) as error:  # the latter of a Java that ended
+    except errors as error:
         raise InputError(_own(error) or _text(error)) from None
     finally:
         for name in _LOGGERS:
@@ -93,7 +95,7 @@ def _own(error: Exception) -> str | None:
 
 def _text(error: Exception) -> str:
     """Return Spark's text of an error without its plans and traces."""
-    if isinstance(error, OSError) or any(ended in str(error) for ended in _ENDED):
+    if type(error).__name__ in _ENDED or "SparkContext was shut down" in str(error):
         return _MORE
     lines = (
         text_of(error)

@@ -1,5 +1,6 @@
 """What is said where Spark can't be started."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -99,12 +100,23 @@ def test_a_java_that_dies_is_said_in_one_line():
     if not shutil.which("java"):
         pytest.skip("no Java")
     running = started(("scan", "samples/segments", "--sql", ENDLESS))
-    time.sleep(12)
-    [java] = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
-    os.kill(int(java), signal.SIGKILL)
+    while not (java := children(running.pid, "java")) or not children(java[0], "python"):
+        time.sleep(0.1)
+    time.sleep(4)  # workers come when Spark is there, and then the query
+    os.kill(java[0], signal.SIGKILL)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, b"")
     assert b"kwire: Spark: Java ended before it answered. If it ran out of memory, try --conf spark." in err
+
+
+def children(process, name):
+    """The processes that a process started, of those whose names begin so."""
+    there = []
+    with contextlib.suppress(FileNotFoundError):  # a process or a thread that ended meanwhile
+        for task in Path(f"/proc/{process}/task").iterdir():
+            there += [int(number) for number in (task / "children").read_text().split()]
+        return [child for child in there if Path(f"/proc/{child}/comm").read_text().startswith(name)]
+    return []
 
 
 def started(arguments, **variables):
