@@ -9,7 +9,7 @@ SECTIONS = {
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
     "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui"],
     "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
-    "Understand a message": ["explain", "model", "anomalies", "html", "encode-records", "specs"],
+    "Understand a message": ["explain", "model", "anomalies", "html", "markdown", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules"],
     "Share": ["secrets", "sanitize"],

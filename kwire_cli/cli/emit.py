@@ -13,6 +13,7 @@ from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import InputError
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
+from kwire_cli.view.ladder import DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +88,7 @@ def refuse_terminal(environment: Environment, chosen: str) -> None:
         raise click.UsageError(why)
 
 
-_FOR_EYES = frozenset({"table", "text", "html", "svg", "mermaid"})
+_FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
 _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
@@ -126,6 +127,13 @@ def _html(environment: Environment, answer: Answer, _: Report) -> None:
     environment.write_bytes(answer_page(answer).encode("utf-8", "backslashreplace"))
 
 
+def _markdown(environment: Environment, answer: Answer, _: Report) -> None:
+    from kwire_cli.view.markdown import answer_markdown  # it needs what rich's tables need
+
+    for line in answer_markdown(answer):
+        environment.write(line)
+
+
 def _typed(environment: Environment, answer: Answer, options: Report) -> None:
     table = chosen_table(answer, options.table)
     write_table(environment.take_table(), table, options.format_for(environment))
@@ -138,9 +146,7 @@ def _ladder(answer: Answer) -> Chart:
 
 
 def _picture(environment: Environment, answer: Answer, options: Report) -> None:
-    from kwire_cli.view import ladder  # only ladders need it
-
-    draw = ladder.DRAWN[options.format_for(environment)]
+    draw = DRAWN[options.format_for(environment)]
     for line in draw(_ladder(answer)):
         environment.write(line)
 
@@ -152,6 +158,7 @@ WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "jsonl": _jsonl,
     "csv": _csv,
     "html": _html,
+    "markdown": _markdown,
     **dict.fromkeys(FORMATS, _typed),
     "svg": _picture,
     "mermaid": _picture,

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
 
-REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "parquet", "arrow")
+REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "parquet", "arrow")
 LADDER_FORMATS = ("svg", "mermaid")
 """Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
-SUFFIXES = {"mmd": "mermaid"}
+SUFFIXES = {"md": "markdown", "mmd": "mermaid"}
 """Suffixes of files that are not the name of their format."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""

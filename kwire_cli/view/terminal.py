@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from kwire_cli.answer import NUMBERS, Chart, Column, Facts, Item, Note, Outline, Table
+from kwire_cli.answer import NUMBERS, Chart, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import STYLES
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from kwire_cli.answer import Answer, Block, Kind
+    from kwire_cli.answer import Answer, Block, Kind, Row
     from kwire_cli.view.lines import Line
 
 UNBOUNDED = 100_000
@@ -87,8 +87,6 @@ def answer_text(answer: Answer, width: int | None = None, *, colour: bool = Fals
 def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
     """Yield the parts of a block. The first one begins after an empty line."""
     match block:
-        case Table(wide=True):
-            pass  # for programs
         case Table():
             yield from _table(block, width)
         case Facts():
@@ -116,7 +114,7 @@ def _text(lines: Iterable[Line]) -> Text:
 
 
 def _facts(block: Facts) -> Grid:
-    facts = [fact for fact in block.facts if not fact.wide and fact.value not in EMPTY]
+    facts = shown_facts(block)
     spoken = any(fact.spoken for fact in facts)
     grid = Grid.grid(padding=(0, _GAP, 0, 0))
     grid.add_column(style=STYLES["dim"], no_wrap=True, min_width=_SPOKEN if spoken else None)
@@ -125,15 +123,20 @@ def _facts(block: Facts) -> Grid:
         if fact.spoken:
             grid.add_row(Text(text_of(fact.heading), _LEVEL[fact.level]), Text(text_of(fact.value)))
             continue
-        text = _plural(fact.value, fact.kind) or cell_text(
-            fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES
-        )
-        grid.add_row(fact.heading, Text(text, _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
+        grid.add_row(fact.heading, Text(fact_text(fact), _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
     return grid
 
 
-def _plural(value: Any, kind: Kind) -> str:
-    return counted(value, "byte") if kind == "bytes" and isinstance(value, int) else ""
+def shown_facts(block: Facts) -> list[Fact]:
+    """Return the facts that people are shown."""
+    return [fact for fact in block.facts if not fact.wide and fact.value not in EMPTY]
+
+
+def fact_text(fact: Fact) -> str:
+    """Return the value of a fact for eyes, with its unit."""
+    if fact.kind == "bytes" and isinstance(fact.value, int):
+        return counted(fact.value, "byte")
+    return cell_text(fact.value, Column(fact.name, fact.kind), _unit([fact.value]), MOST_NAMES)
 
 
 def _outline(block: Outline, width: int | None) -> Text:
@@ -155,19 +158,41 @@ def _indent(item: Item, width: int) -> str:
     return "  " * min(item.depth + 1, max(width - _FOLDED, 0) // 2)
 
 
-def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
+class ShownTable(NamedTuple):
+    """The part of a table that people are shown.
+
+    `columns` are those with a value, each with its place in a row. `everything` is `rows` and the total, if there is
+    one. `hidden` is the number of further rows.
+    """
+
+    rows: list[Row]
+    everything: list[Row]
+    columns: list[tuple[int, Column]]
+    hidden: int
+
+
+def shown_table(table: Table) -> ShownTable | None:
+    """Return the part of a table that people are shown; None if it is left out."""
     rows = [*table.rows]
-    if table.shown == 0 or (not rows and not table.total and not table.note):
-        return
+    if table.wide or table.shown == 0 or (not rows and not table.total and not table.note):
+        return None
     hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
     rows = rows[: len(rows) - hidden]
     everything = [*rows, *([table.total] if table.total else [])]
     columns = [
         (at, column)
         for at, column in enumerate(table.columns)
-        if not column.wide and any(not is_blank(row[at], column) for row in everything)
+        if any(not is_blank(row[at], column) for row in everything)
     ]
-    texts = {at: _texts([row[at] for row in everything], column) for at, column in columns}
+    return ShownTable(rows, everything, columns, hidden)
+
+
+def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
+    if (shown := shown_table(table)) is None:
+        return
+    rows, everything, hidden = shown.rows, shown.everything, shown.hidden
+    columns = [(at, column) for at, column in shown.columns if not column.wide]
+    texts = {at: column_texts([row[at] for row in everything], column) for at, column in columns}
     fitted = _fitted(columns, texts, width)
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
     for index, (at, column, room) in enumerate(fitted):
@@ -175,8 +200,8 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         if room is not None and not folds:
             texts[at] = [cut(text, room, "list" if column.kind == "list" else "middle") for text in texts[at]]
         grid.add_column(
-            _heading(column, [row[at] for row in everything]),
-            justify="right" if column.kind in NUMBERS or _are_ints([row[at] for row in rows], column) else "left",
+            heading_text(column, [row[at] for row in everything]),
+            justify="right" if lines_up([row[at] for row in rows], column) else "left",
             style=_LEVEL[column.level] or _STYLE.get(column.kind) or (STYLES["name"] if index == 0 else ""),
             no_wrap=not folds or width is None,
             overflow="fold" if folds else "ellipsis",
@@ -221,11 +246,12 @@ def _fitted(
     return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
 
 
-def _are_ints(values: Sequence[Any], column: Column) -> bool:
-    return column.kind == "id" and all(isinstance(value, int | None) for value in values)
+def lines_up(values: Sequence[Any], column: Column) -> bool:
+    """Return whether the cells of a column line up to the right: numbers, and ids that are numbers."""
+    return column.kind in NUMBERS or (column.kind == "id" and all(isinstance(value, int | None) for value in values))
 
 
-def _heading(column: Column, values: Sequence[Any]) -> str:
+def heading_text(column: Column, values: Sequence[Any]) -> str:
     """Return the heading of a column, with the unit that all of its durations are in."""
     return f"{column.heading} {_unit(values, column)[1]}" if column.kind == "duration" else column.heading
 
@@ -238,7 +264,8 @@ def _unit(values: Sequence[Any], column: Column | None = None) -> tuple[float, s
     return next(((size, name) for size, name in _UNITS if most >= size), _UNITS[1] if most == 0 else _UNITS[-1])
 
 
-def _texts(values: Sequence[Any], column: Column) -> list[str]:
+def column_texts(values: Sequence[Any], column: Column) -> list[str]:
+    """Return the cells of a column for eyes, in the unit that `heading_text` says."""
     if column.kind == "bar":
         most = max((value for value in values if value), default=0)
         return [bar(value or 0, most) for value in values]

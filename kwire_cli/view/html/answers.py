@@ -10,7 +10,7 @@ from kwire_cli.view.html.page import bars, histogram, icicle, report
 from kwire_cli.view.ladder import picture
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import fewer
-from kwire_cli.view.terminal import EMPTY, cell_text, is_blank
+from kwire_cli.view.terminal import cell_text, shown_facts, shown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +43,6 @@ def answer_blocks(answer: Answer) -> list[Block]:
 
 def _blocks(block: AnswerBlock) -> Iterator[Block]:
     match block:
-        case Table(wide=True):
-            pass  # for programs
         case Table():
             yield from _table(block)
         case Facts():
@@ -53,8 +51,7 @@ def _blocks(block: AnswerBlock) -> Iterator[Block]:
                 "title": escaped(block.title),
                 "facts": [
                     [escaped(fact.heading), _number(fact.value, Column(fact.name, fact.kind))]
-                    for fact in block.facts
-                    if not fact.wide and fact.value not in EMPTY
+                    for fact in shown_facts(block)
                 ],
             }
         case Note():
@@ -91,17 +88,9 @@ def _lines(title: str, rows: list[list[str]]) -> Block:
 
 
 def _table(table: Table) -> Iterator[Block]:
-    rows = [*table.rows]
-    if table.shown == 0 or (not rows and not table.total and not table.note):
+    if (shown := shown_table(table)) is None:
         return
-    hidden = 0 if table.shown is None else max(len(rows) - table.shown, 0)
-    rows = rows[: len(rows) - hidden]
-    everything = (*rows, *([table.total] if table.total else []))
-    columns = [
-        (at, column)
-        for at, column in enumerate(table.columns)
-        if any(not is_blank(row[at], column) for row in everything)
-    ]
+    rows, everything, columns, hidden = shown
     if len(columns) > MOST_COLUMNS:
         columns = [(at, column) for at, column in columns if not column.wide]
     most = {at: _most(rows, at) for at, _ in columns}

@@ -1,0 +1,107 @@
+"""Answers as GitHub-flavoured Markdown, for comments on pull requests, summaries of jobs and wikis."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kwire_cli.answer import Chart, Facts, Note, Outline, Table
+from kwire_cli.view.ladder import ladder_mermaid
+from kwire_cli.view.lines import escaped
+from kwire_cli.view.tables import text_of
+from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.answer import Answer, Block, Level
+
+_ALERTS: dict[Level, str] = {"good": "TIP", "info": "NOTE", "warning": "WARNING", "error": "CAUTION"}
+"""GitHub's alerts by the level of a note. A note without a level is a paragraph."""
+_MARKS = re.compile(
+    r"[\\`*\[<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^>|^[#+=-](?=[#=-]*(?:\s|$))|^\d+(?=[.)](?:\s|$))"
+)
+"""Characters that Markdown takes for marks. Underscores within words, as in NOT_LEADER, mean nothing to it."""
+_FENCE = re.compile(r"`{3,}")
+
+
+def answer_markdown(answer: Answer) -> Iterator[str]:
+    """Yield the lines of an answer: its title as a heading, then its blocks with an empty line before each.
+
+    It shows what a terminal without a limit shows. Ladders are Mermaid diagrams, which GitHub draws.
+    """
+    yield f"## {marked(answer.title)}"
+    for block in answer.blocks:
+        for lines in _parts(block):
+            yield ""
+            yield from lines
+
+
+def marked(text: str) -> str:
+    r"""Return text in which nothing is a mark of Markdown: `\|` for `|`."""
+    return _MARKS.sub(_escape, escaped(text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0] + "\\" if match[0].isdigit() else f"\\{match[0]}"
+
+
+def _parts(block: Block) -> Iterator[Iterable[str]]:
+    """Yield the parts of a block, each as its lines."""
+    match block:
+        case Table():
+            yield from _table(block)
+        case Facts():
+            if facts := shown_facts(block):
+                yield from _title(block.title)
+                yield [f"- {marked(text_of(fact.heading))}: {marked(fact_text(fact))}" for fact in facts]
+        case Note():
+            alert = [f"> [!{_ALERTS[block.level]}]"] if block.level else []
+            yield [*alert, f"{'> ' if alert else ''}{marked(text_of(block.text))}"]
+        case Outline():
+            yield from _title(block.title)
+            yield _fenced("text", [_item(item.depth, item.text, item.detail) for item in block.items])
+        case Chart(kind="ladder"):
+            yield from _title(block.title)
+            yield _fenced("mermaid", [*ladder_mermaid(block)])
+        case Chart():
+            pass  # its numbers stand in a table
+
+
+def _title(title: str) -> Iterator[list[str]]:
+    if title:
+        yield [f"### {marked(text_of(title))}"]
+
+
+def _table(table: Table) -> Iterator[list[str]]:
+    if (shown := shown_table(table)) is None:
+        return
+    yield from _title(table.title)
+    columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
+    cells = []
+    for at, column in columns:
+        values = [row[at] for row in shown.everything]
+        ruler = "---:" if lines_up(values[: len(shown.rows)], column) else "---"
+        cells.append([marked(heading_text(column, values)), ruler, *map(marked, column_texts(values, column))])
+    lines = [[*line] for line in zip(*cells, strict=True)]
+    if table.total and lines:
+        lines[-1] = [f"**{cell}**" if cell.strip() else cell for cell in lines[-1]]
+    if lines:
+        yield [f"| {' | '.join(line)} |" for line in lines]
+    if shown.hidden:
+        yield [f"… and {shown.hidden} more"]
+    if table.note:
+        yield [marked(text_of(table.note))]
+
+
+def _item(depth: int, text: str, detail: str) -> str:
+    return "  " * depth + text_of(text) + (f"  {text_of(detail)}" if detail else "")
+
+
+def _fenced(language: str, lines: list[str]) -> Iterator[str]:
+    """Yield a block of code, in a fence longer than any that stands in it."""
+    longest = max((len(found) for line in lines for found in _FENCE.findall(line)), default=2)
+    fence = "`" * (longest + 1)
+    yield f"{fence}{language}"
+    yield from lines
+    yield fence
