@@ -7,7 +7,7 @@ from pathlib import Path
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "doctor", "limits", "completion"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
-    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui"],
+    "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui"],
     "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
     "Understand a message": ["explain", "model", "anomalies", "html", "markdown", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],

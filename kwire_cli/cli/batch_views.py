@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -13,6 +14,7 @@ from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
 from kwire_cli.view.arrow import Rows
+from kwire_cli.view.brief import batch_text
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
 
@@ -379,6 +381,8 @@ class Arrow(Typed):
 class Json(View):
     """A document for each batch and for each file without batches."""
 
+    TEXT: ClassVar[Any] = staticmethod(partial(dumps, indent=True))
+
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         item, records, notes = shown
@@ -392,14 +396,20 @@ class Json(View):
                     record_json(item, record, number, notes, hide) for number, record in records or ()
                 ]
             document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
-        self.environment.write(dumps(self.label | document, indent=True))
+        self.environment.write(self.TEXT(self.label | document))
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show at most `left` entries. Return how many entries were shown."""
         document = contents.to_json()
         document["entries"] = document["entries"][:left]
-        self.environment.write(dumps(self.label | document, indent=True))
+        self.environment.write(self.TEXT(self.label | document))
         return len(document["entries"])
+
+
+class Brief(Json):
+    """A short line for each batch and for each file without batches."""
+
+    TEXT = staticmethod(batch_text)
 
 
 class JsonLines(ForPrograms):
@@ -481,6 +491,7 @@ VIEWS: dict[str, type[View]] = {
     "table": TableView,
     "json": Json,
     "jsonl": JsonLines,
+    "brief": Brief,
     "csv": CsvView,
     "parquet": Parquet,
     "arrow": Arrow,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +10,7 @@ from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.view import json
+from kwire_cli.view import brief, json
 from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
@@ -240,6 +240,22 @@ class JsonLines(Json):
         self.environment.write_text(json.many_dumps(self._pair(request, response)))
 
 
+class Brief(Json):
+    """A short line for each message, records by size."""
+
+    raw_records = False
+
+    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
+        super().__init__(environment, replace(settings, records="size", lossless=False), page)
+
+    def pair(self, request: Captured | None, response: Captured) -> None:
+        """Write a request and its response, a line each."""
+        View.pair(self, request, response)
+
+    def _write(self, document: dict[str, Any]) -> None:
+        self.environment.write(brief.line_text(self.catalog, document))
+
+
 class Columns(View):
     """Rows of columns: those of --fields, or else those of the table."""
 
@@ -461,6 +477,7 @@ VIEWS: dict[str, type[View]] = {
     "hex": Hex,
     "json": Json,
     "jsonl": JsonLines,
+    "brief": Brief,
     "html": Entries,
     "table": Table,
     "csv": Csv,
