@@ -11,7 +11,7 @@ SECTIONS = {
     "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
     "Understand a message": ["explain", "model", "anomalies", "html", "markdown", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
-    "Change a message": ["diff", "breaking", "rules"],
+    "Change a message": ["diff", "breaking", "rules", "pull-requests"],
     "Share": ["secrets", "sanitize"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],

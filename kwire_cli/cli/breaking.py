@@ -20,7 +20,8 @@ from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, read_definitions
-from kwire_cli.view.definitions import break_lines, github_lines, junit_text
+from kwire_cli.view.definitions import break_lines, junit_text
+from kwire_cli.view.marks import break_marks, github_lines, sarif_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,14 +54,19 @@ def _junit(environment: Environment, breakages: list[Break], messages: list[str]
 
 
 def _github(environment: Environment, breakages: list[Break], _: list[str]) -> None:
-    for line in github_lines(breakages):
+    for line in github_lines(break_marks(breakages)):
         environment.write(line)
+
+
+def _sarif(environment: Environment, breakages: list[Break], _: list[str]) -> None:
+    environment.write(sarif_text(break_marks(breakages), "breaking"))
 
 
 TEXTS: dict[str, Callable[[Environment, list[Break], list[str]], None]] = {
     "text": _text,
     "junit": _junit,
     "github": _github,
+    "sarif": _sarif,
 }
 """Formats beside those of Answers: they take what breaks, and the messages that were compared."""
 

@@ -13,29 +13,33 @@ from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
+from kwire_cli.analysis.costs.traffic_prices import Change, price_traffic
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
 from kwire_cli.cli.diff_traffic import are_traffic, by_option, profiles_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import read_values
+from kwire_cli.cli.inputs import Terminal, read_values, reading_of
 from kwire_cli.cli.options import REPORT_FORMATS, Report
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.cli.typed_options import argument, flag, given, option, takes
 from kwire_cli.errors import InputError
-from kwire_cli.source.opening import holds_batches
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import holds_batches, open_inputs
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.inputs import Values
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.sources import Given
 
@@ -44,10 +48,9 @@ if TYPE_CHECKING:
 # shown of them.
 
 
-def _versions(
-    environment: Environment, catalog: Catalog, message: str, versions: tuple[str, ...], values: str | None
-) -> Answer:
+def _versions(environment: Environment, options: Options, message: str, versions: tuple[str, ...]) -> Answer:
     """Return what differs between two versions of a message, or of both halves of an api."""
+    catalog, values = options.catalog, options.values
     if not all(version.isascii() and version.isdecimal() and len(version) < 6 for version in versions):
         raise click.UsageError(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
@@ -66,7 +69,7 @@ def _versions(
                 f"these values could be of {specs[0].name} or of {specs[1].name}: give one of them",
                 file=message_values.name,
             )
-    differences = []
+    differences, priced = [], {}
     for spec in specs:
         for version in (a, b):
             if version not in spec.valid_versions:
@@ -77,11 +80,13 @@ def _versions(
         differences.append(
             Difference(spec.name, f"{spec.name} {a}", f"{spec.name} {b}", part, costs(*forms, body), (a, b))
         )
-    return definitions_answer(differences)
+        priced[spec.name] = Change(spec, spec, versions=(a, b))
+    return _with_traffic(environment, options, differences, priced)
 
 
-def _definitions(environment: Environment, catalog: Catalog, a: str, b: str, values: str | None) -> Answer:
+def _definitions(environment: Environment, options: Options, a: str, b: str) -> Answer:
     """Return what differs between two definitions, or two sets of them."""
+    catalog, values = options.catalog, options.values
     old, new = read_definitions([a]), read_definitions([b])
     message_values = None if values is None else read_values(environment, catalog, values)
     alone = are_files([a], old) or are_files([b], new)
@@ -94,7 +99,7 @@ def _definitions(environment: Environment, catalog: Catalog, a: str, b: str, val
         no_message = 'no message: {"message": NAME, "body": ...} says of which'
         of = f"{message_values.message}, which is not there on both sides" if message_values.message else no_message
         raise InputError(f"these are values of {of}", file=message_values.name)
-    differences = []
+    differences, concerned = [], {}
     for before, after in pairs:
         files = (before.spec.file if before else None, after.spec.file if after else None)
         name = (after or before).spec.name  # type: ignore[union-attr]  # one of them is there
@@ -110,7 +115,33 @@ def _definitions(environment: Environment, catalog: Catalog, a: str, b: str, val
         renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
         priced = [cost for forms in forms_to_compare(before.spec, after.spec) for cost in costs(*forms, body, renamed)]
         differences.append(Difference(name, *files, part, priced))
-    return definitions_answer(differences)
+        concerned[name] = concerned[before.spec.name] = Change(before.spec, after.spec, renamed)
+    return _with_traffic(environment, options, differences, concerned)
+
+
+def _with_traffic(
+    environment: Environment, options: Options, differences: list[Difference], changed: dict[str, Change]
+) -> Answer:
+    """Return an answer on differences, with what the messages of --traffic cost on both sides."""
+    if not options.traffic:
+        return definitions_answer(differences)
+    inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC)
+    unchanged = price_traffic(changed, (body for opened in inputs for body in _bodies(opened)))
+    priced = [
+        difference._replace(traffic=changed[difference.message].traffic)
+        if difference.message in changed
+        else difference
+        for difference in differences
+    ]
+    return definitions_answer(priced, unchanged)
+
+
+def _bodies(opened: Opened) -> Iterator[Decoded]:
+    """Yield the messages that were decoded whole by their own version."""
+    for subject in opened.subjects():
+        frame = subject if opened.kind is Kind.FRAMES else subject.frame
+        if frame and not frame.guess and frame.body and frame.body.exact:
+            yield frame.body
 
 
 def _are_of(values: Values, before: Given, after: Given, *, only: bool) -> bool:
@@ -139,6 +170,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
     return [*complete_file(ctx, parameter, incomplete), *map(CompletionItem, names)]
 
 
+_TRAFFIC = frozenset({Kind.CAPTURE, Kind.FRAMES})
 _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 """Two versions in one argument, as in `12..18`."""
 
@@ -178,6 +210,14 @@ class Options(DiffedMessages, Report):
         shell_complete=complete_file,
         help="Show what these JSON values cost in each version.",
     )
+    traffic: tuple[str, ...] = option(
+        "--traffic",
+        section="Input",
+        multiple=True,
+        metavar="CAPTURE",
+        shell_complete=complete_file,
+        help="Show what the messages of this capture cost before and after; repeatable.",
+    )
 
     def format_for(
         self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
@@ -197,14 +237,15 @@ def command(environment: Environment, options: Options) -> int:
     shown. Of two captures or brokers' request logs, the clients are compared.
     """
     things = options.things
-    if len(things) == 2 and options.values is None and are_traffic(options, *things):
+    two = len(things) == 2 and options.values is None and not options.traffic
+    if two and are_traffic(options, *things):
         with environment.answering():
             answer = profiles_answer(environment, options, things[0], things[1], options.by)
             different = emit(environment, answer, options) is Exit.FOUND
         return Exit.FOUND if options.exit_code and different else Exit.DONE
     if options.by is not None:
         raise click.UsageError("--by is for two captures or request logs")
-    if len(things) == 2 and options.values is None and _are_partitions(options, *things):
+    if two and _are_partitions(options, *things):
         comparisons = compared(*map(path_of, things))
         emit(environment, copies_answer(comparisons), options)
         verdicts = {comparison.verdict for _, comparison in comparisons}
@@ -215,16 +256,16 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _answer(environment: Environment, options: Options) -> Answer:
-    catalog, things, values = options.catalog, options.things, options.values
+    catalog, things = options.catalog, options.things
     a, b = things[0], things[1] if len(things) > 1 else None
     if len(things) == 3:
-        return _versions(environment, catalog, a, things[1:], values)
+        return _versions(environment, options, a, things[1:])
     if len(things) > 3:
         raise click.UsageError(
             "diff compares two things, or a message at two versions: kwire diff MetadataResponse 9 12"
         )
     if b is not None and _is_message(catalog, a) and (span := _SPAN.fullmatch(b)):
-        return _versions(environment, catalog, a, span.groups(), values)
+        return _versions(environment, options, a, span.groups())
     if b is not None and _is_version(catalog, a, b):
         raise click.UsageError(f"give two versions of the message: kwire diff {a} {b} VERSION")
     for name in filter(None, (a, b)):
@@ -235,9 +276,10 @@ def _answer(environment: Environment, options: Options) -> Answer:
                 f"versions, which are {valid}"
             )
     if b is not None and _are_definitions(a, b):
-        return _definitions(environment, catalog, a, b, values)
-    if values is not None:
-        raise click.UsageError("--values is for definitions, or versions of a message")
+        return _definitions(environment, options, a, b)
+    for name in ("values", "traffic"):
+        if getattr(options, name):
+            raise click.UsageError(f"--{name} is for definitions, or versions of a message")
     return messages_answer(environment, options, a, b)
 
 

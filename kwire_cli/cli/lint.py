@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.definition_advice import definition_advice, traffic_findings
+from kwire_cli.analysis.costs.definition_advice import advise, definition_advice, traffic_findings
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal
@@ -22,14 +23,16 @@ from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.files import json_files, read_text
-from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check, check_folder
+from kwire_cli.spec.evolution.sources import definition_texts
+from kwire_cli.spec.files import json_files
+from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many
+from kwire_cli.view.marks import github_lines, lint_marks, sarif_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.spec.files import Finding
 
-TEXT = "text"
-"""The format in which compilers and editors have findings: file:line:column, then what is wrong."""
 COLUMNS = (
     Column("file"),
     Column("line", "id"),
@@ -41,10 +44,29 @@ COLUMNS = (
 )
 
 
+def _text(environment: Environment, findings: list[Finding]) -> None:
+    environment.write_lines(_line(finding) for finding in findings)
+
+
+def _github(environment: Environment, findings: list[Finding]) -> None:
+    for line in github_lines(lint_marks(findings)):
+        environment.write(line)
+
+
+def _sarif(environment: Environment, findings: list[Finding]) -> None:
+    environment.write(sarif_text(lint_marks(findings), "lint"))
+
+
+TEXTS: dict[str, Callable[[Environment, list[Finding]], None]] = {"text": _text, "github": _github, "sarif": _sarif}
+"""Formats beside those of Answers. In text, findings are as compilers and editors have them: file:line:column, then
+what is wrong."""
+
+
 EXAMPLES = (
     ("kwire lint NewRequest.json", "which rules of Kafka's own generator it breaks"),
     ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the book of KIP-482's draft"),
     ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "what real values speak against"),
+    ("kwire lint definitions/after --against definitions/before --advice", "only what is new, as for a pull request"),
 )
 
 
@@ -52,7 +74,7 @@ EXAMPLES = (
 class Options(Report, Decryption):
     """Options of `kwire lint`."""
 
-    PIPED: ClassVar[str] = TEXT
+    PIPED: ClassVar[str] = "text"
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[FILE|FOLDER]...", type=click.Path(exists=True))
     specs: tuple[str, ...] = option(
@@ -74,8 +96,15 @@ class Options(Report, Decryption):
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((TEXT, *REPORT_FORMATS)),
+        type=click.Choice((*TEXTS, *REPORT_FORMATS)),
         help="Set the output format.  [default: text]",
+    )
+    against: tuple[str, ...] = option(
+        "--against",
+        multiple=True,
+        metavar="[REV:]PATH",
+        shell_complete=complete_file,
+        help="Skip what these old definitions have too, such as HEAD~1:specs; repeatable.",
     )
     advice: bool = flag("--advice", help="Suggest better names and types, and name tags that do not pay.")
     traffic: tuple[str, ...] = option(
@@ -92,8 +121,8 @@ class Options(Report, Decryption):
 def command(environment: Environment, options: Options) -> Exit:
     """Check message definitions, one by one and against each other.
 
-    All violations are reported at once, each with its rule and place. Exits with 1 if any is an error; advice
-    is not.
+    All violations are reported at once, each with its rule and place. Of a folder, a request needs its response.
+    Exits with 1 if any is an error; advice is not.
     """
     paths = options.paths + options.specs
     if not paths:
@@ -102,26 +131,45 @@ def command(environment: Environment, options: Options) -> Exit:
         raise InputError(
             f"there are no definitions in {' or '.join(paths)}: give files, or folders that have *.json files"
         )
-    # One file alone has no other half to be missing.
-    alone = len(paths) == 1 and Path(paths[0]).is_file()
-    rules = options.rules
-    findings = check(read_text(paths[0]), paths[0], rules) if alone else check_folder(list(paths), rules)
+    findings = check_folder(paths, options.rules)
     if options.advice:
         findings += definition_advice(paths)
+    if options.against:
+        findings = _new(findings, options)
     if options.traffic:
         findings += _of_traffic(environment, paths, options)
     counts = Counter(finding.severity for finding in findings)
-    if options.format_for(environment, (TEXT, *REPORT_FORMATS), TEXT) in REPORT_FORMATS:
+    if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
+        write(environment, findings)
+    else:
         rows = [
             (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
             for finding in findings
         ]
         emit(environment, Answer("Definitions", [Table("findings", COLUMNS, rows)]), options)
-    else:
-        environment.write_lines(_line(finding) for finding in findings)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE
+
+
+def _new(findings: list[Finding], options: Options) -> list[Finding]:
+    """Return the findings that the old definitions do not have, by rule, file name and path."""
+
+    def key(finding: Finding) -> tuple[str, str, str | None]:
+        return finding.rule, PurePosixPath((finding.file or "").replace(":", "/")).name, finding.path
+
+    texts = [(text, place) for source in options.against for place, text in definition_texts(source)]
+    old = check_many(texts, options.rules)
+    if options.advice:
+        old += [finding for text, place in texts for finding in advise(text, place)]
+    known = Counter(map(key, old))
+    new = []
+    for finding in findings:
+        if known[key(finding)]:
+            known[key(finding)] -= 1
+        else:
+            new.append(finding)
+    return new
 
 
 def _of_traffic(environment: Environment, paths: tuple[str, ...], options: Options) -> list[Finding]:

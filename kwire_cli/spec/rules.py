@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
@@ -186,6 +187,15 @@ ADVICE: dict[str, str] = {
 }
 """Advice that is no rule of any book, shown with `kwire lint --advice`."""
 
+TRAFFIC_ADVICE: dict[str, str] = {
+    "TRAFFIC_MOSTLY_DEFAULT": "A mandatory field is at its default in 90 % of its values or more, and as a "
+    "tagged one it would have saved bytes.",
+    "TRAFFIC_INT_WOULD_SHRINK": "An integer would have taken fewer bytes as a varint of KAFKA-9927.",
+    "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
+    "would where it is left out.",
+}
+"""Advice from the values in captures, shown with `kwire lint --traffic`; docs/advise.md has this list."""
+
 
 # Hold one definition against a rule book: every violation at once.
 
@@ -247,7 +257,7 @@ def _of_book(findings: list[Finding], rules: str) -> list[Finding]:
 
 def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_BOOK) -> list[Finding]:
     """Every violation in files and in the *.json files of folders, each file by itself and then between them;
-    InputError for a missing path.
+    InputError for a missing path. Of files that are named one by one, no other half is missing.
     """
     texts: list[tuple[str, str]] = []
     unreadable: list[Finding] = []
@@ -256,11 +266,16 @@ def check_folder(paths: Sequence[str | os.PathLike[str]], rules: str = DEFAULT_B
             texts.append((read_text(path), str(path)))
         except SpecError as error:
             unreadable.append(Finding("JSON_SYNTAX", "error", error.reason, error.file, error.line, error.column))
-    return unreadable + check_many(texts, rules)
+    return unreadable + check_many(texts, rules, part=all(Path(path).is_file() for path in paths))
 
 
-def check_many(texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOOK) -> list[Finding]:
-    """Every violation in definitions given as (text, file), each by itself and then between them."""
+def check_many(
+    texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOOK, *, part: bool = False
+) -> list[Finding]:
+    """Every violation in definitions given as (text, file), each by itself and then between them.
+
+    With `part` they are some of all there are: no other half of a pair is missing.
+    """
     findings: list[Finding] = []
     definitions: list[Definition] = []
     for text, file in texts:
@@ -268,7 +283,8 @@ def check_many(texts: Iterable[tuple[str, str | None]], rules: str = DEFAULT_BOO
         findings += violations
         if definition and definition.spec.name:
             definitions.append(definition)
-    return findings + _between(definitions)
+    between = _between(definitions)
+    return findings + [finding for finding in between if not (part and finding.rule == "PAIR_MISSING")]
 
 
 def _between(definitions: list[Definition]) -> list[Finding]:

@@ -178,13 +178,11 @@ def wire_type(spec: MessageSpec, field: FieldSpec, version: int) -> str:
     return f"{'COMPACT_' if flexible else ''}{'NULLABLE_' if nullable and kind != 'RECORDS' else ''}{kind}"
 
 
-# Broken compatibility for eyes and for programs: text, JSON, JUnit's XML, and the workflow commands of
-# GitHub.
+# Broken compatibility for eyes and for programs: text, and JUnit's XML.
 
 _STYLES = {"wire": "warning", "tagged": "warning", "source": "bytes", "advice": "dim"}
 
 
-_COMMANDS = {"wire": "error", "tagged": "error", "source": "warning", "advice": "notice"}
 _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF), "\ufffd")
 """Characters that XML can't hold."""
 
@@ -219,24 +217,10 @@ def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
         out.append(f'    <testcase classname="definitions" name={quoteattr(name.translate(_CONTROL))}{file}>')
         for finding in own:
             about = f"type={quoteattr(finding.rule)} message={quoteattr(_sentence(finding).translate(_CONTROL))}"
-            out.append(f"      <failure {about}>{escape(_explained(finding).translate(_CONTROL))}</failure>")
+            text = f"{finding.severity} {finding.rule} {explained(finding)}".translate(_CONTROL)
+            out.append(f"      <failure {about}>{escape(text)}</failure>")
         out.append("    </testcase>")
     return "\n".join([*out, "  </testsuite>", "</testsuites>"])
-
-
-def github_lines(found: Sequence[Break]) -> Iterator[str]:
-    """Workflow commands, which GitHub shows at their lines in a pull request: errors, warnings for what concerns
-    source, notices for advice.
-    """
-    for finding in found:
-        about = {
-            "file": finding.file or "",
-            "line": str(finding.line),
-            "col": str(finding.column),
-            "title": f"{finding.rule} ({finding.severity})",
-        }
-        properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in about.items() if value)
-        yield f"::{_COMMANDS[finding.severity]} {properties}::{_escaped(_explained(finding), '')}"
 
 
 def _where(each: Break) -> str:
@@ -249,14 +233,10 @@ def _sentence(each: Break) -> str:
     return f"{_where(each)}: {each.what}"
 
 
-def _explained(each: Break) -> str:
-    return "\n".join(
-        [
-            f"{each.severity} {each.rule} {_sentence(each)}",
-            *(f"{who} {does}" for who, does in _directions(each)),
-            RULES[each.rule].summary,
-        ]
-    )
+def explained(each: Break) -> str:
+    """Return where a rule is broken and how, what either reader does, and the rule: a line each."""
+    does = (f"{who} {what}" for who, what in _directions(each))
+    return "\n".join([_sentence(each), *does, RULES[each.rule].summary])
 
 
 def _directions(each: Break) -> Iterator[tuple[str, str]]:
@@ -267,10 +247,3 @@ def _directions(each: Break) -> Iterator[tuple[str, str]]:
         yield "an old reader of what a new writer writes:", each.old_reads_new
     if each.new_reads_old:
         yield "a new reader of what an old writer writes:", each.new_reads_old
-
-
-def _escaped(text: str, more: str) -> str:
-    """Text as GitHub's workflow commands take it; properties have further characters that end them."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text

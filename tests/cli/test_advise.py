@@ -13,11 +13,11 @@ import pytest
 from command_line import ROOT, Terminal, hold_page, kwire, shell
 from log_lines import line
 
-from kwire_cli.analysis.costs.definition_advice import TRAFFIC_ADVICE
 from kwire_cli.analysis.costs.forms import widths
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 from kwire_cli.spec.overlay import FIELD_KEYS
+from kwire_cli.spec.rules import TRAFFIC_ADVICE
 
 SAMPLES = ROOT / "samples"
 SHARED = ROOT.parent / "shared" / "real"

@@ -44,6 +44,35 @@ def test_github_marks_lines():
     assert "%0A" in widened
 
 
+def test_sarif_has_what_breaks_and_the_rules(tmp_path):
+    done = kwire("breaking", BEFORE, AFTER, "-o", tmp_path / "breaks.sarif", "--level", "advice")
+    [run] = json.loads((tmp_path / "breaks.sarif").read_text())["runs"]
+    assert done.code == 1
+    lines = kwire("breaking", BEFORE, AFTER, "-f", "jsonl", "--level", "advice").out.splitlines()
+    for row, result in zip(map(json.loads, lines), run["results"], strict=True):
+        assert (result["ruleId"], result["level"]) == (row["rule"], "note" if row["severity"] == "advice" else "error")
+        region = result["locations"][0]["physicalLocation"]["region"]
+        assert (region["startLine"], region["startColumn"]) == (row["line"], row["column"])
+        assert row["what"] in result["message"]["text"]
+    assert all(rule["help"]["markdown"] for rule in run["tool"]["driver"]["rules"])
+
+
+def test_what_is_gone_is_marked_where_it_was(tmp_path, monkeypatch):
+    (tmp_path / "specs").mkdir()
+    for file in BEFORE.iterdir():
+        (tmp_path / "specs" / file.name).write_text(file.read_text())
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "before"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True, capture_output=True)
+    (tmp_path / "specs" / "LeaseRequest.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    [line] = kwire("breaking", "--against", "HEAD:specs", "specs", "-f", "github").out.splitlines()
+    assert line.startswith("::error file=specs/LeaseRequest.json,line=")
+
+
 def test_properties_of_github_commands_are_escaped(tmp_path):
     folder = tmp_path / "a,b:c%d"
     folder.mkdir()

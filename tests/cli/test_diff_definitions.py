@@ -1,6 +1,7 @@
 """kwire diff of definitions and of versions; what it prints is in golden/diff-definitions.txt."""
 
 import json
+import re
 
 import pytest
 from click.shell_completion import ShellComplete
@@ -10,6 +11,7 @@ import kwire_cli as kwire_api
 from kwire_cli.cli.main import cli
 
 BEFORE, AFTER = (ROOT / "samples" / "definitions" / when for when in ("before", "after"))
+PROPOSED = ROOT / "samples" / "definitions" / "proposed" / "plain" / "MetadataResponse.json"
 VALUES = ROOT / "samples" / "definitions" / "leases.json"
 
 
@@ -39,6 +41,51 @@ def test_sizes_are_those_of_encoded_values():
     ]
     empty = {"throttleTimeMs": 0, "errorCode": 0, "leases": []}
     assert costs["default"]["oldSize"] == len(kwire_api.encode(empty, message="LeaseResponse", version=1, specs=BEFORE))
+
+
+def test_traffic_costs_what_encoding_it_again_costs():
+    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
+    old, new = ROOT / "specs" / "MetadataResponse.json", PROPOSED
+    told = tables(old, new, "--traffic", capture, "--traffic", capture)
+    [row] = told["traffic"]
+    lines = [json.loads(line) for line in kwire("decode", capture, "--filter", "api == Metadata").out.splitlines()]
+    bodies = [line["body"] for line in lines if line["kind"] == "response"]
+    old_size = sum(len(kwire_api.encode(body, message="MetadataResponse", version=13)) for body in bodies)
+    for partition in (part for body in bodies for topic in body["topics"] for part in topic["partitions"]):
+        partition["leaderRack"] = None
+    new_size = sum(len(kwire_api.encode(body, message="MetadataResponse", version=14, specs=new)) for body in bodies)
+    assert (row["oldVersion"], row["newVersion"], row["messages"]) == (13, 14, 2 * len(bodies))
+    assert (row["oldSize"], row["newSize"]) == (2 * old_size, 2 * new_size)
+    assert (row["difference"], row["lost"], row["refused"]) == (2 * (new_size - old_size), 0, 0)
+
+
+def test_traffic_of_a_version_that_changed_is_priced_at_this_version(tmp_path):
+    text = (ROOT / "specs" / "HeartbeatRequest.json").read_text()
+    definition = json.loads(text)
+    definition["fields"] = [field for field in definition["fields"] if field["name"] != "GroupInstanceId"]
+    (tmp_path / "HeartbeatRequest.json").write_text(json.dumps(definition))
+    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
+    [row] = tables(ROOT / "specs" / "HeartbeatRequest.json", tmp_path, "--traffic", capture)["traffic"]
+    assert (row["oldVersion"], row["newVersion"]) == (4, 4)
+    assert row["difference"] == -row["messages"]  # a null
+    unchanged = kwire("diff", ROOT / "specs" / "HeartbeatRequest.json", text, "--traffic", capture)
+    assert unchanged.code == 2
+    same = tables(ROOT / "specs" / "HeartbeatRequest.json", ROOT / "specs", "--traffic", capture)
+    assert same["traffic"] == []
+
+
+def test_traffic_is_told_of_versions_and_what_they_lack():
+    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
+    done = kwire("diff", "MetadataResponse", 13, 9, "--traffic", capture)
+    assert "traffic, version 13 -> 9: 15 messages, " in done.out
+    assert re.search(r"the new definition has no place for \d+ values", done.out)
+    assert re.search(r"^traffic: 15 messages, .*; 317 other messages as before$", done.out, re.MULTILINE)
+
+
+def test_traffic_is_for_definitions():
+    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
+    done = kwire("diff", capture, capture, "--traffic", capture)
+    assert (done.code, "--traffic is for definitions, or versions of a message" in done.err) == (2, True)
 
 
 def test_values_under_old_names_are_written_under_the_new_ones():

@@ -1,6 +1,7 @@
 """kwire lint with advice, and with traffic; what it prints of rules is in golden/lint.txt."""
 
 import json
+import re
 
 import pytest
 from command_line import ROOT, kwire
@@ -21,6 +22,48 @@ def test_advice_is_asked_for_and_is_no_error():
     assert done.code == 0
     assert {each["severity"] for each in advice} == {"advice"}
     assert done.err == f"0 errors, 0 warnings, {len(advice)} advice\n"
+
+
+def test_what_the_old_definitions_have_too_is_no_finding(tmp_path):
+    """A pull request is told only of what it brings, wherever it stands in the file now."""
+    text = (SPECS / "SyncGroupRequest.json").read_text()
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "SyncGroupResponse.json").write_text((SPECS / "SyncGroupResponse.json").read_text())
+        (folder / "SyncGroupRequest.json").write_text(text.replace('"MemberId"', '"memberId"'))
+    named = (new / "SyncGroupRequest.json").read_text().replace('"SyncGroupRequest"', '"SyncGroup"')
+    (new / "SyncGroupRequest.json").write_text("\n\n" + named.replace('"GroupId"', '"groupId"'))
+    done, rows = found(new, "--against", old, "--advice")
+    assert [each["path"] for each in rows if each["rule"] == "NAME_LOWER_CASE"] == ["groupId.name"]
+    assert {"NAME_REQUEST_SUFFIX", "PAIR_MISSING"} <= {each["rule"] for each in rows}
+    assert done.code == 1
+    same, none = found(new, "--against", new, "--advice")
+    assert (same.code, none, same.err) == (0, [], "0 errors, 0 warnings, 0 advice\n")
+
+
+def test_of_files_that_are_named_no_other_half_is_missing():
+    files = [SPECS / "SyncGroupRequest.json", SPECS / "JoinGroupResponse.json"]
+    assert kwire("lint", *files).code == 0
+
+
+@pytest.mark.parametrize("fmt", ["github", "sarif"])
+def test_findings_are_marked_for_reviews(fmt):
+    broken = ROOT / "tests" / "cli" / "broken.json"
+    done, rows = found(broken)
+    marked = kwire("lint", broken, "-f", fmt)
+    assert (done.code, marked.code) == (1, 1)
+    if fmt == "github":
+        places = re.findall(r"^::error file=(.*?),line=(\d+),col=(\d+),title=(\w+) ", marked.out, re.MULTILINE)
+        assert [(int(line), int(column), rule) for _, line, column, rule in places] == [
+            (each["line"], each["column"], each["rule"]) for each in rows
+        ]
+        return
+    [run] = json.loads(marked.out)["runs"]
+    regions = [result["locations"][0]["physicalLocation"]["region"] for result in run["results"]]
+    assert [(region["startLine"], region["startColumn"]) for region in regions] == [
+        (each["line"], each["column"]) for each in rows
+    ]
 
 
 def test_errors_stay_errors_beside_advice(tmp_path):

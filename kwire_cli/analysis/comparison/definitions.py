@@ -13,8 +13,9 @@ from kwire_cli.spec.model import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.costs.forms import Price
+    from kwire_cli.analysis.costs.forms import Form, Price
     from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.analysis.costs.traffic_prices import Traffic
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.evolution.changes import Change, Part
 
@@ -66,6 +67,19 @@ FILLED = (
     Column("default"),
 )
 """Fields of a side that the given values lack."""
+TRAFFIC = (
+    Column("message"),
+    Column("oldVersion", "id"),
+    Column("newVersion", "id"),
+    Column("messages", "count"),
+    Column("oldSize", "bytes"),
+    Column("newSize", "bytes"),
+    Column("difference", "count"),
+    Column("share", "share"),
+    Column("lost", "count"),
+    Column("refused", "count"),
+)
+"""Messages of traffic; the share is that of the difference in the old size."""
 ALL_SHOWN = 2
 """Messages up to which those without a difference are listed too: both halves of an api."""
 
@@ -89,6 +103,7 @@ class Difference(NamedTuple):
     changes: list[Change]
     costs: list[Cost]
     versions: tuple[int, int] | None = None
+    traffic: Sequence[Traffic] = ()
 
     @property
     def status(self) -> str:
@@ -98,8 +113,11 @@ class Difference(NamedTuple):
         return "changed" if self.changes else "same"
 
 
-def definitions_answer(differences: Sequence[Difference]) -> Answer:
-    """Return how definitions differ: for people a unified diff of each message, for programs tables."""
+def definitions_answer(differences: Sequence[Difference], unchanged: int | None = None) -> Answer:
+    """Return how definitions differ: for people a unified diff of each message, for programs tables.
+
+    `unchanged` counts the messages of traffic that no difference concerns; None if there is no traffic.
+    """
     differing = [difference for difference in differences if difference.status != "same"]
     listed = differences if len(differences) <= ALL_SHOWN else differing
     blocks: list[Block] = [Outline("", [*_items(difference)]) for difference in listed]
@@ -107,13 +125,17 @@ def definitions_answer(differences: Sequence[Difference]) -> Answer:
         counts = Counter(difference.status for difference in differences)
         parts = [f"{counts[name]} {name}" for name in ("changed", "added", "removed", "same") if counts[name]]
         blocks.append(Note(", ".join(parts)))
-    tables = (
+    if unchanged is not None:
+        blocks.append(Note(_traffic_note(differences, unchanged)))
+    tables = [
         ("messages", MESSAGES, _message_rows),
         ("changes", CHANGES, _change_rows),
         ("costs", COSTS, _cost_rows),
         ("lost", LOST, _lost_rows),
         ("filled", FILLED, _filled_rows),
-    )
+    ]
+    if unchanged is not None:
+        tables.append(("traffic", TRAFFIC, _traffic_rows))
     for name, columns, rows in tables:
         blocks.append(Table(name, columns, [row for difference in listed for row in rows(difference)], shown=0))
     return Answer("Differences of definitions", blocks, found=bool(differing))
@@ -155,6 +177,22 @@ def _filled_rows(difference: Difference) -> Iterator[Row]:
             yield difference.message, side, price.form.version, filled.path, filled.number, filled.value
 
 
+def _traffic_rows(difference: Difference) -> Iterator[Row]:
+    for each in difference.traffic:
+        sizes = each.messages, each.old_size, each.new_size, each.difference, each.share
+        yield difference.message, each.old.version, each.new.version, *sizes, each.lost, each.refused
+
+
+def _traffic_note(differences: Sequence[Difference], unchanged: int) -> str:
+    traffic = [each for difference in differences for each in difference.traffic]
+    others = f"{counted(unchanged, 'other message')} as before"
+    if not traffic:
+        return f"traffic: {others}"
+    messages = sum(each.messages for each in traffic)
+    old, new = sum(each.old_size for each in traffic), sum(each.new_size for each in traffic)
+    return f"traffic: {counted(messages, 'message')}, {_bytes_between(old, new)}; {others}"
+
+
 # The unified diff of a message: what was on lines that begin with -, what is on lines that begin with +.
 
 
@@ -170,6 +208,7 @@ def _items(difference: Difference) -> Iterator[Item]:
     else:
         yield Item(0, "no difference")
     yield from _cost_items(difference.costs)
+    yield from _traffic_items(difference.traffic)
 
 
 def _change_items(changes: Sequence[Change]) -> Iterator[Item]:
@@ -232,6 +271,31 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
             for filled in price.filled if cost.values == "given" else ():
                 about = f"({counted(filled.number, 'time')} at its default {_text(filled.value)})"
                 yield Item(0, f"   {price.form.name} needs {filled.path} {about}")
+
+
+def _traffic_items(traffic: Sequence[Traffic]) -> Iterator[Item]:
+    """Yield what messages of traffic cost before and after, and what is lost of them."""
+    for each in traffic:
+        sizes = _bytes_between(each.old_size, each.new_size)
+        text = f"traffic, {_between(each.old, each.new)}: {counted(each.messages, 'message')}, {sizes}"
+        yield Item(0, text, level="warning" if each.difference > 0 else "")
+        if each.refused:
+            yield Item(0, f"   {counted(each.refused, 'message')} cannot be written on one of the sides", level="error")
+        if each.lost:
+            yield Item(0, f"   the new definition has no place for {counted(each.lost, 'value')}", level="error")
+
+
+def _between(old: Form, new: Form) -> str:
+    if old.version == new.version:
+        return f"version {old.version}"
+    return f"version {old.version} -> {new.version}"
+
+
+def _bytes_between(old: int, new: int) -> str:
+    if old == new:
+        return f"{counted(new, 'byte')} as before"
+    share = f", {(new - old) / old:+.1%}".replace("%", " %") if old else ""
+    return f"{old} -> {counted(new, 'byte')} ({new - old:+d}{share})"
 
 
 def _sizes(cost: Cost) -> str:

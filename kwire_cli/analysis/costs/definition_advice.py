@@ -363,16 +363,6 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
     return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
 
 
-TRAFFIC_ADVICE: dict[str, str] = {
-    "TRAFFIC_MOSTLY_DEFAULT": "A mandatory field is at its default in 90 % of its values or more, and as a "
-    "tagged one it would have saved bytes.",
-    "TRAFFIC_INT_WOULD_SHRINK": "An integer would have taken fewer bytes as a varint of KAFKA-9927.",
-    "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
-    "would where it is left out.",
-}
-"""docs/advise.md has this list."""
-
-
 def traffic_findings(catalog: Catalog, lines: Iterable[Captured]) -> list[Finding]:
     """Return the advice from the lines of captures: files of definitions, places of fields, and what would be saved."""
     observed = Observed(catalog)

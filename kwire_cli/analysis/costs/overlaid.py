@@ -59,11 +59,14 @@ def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | 
     one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
     if any(one_each):
         cost_rows.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
-    if given is None:
-        return cost_rows
+    return cost_rows if given is None else [*cost_rows, given_cost(old, new, given, renamed)]
+
+
+def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
+    """Return the prices of given values in two forms; `given` and `renamed` are as in `costs`."""
     names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
     back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return [*cost_rows, Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))]
+    return Cost("given", _price_given(old, new, given, back), _price_given(new, old, given, names))
 
 
 def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) -> Price:

@@ -197,7 +197,7 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
     """
     definitions: Definitions = {}
     for source in sources:
-        these = [message for place, text in _texts(source) for message in definitions_in(text, place)]
+        these = [message for place, text in definition_texts(source) for message in definitions_in(text, place)]
         for message in these:
             name, file = message.spec.name, message.spec.file
             if name in definitions and definitions[name].spec != message.spec:
@@ -236,12 +236,13 @@ def holds_definitions(source: str) -> bool:
     ):
         return False
     try:
-        return any(_is_definition(text) or _is_list(text) for _, text in _texts(source))
+        return any(_is_definition(text) or _is_list(text) for _, text in definition_texts(source))
     except (InputError, SpecError):
         return False
 
 
-def _texts(source: str) -> Iterator[tuple[str, str]]:
+def definition_texts(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of a source, each with its text: a file, or the definitions of a folder, jar or git revision."""
     path = Path(source)
     if is_revision(source):
         blobs = dict(revision_files(source))

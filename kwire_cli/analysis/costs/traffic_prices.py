@@ -1,0 +1,119 @@
+"""Messages of real traffic priced before and after a change of their definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.costs.form_comparison import KEPT, SMALL
+from kwire_cli.analysis.costs.forms import Form
+from kwire_cli.analysis.costs.overlaid import given_cost
+from kwire_cli.spec.evolution.layout import layout_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kwire_cli.analysis.costs.overlaid import Cost
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.model import MessageSpec
+
+
+@dataclass(slots=True)
+class Traffic:
+    """The bytes of messages of one kind in two forms, without headers.
+
+    `refused` messages cannot be written in one of the forms, and have no bytes here. `lost` counts the values that
+    the new form has no place for.
+    """
+
+    old: Form
+    new: Form
+    messages: int = 0
+    old_size: int = 0
+    new_size: int = 0
+    lost: int = 0
+    refused: int = 0
+
+    @property
+    def difference(self) -> int:
+        """Return the number of additional bytes."""
+        return self.new_size - self.old_size
+
+    @property
+    def share(self) -> float | None:
+        """Return the share of the difference in the old bytes."""
+        return self.difference / self.old_size if self.old_size else None
+
+    def add(self, cost: Cost) -> None:
+        """Count a message."""
+        self.messages += 1
+        if cost.old.size is None or cost.new.size is None:
+            self.refused += 1
+            return
+        self.old_size += cost.old.size
+        self.new_size += cost.new.size
+        self.lost += sum(loss.number for loss in cost.new.lost)
+
+
+class Change:
+    """A changed message, and its traffic in the forms of before and after.
+
+    A message of a version whose layout changed is priced at this version in both. Any other message is priced at the
+    highest versions of both definitions, which programs speak that know them, if these differ. `versions` are two
+    versions of one definition to compare instead.
+    """
+
+    def __init__(
+        self,
+        old: MessageSpec,
+        new: MessageSpec,
+        renamed: Mapping[str, str] | None = None,
+        versions: tuple[int, int] | None = None,
+    ) -> None:
+        self._old, self._new, self._renamed, self._fixed = old, new, renamed, versions
+        self._traffic: dict[tuple[int, int], Traffic] = {}
+        self._versions: dict[int, tuple[int, int] | None] = {}
+        self._costs: dict[tuple[tuple[int, int], bytes], Cost] = {}
+
+    @property
+    def traffic(self) -> list[Traffic]:
+        """Return the traffic by the versions in which it is compared, in their order."""
+        return [self._traffic[versions] for versions in sorted(self._traffic)]
+
+    def add(self, decoded: Decoded) -> bool:
+        """Add a message that was decoded whole. Return False if the change does not concern its version."""
+        if decoded.version not in self._versions:
+            self._versions[decoded.version] = self._fixed or self._compared(decoded.version)
+        versions = self._versions[decoded.version]
+        if versions is None:
+            return False
+        if versions not in self._traffic:
+            old, new = versions
+            self._traffic[versions] = Traffic(Form("before", self._old, old), Form("after", self._new, new))
+        self._traffic[versions].add(self._cost(versions, decoded))
+        return True
+
+    def _compared(self, version: int) -> tuple[int, int] | None:
+        old, new = self._old.valid_versions, self._new.valid_versions
+        known = version in old and version in new
+        if known and layout_at(self._old, version).wire != layout_at(self._new, version).wire:
+            return version, version
+        return (old.high, new.high) if old and new and (old.high != new.high or not known) else None
+
+    def _cost(self, versions: tuple[int, int], decoded: Decoded) -> Cost:
+        """Return the cost of a message. Equal messages are priced once."""
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        cost = self._costs.get((versions, data))
+        if cost is None:
+            traffic = self._traffic[versions]
+            cost = given_cost(traffic.old, traffic.new, decoded.value, self._renamed)
+            if len(data) <= SMALL:
+                if len(self._costs) >= KEPT:
+                    self._costs.clear()
+                self._costs[versions, data] = cost
+        return cost
+
+
+def price_traffic(changes: Mapping[str, Change], messages: Iterable[Decoded]) -> int:
+    """Add messages to the changes of their definitions, by name. Return how many no change concerns."""
+    return sum(not (change := changes.get(decoded.message)) or not change.add(decoded) for decoded in messages)

@@ -1,0 +1,175 @@
+"""Findings as marks at lines of files, for reviews of code: workflow commands of GitHub, and SARIF 2.1.0."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from kwire_cli.spec.evolution.breaking import RULES as BREAKING, SEVERITIES
+from kwire_cli.spec.evolution.sources import is_revision
+from kwire_cli.spec.kafka import VERSION
+from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
+from kwire_cli.view.definitions import explained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.spec.evolution.breaking import Break
+    from kwire_cli.spec.files import Finding
+
+Level = Literal["error", "warning", "note"]
+"""Levels of SARIF. GitHub's workflow commands call a note a notice."""
+
+
+class Mark(NamedTuple):
+    """A finding at a line and column of a file, which count from 1."""
+
+    rule: str
+    level: Level
+    severity: str
+    """The level in the words of the command that found this."""
+    place: str
+    """The message and the field in it."""
+    text: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+class Explanation(NamedTuple):
+    """The meaning of a rule: one sentence, and further ones."""
+
+    summary: str
+    help: tuple[str, ...] = ()
+
+
+_LEVELS: dict[str, Level] = {
+    "wire": "error",
+    "tagged": "error",
+    "source": "warning",
+    "error": "error",
+    "warning": "warning",
+    "advice": "note",
+}
+
+
+def break_marks(found: Iterable[Break]) -> Iterator[Mark]:
+    """Yield the marks of what breaks, each with what either reader does and the rule."""
+    for each in found:
+        place = f"{each.message}.{each.path}" if each.path else each.message
+        level, file = _LEVELS[each.severity], _file(each.file)
+        yield Mark(each.rule, level, each.severity, place, explained(each), file, each.line, each.column)
+
+
+def lint_marks(found: Iterable[Finding]) -> Iterator[Mark]:
+    """Yield the marks of findings in definitions."""
+    for each in found:
+        place = ".".join(filter(None, (Path(each.file or "").stem, each.path)))
+        text = f"{each.path}: {each.message}" if each.path else each.message
+        level = _LEVELS[each.severity]
+        yield Mark(each.rule, level, each.severity, place, text, _file(each.file), each.line, each.column)
+
+
+def _file(name: str | None) -> str | None:
+    """Return the path of a definition as a repository has it: without the revision, from the current folder on."""
+    if not name:
+        return None
+    if is_revision(name):
+        return name.partition(":")[2].removeprefix("./")
+    path = Path(os.path.normpath(name))
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return path.as_posix()
+
+
+# Workflow commands of GitHub, which it shows at their lines in a pull request.
+
+
+def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
+    """Yield a workflow command for each mark: an error, a warning, or a notice."""
+    for mark in marks:
+        command = "notice" if mark.level == "note" else mark.level
+        about = {"file": mark.file, "line": mark.line, "col": mark.column, "title": f"{mark.rule} ({mark.severity})"}
+        properties = ",".join(f"{key}={_escaped(str(value), ':,')}" for key, value in about.items() if value)
+        yield f"::{command} {properties}::{_escaped(f'{mark.severity} {mark.rule} {mark.text}', '')}"
+
+
+def _escaped(text: str, more: str) -> str:
+    """Return text as workflow commands take it. Properties have further characters that end them."""
+    for character in f"%\r\n{more}":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+# SARIF 2.1.0 (OASIS), as code scanning of GitHub and others take it.
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif_text(marks: Iterable[Mark], command: str) -> str:
+    """Return a SARIF log of one run of a command, with the rules that its marks are of."""
+    marks = [*marks]
+    rules = list(dict.fromkeys(mark.rule for mark in marks))
+    levels = {mark.rule: mark.level for mark in reversed(marks)}
+    driver = {
+        "name": "kwire",
+        "version": VERSION,
+        "rules": [_rule(rule, levels[rule]) for rule in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"kwire {command}/"},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(mark, rules) for mark in marks],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def explanation(rule: str) -> Explanation:
+    """Return the meaning of a rule of `kwire breaking` or `kwire lint`."""
+    if breaking := BREAKING.get(rule):
+        readers = {
+            "An old reader of what a new writer writes": breaking.old_reads_new,
+            "A new reader of what an old writer writes": breaking.new_reads_old,
+        }
+        does = tuple(f"{who} {what}." for who, what in readers.items() if what)
+        return Explanation(breaking.summary, (*does, SEVERITIES[breaking.severity]))
+    if rule in RULES:
+        books = ", ".join(RULES[rule].books)
+        return Explanation(RULES[rule].summary, (f"A rule of {books}.",))
+    return Explanation((ADVICE | TRAFFIC_ADVICE)[rule], ("Advice that is a rule of no book.",))
+
+
+def _rule(rule: str, level: Level) -> dict[str, Any]:
+    summary, more = explanation(rule)
+    return {
+        "id": rule,
+        "shortDescription": {"text": summary},
+        "fullDescription": {"text": " ".join((summary, *more))},
+        "help": {"text": "\n".join((summary, *more)), "markdown": "\n\n".join((f"**{summary}**", *more))},
+        "defaultConfiguration": {"level": level},
+        "properties": {"tags": ["kafka", "protocol"], "precision": "very-high"},
+    }
+
+
+def _result(mark: Mark, rules: Sequence[str]) -> dict[str, Any]:
+    region = {"startLine": mark.line or 1} | ({"startColumn": mark.column} if mark.column else {})
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": mark.place}]}
+    if mark.file:
+        location["physicalLocation"] = {"artifactLocation": {"uri": _uri(mark.file)}, "region": region}
+    first, *_ = mark.text.split("\n", 1)
+    return {
+        "ruleId": mark.rule,
+        "ruleIndex": rules.index(mark.rule),
+        "level": mark.level,
+        "message": {"text": mark.text},
+        "locations": [location],
+        "partialFingerprints": {"kwire/v1": f"{mark.rule} {mark.place} {first}"},
+    }
+
+
+def _uri(file: str) -> str:
+    return Path(file).as_uri() if Path(file).is_absolute() else quote(os.fsencode(file))

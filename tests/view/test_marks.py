@@ -1,0 +1,81 @@
+"""Findings as marks at lines: SARIF has what code scanning needs, whatever rule was broken and whatever names hold."""
+
+import json
+
+import pytest
+from examples import examples
+from hypothesis import given, strategies as st
+
+from kwire_cli.spec.evolution.breaking import RULES as BREAKING, Break
+from kwire_cli.spec.files import Finding
+from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
+from kwire_cli.view.marks import break_marks, explanation, github_lines, lint_marks, sarif_text
+
+EVERY_RULE = [*BREAKING, *RULES, *ADVICE, *TRAFFIC_ADVICE]
+TEXTS = st.text(st.characters(), max_size=40)
+
+
+def run_of(marks):
+    log = json.loads(sarif_text(marks, "lint"))
+    assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
+    [run] = log["runs"]
+    return run["tool"]["driver"]["rules"], run["results"]
+
+
+@pytest.mark.parametrize("rule", EVERY_RULE)
+def test_each_rule_is_explained(rule):
+    summary, more = explanation(rule)
+    assert summary.endswith((".", ")"))
+    assert more
+    assert all(text.endswith((".", "V")) for text in more)
+
+
+@examples(100)
+@given(st.lists(st.tuples(st.sampled_from([*RULES, *ADVICE]), TEXTS, TEXTS, TEXTS, st.integers(1, 99)), max_size=5))
+def test_results_point_to_their_rules_and_places(rows):
+    findings = [
+        Finding(rule, "error", message, file or None, line, line, path or None)
+        for rule, message, file, path, line in rows
+    ]
+    rules, results = run_of(lint_marks(findings))
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    for finding, result in zip(findings, results, strict=True):
+        assert (result["ruleId"], rules[result["ruleIndex"]]["id"]) == (finding.rule, finding.rule)
+        [location] = result["locations"]
+        assert ("physicalLocation" in location) == bool(finding.file)
+        if finding.file:
+            place = location["physicalLocation"]
+            assert place["region"] == {"startLine": finding.line, "startColumn": finding.column}
+            assert place["artifactLocation"]["uri"].isascii()
+            assert not set(place["artifactLocation"]["uri"]) & set(' <>"{}|\\^`')
+
+
+@examples(50)
+@given(TEXTS, TEXTS, TEXTS)
+def test_a_workflow_command_is_one_line(message, file, path):
+    [line] = github_lines(lint_marks([Finding("TAG_RANGE", "error", message, file, 1, 1, path)]))
+    assert line.startswith("::error ")
+    assert not set(line) & {"\n", "\r"}
+    properties, _, _ = line.removeprefix("::error ").partition("::")
+    assert [part.partition("=")[0] for part in properties.split(",")][-3:] == ["line", "col", "title"]
+
+
+@pytest.mark.parametrize(
+    ("name", "uri"),
+    [
+        ("HEAD~1:specs/Fetch Request.json", "specs/Fetch%20Request.json"),
+        ("./specs/../specs/A.json", "specs/A.json"),
+        ("kafka.jar!common/message/A.json", "kafka.jar%21common/message/A.json"),
+        ("/elsewhere/A.json", "file:///elsewhere/A.json"),
+    ],
+)
+def test_files_are_named_as_the_repository_has_them(name, uri):
+    [mark] = break_marks([Break("MESSAGE_REMOVED", "wire", "A", "", (), "gone", file=name)])
+    _, [result] = run_of([mark])
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+def test_a_file_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [mark] = lint_marks([Finding("TAG_RANGE", "error", "", str(tmp_path / "specs" / "A.json"))])
+    assert mark.file == "specs/A.json"
