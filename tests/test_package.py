@@ -21,9 +21,23 @@ import pytest
 
 import kwire_cli
 from kwire_cli.analysis.papers.claims import PAPERS
+from kwire_cli.cli.man_pages import pages
+from kwire_cli.cli.shells import script
+from kwire_cli.spec.kafka import VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 FRAME = "0000000a00120000000000010000"
+
+SHARED = f"kwire-{VERSION}.data/data/"
+PLACES = {
+    "share/bash-completion/completions/kwire": "bash",
+    "share/zsh/site-functions/_kwire": "zsh",
+    "share/fish/vendor_completions.d/kwire.fish": "fish",
+}
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EVERYWHERE = os.environ.get("KWIRE_INSTALL") == "all"
+"""Whether kwire is installed by every Python with each extra, which takes minutes, and not once with small extras."""
 
 WATCH = """
 import sys
@@ -200,7 +214,18 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     claims = {f"kwire_cli/analysis/papers/{name}.toml" for name in PAPERS}
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
     assert len(queries) > 5
-    assert others == claims | queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    shared = {name for name in others if name.startswith(SHARED)}
+    assert others - shared == claims | queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    assert shared == {f"{SHARED}{place}" for place in (*PLACES, *(f"share/man/man1/{name}" for name in pages()))}
+
+
+@pytest.mark.build
+def test_pages_and_completions_in_the_wheel_are_those_of_the_commands(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        for place, shell in PLACES.items():
+            assert archive.read(f"{SHARED}{place}").decode() == script(shell)
+        for name, text in pages().items():
+            assert archive.read(f"{SHARED}share/man/man1/{name}").decode() == text
 
 
 @pytest.mark.build
@@ -228,6 +253,60 @@ def test_the_installed_command_works_away_from_the_checkout(installed, tmp_path)
     assert all(Path(path).is_relative_to(installed.parent) for path in json.loads(done.stdout))
 
 
+def interpreter(version):
+    """The Python of a version, which a shell finds and which can make environments; without one the test is skipped."""
+    path = shutil.which(f"python{version}")
+    ask = "import sys, venv, ensurepip; print(*sys.version_info[:2], sep='.')"
+    for python in filter(None, (path, sys.executable)):
+        done = subprocess.run([python, "-c", ask], capture_output=True, check=False, text=True)
+        if done.stdout.strip() == version:
+            return python
+    pytest.skip(f"there is no Python {version}")
+
+
+def installs():
+    """The versions of Python and the extras to install with."""
+    if not EVERYWHERE:
+        return [("{}.{}".format(*sys.version_info[:2]), "tls,tui")]
+    return [(version, extra) for version in PYTHONS for extra in ("", *PROJECT["optional-dependencies"])]
+
+
+@pytest.mark.build
+@pytest.mark.parametrize(("version", "extras"), installs())
+def test_pipx_installs_the_wheel(version, extras, wheel, tmp_path):
+    beside = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    pipx = shutil.which("pipx", path=beside) or pytest.skip("there is no pipx")
+    python = interpreter(version)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    folders = {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "PIPX_MAN_DIR": "man"}
+    variables |= {name: str(tmp_path / folder) for name, folder in folders.items()} | {"PATH": beside}
+    what = f"{wheel}[{extras}]" if extras else str(wheel)
+    command = [pipx, "install", "--python", python, what]
+    done = subprocess.run(command, capture_output=True, check=False, text=True, env=variables)
+    if done.returncode and not index_is_reached():
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+
+    def run(*arguments):
+        command = [tmp_path / "bin" / "kwire", *arguments]
+        return subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, check=True).stdout.decode()
+
+    trials = ["--trials"] if EVERYWHERE else []
+    rows = [json.loads(line) for line in run("doctor", "--format", "jsonl", *trials).splitlines()]
+    wanted = {"libraries", "kwire", *(f"kwire[{extra}]" for extra in extras.split(",") if extra)}
+    assert {row["state"] for row in rows if row.get("group") in wanted} == {"ok"}
+    assert wanted <= {row.get("group") for row in rows}
+    assert f"{version}." in next(row["found"] for row in rows if row.get("name") == "python")
+    capture = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+    assert "kp-producer" in run("clients", capture)
+    assert {path.name for path in (tmp_path / "man" / "man1").iterdir()} == {*pages()}
+
+
+def index_is_reached():
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    return not subprocess.run([*pip, "index", "versions", "construct"], capture_output=True, check=False).returncode
+
+
 def imported(path):
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -241,13 +320,24 @@ def test_the_declared_dependencies_are_those_that_are_imported():
     called = {"google": "protobuf", "opentelemetry": "opentelemetry-proto"}
     modules = {name.split(".")[0] for path in (ROOT / "kwire_cli").rglob("*.py") for name in imported(path)}
     used = {called.get(name, name) for name in modules}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    base = {re.match(r"[\w.-]+", line).group() for line in project["dependencies"]}
+    base = {re.match(r"[\w.-]+", line).group() for line in PROJECT["dependencies"]}
     extra = {
-        re.match(r"[\w.-]+", line).group() for lines in project["optional-dependencies"].values() for line in lines
+        re.match(r"[\w.-]+", line).group() for lines in PROJECT["optional-dependencies"].values() for line in lines
     }
     foreign = used - set(sys.stdlib_module_names) - {"kwire_cli"}
     assert base <= foreign <= base | extra
+
+
+def test_the_page_on_installing_has_each_extra_with_its_libraries():
+    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", page, re.MULTILINE)
+    extras = PROJECT["optional-dependencies"]
+    assert {*dict(rows)} == {*extras} - {"fast", "otlp"}
+    for name, libraries in rows[:-1]:
+        parts = [re.match(r"kwire\[(\w+)\]|[\w-]+", line) for line in extras[name]]
+        named = [part[1] or part[0] for part in parts]
+        assert named == (["otlp"] if "otlp" in extras and name == "schemas" else libraries.split(", "))
+    assert extras["all"] == [f"kwire[{','.join(sorted(name for name, _ in rows[:-1]))}]"]
 
 
 def lowest(line):
@@ -257,18 +347,17 @@ def lowest(line):
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("version", ["3.13", "3.14"])
+@pytest.mark.parametrize("version", PYTHONS[2:])
 def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert f"Programming Language :: Python :: {version}" in project["classifiers"]
-    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    assert f"Programming Language :: Python :: {version}" in PROJECT["classifiers"]
+    lines = [*PROJECT["dependencies"], *(line for extra in PROJECT["optional-dependencies"].values() for line in extra)]
     wanted = sorted(
         {lowest(line) for line in lines if not line.startswith(("kwire[", "pyspark"))}
     )  # pyspark has no wheels at all
     assert len(wanted) > 15
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    if subprocess.run([*pip, "index", "versions", "construct"], capture_output=True, check=False).returncode:
+    if not index_is_reached():
         pytest.skip("no package index can be reached")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     of_python = [
         "--python-version",
         version,
@@ -323,7 +412,8 @@ def test_two_builds_are_equal_byte_for_byte(tmp_path):
             shutil.copytree(
                 ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
             )
-        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
+        (source / ".ci").mkdir()
+        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".ci/build_hook.py"):
             shutil.copyfile(ROOT / part, source / part)
         out.mkdir()
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1760000000"}
@@ -355,7 +445,7 @@ def licence_of(name):
 
 
 def test_every_library_that_kwire_can_bring_in_has_a_licence_that_goes_with_its_own():
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"].values()
+    extras = PROJECT["optional-dependencies"].values()
     asked = {re.match(r"[\w.-]+", line).group() for lines in extras for line in lines} - {"kwire"}
     names = requirements("kwire")
     for name in asked:

@@ -67,6 +67,7 @@ def one_line(text: object) -> str:
 # imported.
 
 PURPOSES = {
+    "all": "everything: all other extras",
     "fast": "another name of kwire[lake]",
     "lake": "kwire export, kwire query, and machine code for many messages; part of kwire[spark]",
     "otlp": "the metrics that clients push (PushTelemetry), decoded",
@@ -76,6 +77,8 @@ PURPOSES = {
     "tui": "kwire tui",
 }
 """The commands and options that need an extra. Which libraries it has is in the package's own metadata."""
+UNIONS = frozenset({"all", "fast"})
+"""Extras that are made of others, whose libraries are shown with these."""
 
 
 _NEED = re.compile(
@@ -124,11 +127,23 @@ def libraries() -> Iterator[Finding]:
         )
         return
     extras = {need.extra for need in wanted}
+    shown: dict[str, list[Finding]] = {}
     for need in sorted(wanted, key=lambda need: (need.extra or "", need.name)):
-        yield _library(need)
+        shown.setdefault(need.extra or "", []).append(_library(need))
+    for extra, findings in shown.items():
+        yield from [_union(extra, findings)] if extra in UNIONS else findings
     for extra in sorted(PURPOSES.keys() - extras):
         how = "the installed kwire has no such extra, or its metadata is older than its code: install it again"
         yield Finding(f"kwire[{extra}]", "(unknown)", "absent", "", PURPOSES[extra], how)
+
+
+def _union(extra: str, findings: Sequence[Finding]) -> Finding:
+    """Return one finding for all libraries of an extra. A broken one is told where it is shown by itself."""
+    there = sum(finding.state == "ok" for finding in findings)
+    state: State = "ok" if there == len(findings) else "absent"
+    how = "" if state == "ok" else f"pip install 'kwire[{extra}]'"
+    found = f"{there} of {len(findings)}"
+    return Finding(f"kwire[{extra}]", "libraries", state, found, PURPOSES[extra], how)
 
 
 def _library(need: Need) -> Finding:

@@ -5,7 +5,7 @@ import pytest
 from command_line import ROOT, kwire
 
 from kwire_cli.cli import doctor as doctor_module
-from kwire_cli.cli.doctor import Finding
+from kwire_cli.cli.doctor import Finding, Need
 
 
 def doctor(*options, **about):
@@ -65,6 +65,17 @@ def test_without_a_folder_for_machine_code_it_says_what_to_do(monkeypatch):
     found = doctor_module._machine_code()
     assert found.state == "absent"
     assert "XDG_CACHE_HOME" in found.how
+
+
+def test_an_extra_that_is_made_of_others_is_one_line(monkeypatch):
+    needs = [Need("click", ">=8"), Need("click", ">=8", "tui"), Need("nothing-of-this-name", ">=1", "tls")]
+    needs += [need._replace(extra="all") for need in needs[1:]]
+    monkeypatch.setattr(doctor_module, "needs", lambda: iter(needs))
+    _, found = doctor()
+    assert found["kwire[tui]", "click"]["state"] == "ok"
+    assert found["kwire[tls]", "nothing-of-this-name"]["how"] == "pip install 'kwire[tls]'"
+    [union] = [each for (group, _), each in found.items() if group == "kwire[all]"]
+    assert (union["state"], union["found"], union["how"]) == ("absent", "1 of 2", "pip install 'kwire[all]'")
 
 
 def test_deep_tries_what_is_there(monkeypatch):

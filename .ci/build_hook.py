@@ -1,0 +1,43 @@
+"""The build hook of hatchling: manual pages and completions of shells, made from the commands, for the wheel."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+COMPLETIONS = {
+    "bash": "share/bash-completion/completions/kwire",
+    "zsh": "share/zsh/site-functions/_kwire",
+    "fish": "share/fish/vendor_completions.d/kwire.fish",
+}
+"""The places below a prefix in which shells look for completions."""
+
+
+class Shared(BuildHookInterface):
+    """Pages and completions as shared data, which pip puts below the prefix of the environment."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the files into a temporary folder, and name them."""
+        self.folder = Path(tempfile.mkdtemp(prefix="kwire-"))
+        if version == "editable":
+            return
+        sys.path.insert(0, self.root)
+        from kwire_cli.cli.man_pages import write  # noqa: PLC0415 - of this source tree
+        from kwire_cli.cli.shells import script  # noqa: PLC0415 - as above
+
+        write(self.folder)
+        files = {str(page): f"share/man/man1/{page.name}" for page in sorted(self.folder.iterdir())}
+        for shell, place in COMPLETIONS.items():
+            file = self.folder / shell
+            file.write_text(script(shell), "utf-8")
+            files[str(file)] = place
+        build_data["shared_data"] = files
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder)
