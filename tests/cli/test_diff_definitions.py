@@ -82,6 +82,25 @@ def test_traffic_is_told_of_versions_and_what_they_lack():
     assert re.search(r"^traffic: 15 messages, .*; 317 other messages as before$", done.out, re.MULTILINE)
 
 
+def test_traffic_of_a_folder_is_that_of_its_captures():
+    folder = ROOT / "samples" / "captures"
+    captures = sorted(path for path in folder.iterdir() if ".pcap" in path.name)
+    assert len(captures) == 5
+    of_folder, of_files = (
+        tables("MetadataResponse", 0, 13, *(part for path in paths for part in ("--traffic", path)))["traffic"]
+        for paths in ([folder], captures)
+    )
+    assert of_folder == of_files
+    assert of_folder[0]["messages"] > 10
+
+
+@pytest.mark.parametrize("traffic", ["samples/frames/metadata-v13-response.hex", "samples/tls/broker.pcapng"])
+def test_traffic_without_a_message_is_an_error(traffic, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = kwire("diff", "MetadataResponse", 0, 13, "--traffic", traffic)
+    assert (done.code, done.out, "--traffic" in done.err) == (2, "", True)
+
+
 def test_traffic_is_for_definitions():
     capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
     done = kwire("diff", capture, capture, "--traffic", capture)
