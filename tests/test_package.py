@@ -396,7 +396,8 @@ def test_the_lowest_versions_that_are_allowed_have_wheels(version, tmp_path):
 
 BUILD = """
 import sys
-from hatchling.build import build_sdist, build_wheel
+sys.path.insert(0, ".ci")
+from wheel_with_pages import build_sdist, build_wheel
 print(build_wheel(sys.argv[1]), build_sdist(sys.argv[1]))
 """
 
@@ -413,7 +414,7 @@ def test_two_builds_are_equal_byte_for_byte(tmp_path):
                 ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"), copy_function=shutil.copyfile
             )
         (source / ".ci").mkdir()
-        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".ci/build_hook.py"):
+        for part in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".ci/wheel_with_pages.py"):
             shutil.copyfile(ROOT / part, source / part)
         out.mkdir()
         environment = {**os.environ, "SOURCE_DATE_EPOCH": "1760000000"}

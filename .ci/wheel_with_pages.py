@@ -1,13 +1,16 @@
-"""The build hook of hatchling: manual pages and completions of shells, made from the commands, for the wheel."""
+"""The build backend: hatchling, with manual pages and completions of shells in the wheel, made from the commands."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
+from hatchling import build
+from hatchling.build import *  # noqa: F403 - the other functions of a backend
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 COMPLETIONS = {
@@ -16,6 +19,12 @@ COMPLETIONS = {
     "fish": "share/fish/vendor_completions.d/kwire.fish",
 }
 """The places below a prefix in which shells look for completions."""
+
+
+def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) -> list[str]:
+    """Return what a build needs: to make pages from commands, all that kwire needs. An editable one has no pages."""
+    project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+    return [*build.get_requires_for_build_wheel(config_settings), *project["dependencies"]]
 
 
 class Shared(BuildHookInterface):
