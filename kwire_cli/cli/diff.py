@@ -220,7 +220,7 @@ class Options(DiffedMessages, Report):
         multiple=True,
         metavar="CAPTURE",
         shell_complete=complete_file,
-        help="Show what the messages of this capture or folder cost before and after; repeatable.",
+        help="Show what this capture's messages cost before and after; repeatable.",
     )
 
     def format_for(
