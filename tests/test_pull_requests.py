@@ -94,6 +94,25 @@ def test_the_action_reviews_a_pull_request_as_the_page_says(repository, updating
     assert SUMMARY.search(PAGE.read_text("utf-8"))[0] == told
 
 
+def test_traffic_is_read_by_the_definitions_of_before(repository):
+    """Apis that kwire does not know have a price too."""
+    origin, definitions = repository.parent / "origin", ROOT / "samples" / "definitions"
+    git(origin, "checkout", "-q", "main")
+    shutil.copytree(definitions / "before", origin / "leases")
+    git(origin, "add", ".")
+    git(origin, "commit", "-qm", "leases")
+    git(repository, "fetch", "-q", "--depth=1", "origin", "main")
+    git(repository, "reset", "-q", "--hard", "FETCH_HEAD")
+    shutil.copy(definitions / "after" / "LeaseRequest.json", repository / "leases")
+    request = {"api": "Lease", "apiVersion": 2, "kind": "request", "header": {"correlationId": 7, "clientId": "c"}}
+    document = json.dumps(request | {"body": {"holder": "h", "zones": []}})
+    done = kwire("encode", "--specs", definitions / "before", stdin=document.encode())
+    assert done.code == 0, done.err
+    (repository / "frames.hex").write_text(done.out)
+    code, _, summary, _ = reviewed(repository, KWIRE_DEFINITIONS="leases", KWIRE_TRAFFIC="frames.hex")
+    assert (code, "traffic, version 2 -> 3: 1 message, 4 -> 8 bytes (+4, +100.0 %)" in summary) == (0, True), summary
+
+
 def test_a_definition_that_cannot_be_read_is_told_by_the_rules(repository):
     edit(repository, "HeartbeatResponse", '"type":"int16"', '"type":"int17"')
     code, out, summary, outputs = reviewed(repository, KWIRE_DEFINITIONS="specs", KWIRE_BASE="main")

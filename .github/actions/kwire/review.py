@@ -6,10 +6,12 @@ which action.yml describes. It exits with 1 if something breaks or is an error, 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -56,6 +58,14 @@ def base() -> str:
     return git("rev-parse", "--short=12", since)
 
 
+def written(since: str, paths: list[str], folder: Path) -> list[str]:
+    """Write files of a commit into a folder, and return their paths there."""
+    archive = subprocess.run(["git", "archive", since, "--", *paths], capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(folder, filter="data")
+    return [str(folder / path) for path in paths]
+
+
 def kwire(*arguments: str) -> tuple[str, str]:
     """Return what kwire prints, and its note on that."""
     done = subprocess.run([sys.executable, "-m", "kwire_cli", *arguments], capture_output=True, check=False, text=True)
@@ -98,6 +108,8 @@ def main() -> int:
         breaks = reviewed(sarif, "breaking", *there, *against, "--level", level, *allowed)
     told("GITHUB_OUTPUT", f"breaks={len(breaks)}\n")
     traffic = repeated("--traffic", lines("KWIRE_TRAFFIC"))
+    if traffic and there:  # which programs spoke that had the old definitions
+        traffic += repeated("--specs", written(since, there, sarif.with_name("kwire-before")))
     for path in there:
         told("GITHUB_STEP_SUMMARY", kwire("diff", f"{since}:{path}", path, *traffic, "--format", "markdown")[0] + "\n")
     return 1 if breaks or errors else 0
