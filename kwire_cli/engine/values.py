@@ -169,6 +169,24 @@ def anomalies(tree: Tree) -> list[Anomaly]:
     return notes
 
 
+def is_regular(spans: Spans) -> bool:
+    """Return whether `anomalies` finds nothing. False if only a tree can tell, as for tagged fields."""
+    if not spans.well_formed:
+        return False
+    data, leaves = spans.data, spans.program.leaves
+    for at, number in enumerate(spans.node):
+        leaf = leaves[number]
+        if leaf.kind == "string":
+            regular = _is_utf8(data[spans.value[at] : spans.end[at]])
+        elif isinstance(leaf.decl, Bool):
+            regular = data[spans.end[at] - 1] <= 1
+        else:
+            regular = leaf.kind not in {"tag-header", "unknown-tag"} and not getattr(leaf.decl, "declared", None)
+        if not regular:
+            return False
+    return True
+
+
 def _out_of_range(node: Leaf, item: Item, path: str, data: Any) -> list[Anomaly]:
     number = node.decl.read(data[item.start : item.end])
     low, high = node.decl.declared

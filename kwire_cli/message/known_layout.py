@@ -12,8 +12,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.reader import SKIP, reader_of
+from kwire_cli.engine.python_source import Read
+from kwire_cli.engine.reader import OFTEN, SKIP, reader_of
 from kwire_cli.engine.spans import walk
+from kwire_cli.engine.values import is_regular
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import decode_header, head_size, header_version
 from kwire_cli.message.frames import SIZE_BYTES, holds
@@ -21,11 +23,15 @@ from kwire_cli.message.roles import (
     RAW,
     RecordsAs,
     Roles,
+    all_error_codes,
     can_hold_secrets,
     filled,
     holds_records,
+    role_values,
     roles,
     top_value,
+    topic_names,
+    topics_in,
 )
 from kwire_cli.spec.kafka import API_VERSIONS
 
@@ -33,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.engine.program import Entry
-    from kwire_cli.engine.python_source import Read
     from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.catalog import Catalog
 
@@ -130,10 +135,10 @@ class Tail(NamedTuple):
 class Readers:
     """The readers of a layout. `form` is that in which a body was asked for last: `read` reads the next one in it."""
 
-    __slots__ = ("_entry", "_known", "_roles", "form", "read")
+    __slots__ = ("_count", "_entry", "_known", "_roles", "form", "read")
 
     def __init__(self, entry: Entry, known: Roles) -> None:
-        self._entry, self._roles = entry, known
+        self._entry, self._roles, self._count = entry, known, 0
         self._known: dict[str, Callable[[Any, int, int], Read]] = {}
         self.form = SKIP
         self.read: Callable[[Any, int, int], Read] = self._first
@@ -146,6 +151,11 @@ class Readers:
         self.form, self.read = form, read
 
     def _first(self, data: Any, start: int, stop: int) -> Read:
+        """Read one of the first bodies, of which the kernel says enough: a reader is worth its making for many."""
+        self._count += 1
+        if self.form == SKIP and self._count < OFTEN and is_regular(spans := walk(self._entry, data, start, stop)):
+            values = role_values(self._roles, spans)
+            return Read({}, *topics_in(values), all_error_codes(values), topic_names(self._roles, spans))
         self.turn_to(self.form)
         return self.read(data, start, stop)
 

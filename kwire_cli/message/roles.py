@@ -133,8 +133,12 @@ def topic_names(found: Roles, raw: Spans) -> list[tuple[str, str]]:
 
 def error_codes(values: dict[str, list[bytes]]) -> list[int]:
     """The error codes that are not 0 among the values that have a role, each once."""
-    codes = {*values.get(ERROR, ())} - {NO_ERROR} and dict.fromkeys(values[ERROR])
-    return [int.from_bytes(code, "big", signed=True) for code in codes if code != NO_ERROR]
+    return [*dict.fromkeys(all_error_codes(values))]
+
+
+def all_error_codes(values: dict[str, list[bytes]]) -> list[int]:
+    """Return the error codes that are not 0 among the values that have a role, as often as they occur."""
+    return [int.from_bytes(code, "big", signed=True) for code in values.get(ERROR, ()) if code != NO_ERROR]
 
 
 def top_value(found: Roles, raw: Spans, name: str) -> Any:

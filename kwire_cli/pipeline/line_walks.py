@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.known_layout import Layout
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
@@ -207,7 +208,9 @@ AT_ONCE = 4 << 20
 """Bytes of frames that are walked together, about."""
 MOST_LINES = 1 << 15
 _MOST_FRONTS = 4096
-"""Fronts of frames, by api, kind, version and size, whose sums are kept."""
+"""Fronts of frames whose spans are kept."""
+_Front = tuple["Layout", bytes]
+"""A layout, and what follows the correlation id in a header."""
 _Frame = tuple[str | None, str, int | None]
 """Api, kind and version: the owner of a frame's bytes."""
 _Key = tuple[str | None, str, int | None, str]
@@ -217,10 +220,14 @@ _Key = tuple[str | None, str, int | None, str]
 class Parts:
     """Frames in one buffer: where the parts of each are, by what stands before the paths in them; `other` are bytes
     without a layout.
+
+    With `count_fronts` sizes and headers of well-formed frames of known layouts are no parts: `fronts` has those of the
+    first of all frames that differ in numbers alone, and how many frames these are.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, *, count_fronts: bool = False) -> None:
         self.catalog = catalog
+        self.fronts: dict[_Front, list[Any]] | None = {} if count_fronts else None
         self.data = bytearray()
         self.places: dict[_Key, list[tuple[Place, int]]] = {}
         self.other: list[tuple[int, str, int, int]] = []
@@ -236,9 +243,12 @@ class Parts:
             key = layout.api, layout.kind, layout.version
             begin, stop = at + plain.start, at + len(plain.data)
             self.data += plain.data
-            self._place((*key, ""), Place(SIZE_PREFIX, 0, at, at + SIZE_BYTES), number)
-            header = Place(header_spec(self.catalog, layout.kind), layout.header_version, at + SIZE_BYTES, begin)
-            self._place((*key, HEADERS[layout.kind]), header, number)
+            if self.fronts is None:
+                self._place((*key, ""), Place(SIZE_PREFIX, 0, at, at + SIZE_BYTES), number)
+                header = Place(header_spec(self.catalog, layout.kind), layout.header_version, at + SIZE_BYTES, begin)
+                self._place((*key, HEADERS[layout.kind]), header, number)
+            else:
+                self.fronts.setdefault((layout, plain.tail.data), [plain.data[: plain.start], 0])[1] += 1
             spec = self.catalog.message(layout.message)
             self._place((*key, f"{layout.message}."), Place(spec, layout.version, begin, stop), number)
             return
@@ -281,11 +291,13 @@ class Spent:
     def __init__(self, catalog: Catalog, point: str | None = None) -> None:
         self.catalog, self.point = catalog, point
         self._ledger = Ledger()
-        self._fronts: dict[tuple[_Frame, int], tuple[Spans, Spans]] = {}
+        self._fronts: dict[_Front, tuple[Spans, Spans]] = {}
 
     def lines(self, lines: Iterable[Captured]) -> None:
         """Add lines, each by the layouts of its parts."""
-        for many, parts in _gathered(lines, self.catalog):
+        for many, parts in _gathered(lines, self.catalog, count_fronts=True):
+            for (layout, tail), (front, times) in (parts.fronts or {}).items():
+                self._front(layout, tail, front, times)
             for (api, kind, version, prefix), group, _ in parts.groups():
                 self._walked((api, kind, version), prefix, group.walk)
             for number, path, _, size in parts.other:
@@ -294,20 +306,24 @@ class Spent:
 
     def frames(self, frames: Frames) -> None:
         """Add frames of one layout: what stands before their bodies costs the same in all."""
-        layout, times, size = frames.layout, len(frames.walk.jobs), len(frames.front)
-        of = layout.api, layout.kind, layout.version
-        front = self._fronts.get((of, size))
-        if front is None:
+        layout = frames.layout
+        self._front(layout, frames.front[layout.tail_at :], frames.front, len(frames.walk.jobs))
+        self._walked((layout.api, layout.kind, layout.version), f"{layout.message}.", frames.walk)
+
+    def _front(self, layout: Layout, tail: bytes, front: bytes, times: int) -> None:
+        """Add the sizes and headers of so many frames, which all end as those of the frame with this `front`."""
+        spans = self._fronts.get((layout, tail))
+        if spans is None:
             header = entry_for(header_spec(self.catalog, layout.kind), layout.header_version)
-            front = (
-                walk(entry_for(SIZE_PREFIX, 0), frames.front, 0, SIZE_BYTES),
-                walk(header, frames.front, SIZE_BYTES, size),
+            spans = (
+                walk(entry_for(SIZE_PREFIX, 0), front, 0, SIZE_BYTES),
+                walk(header, front, SIZE_BYTES, len(front)),
             )
             if len(self._fronts) < _MOST_FRONTS:
-                self._fronts[of, size] = front
-        self._ledger.add_spans(of, "", in_size, front[0], times)
-        self._ledger.add_spans(of, HEADERS[layout.kind], in_header, front[1], times)
-        self._walked(of, f"{layout.message}.", frames.walk)
+                self._fronts[layout, tail] = spans
+        of = layout.api, layout.kind, layout.version
+        self._ledger.add_spans(of, "", in_size, spans[0], times)
+        self._ledger.add_spans(of, HEADERS[layout.kind], in_header, spans[1], times)
 
     def batch(self) -> pa.RecordBatch:
         """All rows."""
@@ -401,14 +417,16 @@ def _without(
     return value if texts is None else pa.array(texts, pa.string())
 
 
-def _gathered(lines: Iterable[Captured], catalog: Catalog) -> Iterator[tuple[list[Captured], Parts]]:
+def _gathered(
+    lines: Iterable[Captured], catalog: Catalog, *, count_fronts: bool = False
+) -> Iterator[tuple[list[Captured], Parts]]:
     """So many lines at a time."""
-    parts, many = Parts(catalog), []
+    parts, many = Parts(catalog, count_fronts=count_fronts), []
     for line in lines:
         parts.add(line)
         many.append(line)
         if len(parts.data) >= AT_ONCE or len(many) >= MOST_LINES:
             yield many, parts
-            parts, many = Parts(catalog), []
+            parts, many = Parts(catalog, count_fronts=count_fronts), []
     if many:
         yield many, parts

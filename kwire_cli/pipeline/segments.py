@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
@@ -167,8 +167,9 @@ def _stop_at_faults(source: Source, path: str, start: int, stop: int, told: Told
 
 def as_time(milliseconds: pa.Array) -> pa.Array:
     """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
-    there = pc.and_(pc.greater_equal(milliseconds, 0), pc.less_equal(milliseconds, _LAST))
-    return pc.if_else(there, milliseconds, None).cast(pa.timestamp("ms", "UTC")).cast(TIME)
+    values = (milliseconds.fill_null(-1) if milliseconds.null_count else milliseconds).to_numpy()
+    none = (values < 0) | (values > _LAST)
+    return pa.array(np.where(none, 0, values) * 1000, mask=none if none.any() else None).cast(TIME)
 
 
 def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:

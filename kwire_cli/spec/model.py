@@ -167,6 +167,10 @@ class MessageSpec:
     header_versions: tuple[tuple[Versions, int], ...] = ()
     file: str | None = None
 
+    def __hash__(self) -> int:
+        """Hash what tells most definitions apart: going through all fields takes as long as reading a message."""
+        return hash((self.name, self.api_key, self.valid_versions))
+
     def struct_fields(self, field: FieldSpec) -> tuple[FieldSpec, ...]:
         """The sub-fields of a struct-typed field: its own, else those of the common struct of that name, else none."""
         if field.fields:

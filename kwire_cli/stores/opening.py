@@ -46,7 +46,7 @@ nothing."""
 def guarded(mapping: mmap.mmap, path: str) -> mmap.mmap:
     """Return a mapping of a file of this machine, whose end may go without the process ending."""
     if hasattr(signal, "SIGBUS"):
-        _MAPPINGS[mapping] = _Mapping(path, _address(mapping))
+        _MAPPINGS[mapping] = _Mapping(path, _addresses()(mapping))
         _install()
     return mapping
 
@@ -59,7 +59,9 @@ def check(view: memoryview) -> None:
         raise InputError(reason, file=_MAPPINGS[file].path)
 
 
-def _address(mapping: mmap.mmap) -> int:
+@cache
+def _addresses() -> Callable[[mmap.mmap], int]:
+    """Return the function that says where a mapping begins in memory."""
     import ctypes  # noqa: PLC0415 - start-up counts
 
     class Buffer(ctypes.Structure):
@@ -67,11 +69,14 @@ def _address(mapping: mmap.mmap) -> int:
 
         _fields_ = (("buf", ctypes.c_void_p), ("others", ctypes.c_byte * 256))
 
-    buffer = Buffer()
-    if ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(mapping), ctypes.byref(buffer), 0):
-        raise BufferError
-    address = buffer.buf or 0
-    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    def address(mapping: mmap.mmap) -> int:
+        buffer = Buffer()
+        if ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(mapping), ctypes.byref(buffer), 0):
+            raise BufferError
+        start: int = buffer.buf or 0
+        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+        return start
+
     return address
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
-from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES
+from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES, rows_of
 from kwire_cli.pipeline.lake.tables import FAULTS
 from kwire_cli.pipeline.segments import FAULTS_NAME, INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -33,17 +33,20 @@ def log_rows(
     file: Input, tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of a log, with their tables; of all parts of the file every one in `shares`, from `share` on."""
-    for source in OF_KINDS[file.kind]:
-        if source.name not in tables:
+    sources = [source for source in OF_KINDS[file.kind] if source.name in tables]
+    if not sources:
+        return
+    is_log = file.kind == "request-log"
+    parts = parts_of(file.path, SPLIT_SIZE) if is_log else sources[0].parts_of([file.path], (), SPLIT_SIZE)
+    for number, part in enumerate(parts):
+        if number % shares != share:
             continue
-        parts = (
-            parts_of(file.path, SPLIT_SIZE)
-            if file.kind == "request-log"
-            else source.parts_of([file.path], (), SPLIT_SIZE)
-        )
-        for number, part in enumerate(parts):
-            if number % shares == share:
-                yield from ((source.name, rows) for rows in part_rows(source, part, reading))
+        if is_log:
+            wanted = {source.name: source.schema for source in sources}
+            yield from ((table, shaped(table, rows)) for table, rows in rows_of(part, wanted, reading))
+            continue
+        for source in sources:
+            yield from ((source.name, rows) for rows in part_rows(source, part, reading))
 
 
 def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:

@@ -123,28 +123,32 @@ class LogTable:
     def read(self, part: LogPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """As `model.Table`."""
         schema = pa.schema([self.schema.field(name) for name in names])
-        rows: list[Any] = []
-        start, codes = part.start, {row.name: row.code for row in reading.catalog.errors}
-        for entry in _found_in(part, reading):
-            rows += self._rows(part, entry, names, codes)
-            if len(rows) >= ROWS or entry.start - start > BYTES:
-                yield batch_of(rows, schema)
-                rows, start = [], entry.start
-        yield batch_of(rows, schema)
+        return (rows for _, rows in rows_of(part, {self.name: schema}, reading))
 
-    def _rows(
-        self, part: LogPart, found: Exchange | LineFault, names: Sequence[str], codes: Mapping[str, int]
-    ) -> list[list[Any]]:
-        if isinstance(found, Exchange):
-            if self.name == FAULTS_NAME:
-                return []
-            kinds = ("request",) if found.response is None else ("request", "response")
-            rows = [Row(location(part.path), found, kind, codes) for kind in kinds]
-            return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
-        if self.name != FAULTS_NAME:
-            return []
-        fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
-        return [[fault.get(name) for name in names]]
+
+def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of a part in one pass, with their tables: of each table that is wanted these columns."""
+    rows: dict[str, list[list[Any]]] = {table: [] for table in wanted}
+    start, codes = part.start, {row.name: row.code for row in reading.catalog.errors}
+    for entry in _found_in(part, reading):
+        table = "frames" if isinstance(entry, Exchange) else FAULTS_NAME
+        if table in wanted:
+            rows[table] += _rows(part, entry, wanted[table].names, codes)
+        if any(len(some) >= ROWS for some in rows.values()) or entry.start - start > BYTES:
+            yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
+            rows, start = {name: [] for name in wanted}, entry.start
+    yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
+
+
+def _rows(
+    part: LogPart, found: Exchange | LineFault, names: Sequence[str], codes: Mapping[str, int]
+) -> list[list[Any]]:
+    if isinstance(found, Exchange):
+        kinds = ("request",) if found.response is None else ("request", "response")
+        rows = [Row(location(part.path), found, kind, codes) for kind in kinds]
+        return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
+    fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
+    return [[fault.get(name) for name in names]]
 
 
 def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:

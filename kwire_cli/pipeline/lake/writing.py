@@ -18,10 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kwire_cli.errors import InputError
@@ -59,8 +57,10 @@ ROW_GROUP = 1 << 18
 """Rows of a row group, at most."""
 TRIES = 3
 """How often a file is moved if its folder goes meanwhile."""
-SMALL = 1 << 14
+SMALL = 1 << 16
 """Bytes of rows in a file that are not worth compressing: it would take longer than writing them."""
+PIECE = 1 << 16
+"""Bytes that are written at once: a file has several pieces for each column."""
 MOST_BYTES = 64 << 20
 """Bytes of rows that wait to be written."""
 _EPOCH = date(1970, 1, 1)
@@ -124,10 +124,11 @@ class Files:
                 folder = folder_of(table, point, day, has_days=day_column(table) is not None)
                 file = self._open[key] = _File(f"{self._name}-{len(self.made) + len(self._open):04d}", folder)
             own = part.select(self._columns) if self._columns else part
+            size = own.nbytes
             file.rows.append(own)
             file.waiting += own.num_rows
-            file.size += own.nbytes
-            self._waiting += own.nbytes
+            file.size += size
+            self._waiting += size
             if file.waiting >= ROW_GROUP:
                 self._write(file)
         while self._waiting > MOST_BYTES:
@@ -162,9 +163,8 @@ class Files:
         with writing(self.hidden):
             if file.out is None:
                 place = self.scratch / file.name if self.form in TEXTS else self.hidden / f"{file.name}.{self.form}"
-                opened = _ArrowFile if self.form == "arrow" else _parquet
-                file.out = opened(place, _stamped(table.schema), small=file.size < SMALL)
-            file.out.write_table(table.replace_schema_metadata(file.out.schema.metadata))
+                file.out = _Output(self.form, place, _stamped(table.schema), small=file.size < SMALL)
+            file.out.write_table(table)
         self._waiting -= file.size
         file.count += table.num_rows
         file.rows, file.waiting, file.size = [], 0, 0
@@ -294,15 +294,13 @@ def by_day(rows: pa.RecordBatch, column: str | None) -> Iterator[tuple[str | Non
     if column is None:
         yield None, rows
         return
-    days = rows.column(column).cast(pa.date32()).cast(pa.int32())
-    if not days.null_count:
-        bounds = pc.min_max(days).as_py()
-        if bounds["min"] == bounds["max"]:
-            yield _text(bounds["min"]), rows
-            return
-    values = days.fill_null(-1).to_numpy(zero_copy_only=False)
-    for day in np.unique(values).tolist():
-        yield (None if day < 0 else _text(day)), rows.take(pa.array(np.flatnonzero(values == day)))
+    times = rows.column(column)
+    days = times.cast(pa.date32()).view(pa.int32())
+    values = (days.fill_null(-1) if days.null_count else days).to_numpy()
+    some = np.unique(values).tolist() if values.min() != values.max() else [int(values[0])]
+    for day in some:
+        part = rows if len(some) == 1 else rows.take(pa.array(np.flatnonzero(values == day)))
+        yield (None if day < 0 else _text(day)), part
 
 
 def _text(day: int) -> str:
@@ -321,21 +319,23 @@ TEXTS = ("csv", "jsonl")
 """Formats that DuckDB writes, from a file of Parquet."""
 
 
-def _parquet(place: Place, schema: pa.Schema, *, small: bool = False) -> Any:
-    files, name = arrow_place(place)
-    return pq.ParquetWriter(name, schema, filesystem=files, compression="none" if small else "zstd", version="2.6")
+class _Output:
+    """A file that is written in large pieces, and compressed unless it is `small`."""
 
-
-class _ArrowFile:
-    def __init__(self, place: Place, schema: pa.Schema, *, small: bool = False) -> None:
-        self.schema = plain(schema)  # a dictionary in a file of Arrow cannot change from batch to batch
-        options = pa.ipc.IpcWriteOptions(compression=None if small else "zstd")
+    def __init__(self, form: str, place: Place, schema: pa.Schema, *, small: bool) -> None:
         files, name = arrow_place(place)
-        self._sink = files.open_output_stream(name, compression=None)
-        self._out = pa.ipc.new_file(self._sink, self.schema, options=options)
+        self._sink = files.open_output_stream(name, compression=None, buffer_size=PIECE)
+        if form == "arrow":
+            self.schema = plain(schema)  # a dictionary in a file of Arrow cannot change from batch to batch
+            options = pa.ipc.IpcWriteOptions(compression=None if small else "zstd")
+            self._out: Any = pa.ipc.new_file(self._sink, self.schema, options=options)
+        else:
+            self.schema = schema
+            self._out = pq.ParquetWriter(self._sink, schema, compression="none" if small else "zstd", version="2.6")
 
     def write_table(self, table: pa.Table) -> None:
-        self._out.write_table(table.cast(self.schema))
+        table = table.replace_schema_metadata(self.schema.metadata)
+        self._out.write_table(table if table.schema == self.schema else table.cast(self.schema))
 
     def close(self) -> None:
         self._out.close()
@@ -344,6 +344,8 @@ class _ArrowFile:
 
 def _as_text(path: Path, target: Place) -> None:
     """Write a file of Parquet as text, in the format of the target's suffix."""
+    import duckdb  # noqa: PLC0415 - it takes long, and Parquet needs none
+
     text = path.with_suffix(".text")
     options = "(format csv, header)" if target.name.endswith(".csv") else "(format json)"
     with duckdb.connect() as connection:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.source.packets import headers
 from kwire_cli.source.packets.headers import OtherError, datagram
-from kwire_cli.source.packets.model import Notice, Packet
+from kwire_cli.source.packets.model import Endpoint, Notice, Packet
 from kwire_cli.source.text import rows
 from kwire_cli.source.text.model import MismatchError
 from kwire_cli.source.text.reading import has_controls
@@ -32,8 +32,6 @@ from kwire_cli.structs.network import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from kwire_cli.source.packets.model import Endpoint
 
 
 # Lines above packets in dumps: when a packet was captured, how long it was on the wire, and between which
@@ -162,8 +160,6 @@ def _with_ends(known: Heading, line: str) -> Heading:
 
 def _endpoint(address: str, port: str) -> Endpoint | None:
     from ipaddress import ip_address  # noqa: PLC0415 - only for bytes without IP headers
-
-    from kwire_cli.source.packets.model import Endpoint  # noqa: PLC0415 - as above
 
     try:
         packed = ip_address(address.strip("[]")).packed
