@@ -47,7 +47,7 @@ def test_kwire_runs_from_a_zip_and_finds_its_machine_code_again_from_another(tmp
         assert done.returncode == 0, done.stderr
         found.append(json.loads(done.stdout))
     for each in found:
-        assert each.pop("from").endswith("kwire.zip/kwire_cli/__init__.py")
+        assert each.pop("from").endswith("kwire.zip/kwire_cli/__init__.pyc")
     one, two = found
     assert one == {"decoded": {"throttleTimeMs": 0, "errorCode": 0}, "order": [1, 0, 2], "hits": 0}
     assert two == one | {"hits": 1}
