@@ -99,7 +99,7 @@ class TableLake:
             for table in sorted({*there, *made}):
                 rows = self._written(run, table, made[table]) if table in made else self._read(table).where("false")
                 self._replace(table, rows, keys)
-            rows = self.spark.createDataFrame(work.inputs)
+            rows = self.spark.createDataFrame(work.beside(self.inputs()).inputs)
             self._replace("inputs", rows.withColumn(_SCHEMA, functions.lit(SCHEMA_VERSION)))
 
     def _written(self, run: Run, table: str, made: Sequence[Written]) -> DataFrame:

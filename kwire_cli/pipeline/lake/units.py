@@ -336,6 +336,11 @@ class Work:
             self.rows[file.table] = self.rows.get(file.table, 0) + file.rows
             self._of_units[unit.name] = self._of_units.get(unit.name, 0) + file.rows
 
+    def beside(self, there: pa.Table) -> Work:
+        """Return the work for a lake that has these `inputs` by now: another run may have ended meanwhile."""
+        former, kept = _former_and_kept(there, self.units)
+        return replace(self, kept=kept, former=former)
+
     @property
     def keys(self) -> frozenset[str]:
         """Return the keys of the units whose rows are replaced."""
@@ -368,11 +373,18 @@ def work_of(
     some = [*units]
     new = [unit for unit in some if states.get(unit.name) != unit.state]
     read = {unit.name for unit in new}
-    paths = pa.concat_arrays([one_array(unit.rows["path"]) for unit in new]) if new else pa.array([], pa.string())
+    former, kept = _former_and_kept(there, new)
+    known += sum(len(unit.inputs) for unit in some if unit.name not in read)
+    return Work(tuple(new), known, kept, filtered, former)
+
+
+def _former_and_kept(there: pa.Table, units: Sequence[Unit]) -> tuple[frozenset[str], pa.Table]:
+    """Return the names of units of which inputs are in these units now, and the `inputs` that stay beside them."""
+    read = {unit.name for unit in units}
+    paths = pa.concat_arrays([one_array(unit.rows["path"]) for unit in units]) if units else pa.array([], pa.string())
     former = {*pc.unique(there.filter(pc.is_in(there["path"], paths))["unit"]).to_pylist()} - read
     kept = there.filter(pc.invert(pc.is_in(there["unit"], pa.array([*read, *former], pa.string()))))
-    known += sum(len(unit.inputs) for unit in some if unit.name not in read)
-    return Work(tuple(new), known, kept, filtered, frozenset(former))
+    return frozenset(former), kept
 
 
 def refuse_others(folder: Place, there: pa.Table, filtered: str | None) -> None:
@@ -391,8 +403,11 @@ def finish(run: Run, work: Work) -> None:
     """Put all files of a run in their places, instead of those of the same units."""
     if not work.units:
         return
-    keys = work.keys
-    out = run.files("inputs")
-    out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])
-    replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]
-    run.commit([*work.made, *out.close()], replaced)
+    with run.alone():
+        there = inputs_of(run.folder)
+        refuse_others(run.folder, there, work.filtered)
+        work = work.beside(there)
+        out, keys = run.files("inputs"), work.keys
+        out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])
+        replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]
+        run.commit([*work.made, *out.close()], replaced)

@@ -7,9 +7,11 @@ or not at all. All that a killed run left without a journal is removed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import sys
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
@@ -40,6 +42,9 @@ from kwire_cli.stores.writing import (
     write,
     writing,
 )
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -201,6 +206,20 @@ class Run:
     def there(self) -> list[str]:
         """Return the files of all tables that are in their places, by their paths below the folder."""
         return data_files(self.folder)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Have other runs of this machine wait before they put files in their places. Stores have no such lock."""
+        if sys.platform == "win32" or not isinstance(self.folder, Path):
+            yield
+            return
+        lock = os.open(self.folder, os.O_RDONLY)
+        try:
+            with contextlib.suppress(OSError):  # some file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def commit(self, made: Iterable[Written], replaced: Iterable[str]) -> None:
         """Put files in their places, instead of those that are `replaced`: paths below the folder."""

@@ -240,6 +240,25 @@ def test_a_run_beside_another_one_stays(tmp_path):
     assert not other.exists()
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+def test_two_runs_at_once_remember_what_both_have_read(tmp_path, lake):
+    """The first run is stopped when it has written files, until the second run is done."""
+    into = tmp_path / "lake"
+    command = [sys.executable, "-m", "kwire_cli", "export", "--tables", "all", "--into", str(into)]
+    quiet = {"cwd": ROOT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    first = subprocess.Popen([*command, str(CAPTURES), str(SEGMENTS)], **quiet)
+    while not [*into.glob("_run-*/*.parquet")]:
+        assert first.poll() is None
+        time.sleep(0.001)
+    first.send_signal(signal.SIGSTOP)
+    assert not (into / "inputs").exists()
+    subprocess.run([*command, str(LOGS)], check=True, **quiet)
+    assert (into / "inputs").exists()
+    first.send_signal(signal.SIGCONT)
+    assert first.wait() == 0
+    assert content(into) == content(lake)
+
+
 def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
     """However few bytes may wait, the tables are the same."""
     monkeypatch.setattr(writing, "MOST_BYTES", 4096)
