@@ -304,7 +304,7 @@ class Spool:
         self._size += rows.nbytes
         if self._size > SPOOLED:
             if self._out is None:
-                options = pa.ipc.IpcWriteOptions(compression="lz4")
+                options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
                 self._out = pa.ipc.new_stream(str(self._path), rows.schema, options=options)
             for each in self._rows:
                 self._out.write_batch(each)
@@ -315,7 +315,8 @@ class Spool:
         if self._out is not None:
             self._out.close()
             self._out = None
-            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source) as stream:
+            options = pa.ipc.IpcReadOptions(use_threads=False)
+            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source, options=options) as stream:
                 yield from stream
             self._path.unlink()
         rows, self._rows, self._size = self._rows, [], 0
