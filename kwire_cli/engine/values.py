@@ -301,8 +301,8 @@ class Body:
 
     @cached_property
     def _calm(self) -> bool:
-        """Return whether a reader accepts the message, which means that it has no anomaly."""
-        return self._read("size") is not None
+        """Return whether a reader accepts the message or its spans tell that it has no anomaly."""
+        return self._read("size") is not None or is_regular(self.raw)
 
     def _read(self, form: str) -> dict[str, Any] | None:
         """Return what a reader says of the message; None if it has no reader yet, or may be malformed."""
