@@ -44,6 +44,7 @@ COMMANDS = {
     "query": "Ask the tables of `kwire export`, with SQL.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
+    "schema": "Print JSON Schemas of the JSON that kwire prints.",
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
     "spec": "Show message definitions.",
     "stats": "Count requests, bytes, latencies and errors, in sum or over time.",
@@ -70,7 +71,7 @@ SECTIONS = {
         "scan",
     ),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
-    "Definitions": ("spec", "errors", "lint", "breaking"),
+    "Definitions": ("spec", "schema", "errors", "lint", "breaking"),
     "This installation": ("doctor", "completion"),
 }
 """Headings of the commands in help, the most common ones first."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
-_MESSAGES = (
+MESSAGES = (
     Column("apiKey", "id", "key"),
     Column("name", title="message"),
     Column("type", keep=2),
@@ -107,7 +107,7 @@ def list_(environment: Environment, options: ListOptions) -> None:
         )
         for entry in entries
     ]
-    emit(environment, Answer("Kafka's messages", [Table("messages", _MESSAGES, rows)]), options)
+    emit(environment, Answer("Kafka's messages", [Table("messages", MESSAGES, rows)]), options)
 
 
 def _matches(entry: Entry, text: str) -> bool:

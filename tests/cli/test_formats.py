@@ -52,6 +52,7 @@ REPORTS = [
     ("dump", "--verify", "DAMAGED"),
     ("dump", "--all", "samples/logs/recovery-point-offset-checkpoint"),
     ("errors",),
+    ("schema",),
     ("explain", "message", *METADATA),
     ("explain", "error", "27"),
     ("groups", "samples/incidents/rebalancing.pcap"),

@@ -71,6 +71,7 @@ OTHERS = {
     "query": "the tables of export",
     "sanitize": "tests/sanitize",
     "scan": "tests/pipeline/test_captures.py",
+    "schema": "definitions, and columns of reports",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
     "watch": "counts",

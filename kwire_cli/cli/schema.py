@@ -1,0 +1,119 @@
+"""`kwire schema`: JSON Schemas of the JSON that kwire prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import click
+
+from kwire_cli.analysis.clients import Clients
+from kwire_cli.analysis.comparison.copies import copies_answer
+from kwire_cli.analysis.costs.overhead_answer import Overhead
+from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.ladder import LadderCalls
+from kwire_cli.analysis.logged import logged_requests
+from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.stats import Stats
+from kwire_cli.analysis.summary import Summary
+from kwire_cli.analysis.timeline import Timeline
+from kwire_cli.analysis.transactions.transactions import Transactions
+from kwire_cli.analysis.verify import Verification
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.cli import breaking, errors, lint, spec
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.completers import complete_message
+from kwire_cli.cli.emit import emit
+from kwire_cli.cli.options import OverlaidDefinitions, Report, version_option
+from kwire_cli.cli.typed_options import argument, flag, takes
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.view.json import dumps
+from kwire_cli.view.schemas import FORMS, answer_schema, body_schema, document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.catalog import Catalog
+
+ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
+    "answer": ("any report", lambda: None),
+    "breaking": ("kwire breaking", lambda: Answer("", [Table("breaks", breaking.COLUMNS, [])])),
+    "clients": ("kwire clients", lambda: Clients().answer()),
+    "copies": ("kwire diff of two copies of a partition", lambda: copies_answer([])),
+    "diagnose": ("kwire diagnose", lambda: Diagnosis().answer()),
+    "errors": ("kwire errors", lambda: Answer("", [Table("errors", errors.COLUMNS, [])])),
+    "groups": ("kwire groups", lambda: Groups().answer()),
+    "lint": ("kwire lint", lambda: Answer("", [Table("findings", lint.COLUMNS, [])])),
+    "overhead": ("kwire overhead", lambda: Overhead([("api",)], Tallies(catalog(), ["api"])).answer()),
+    "request-log": ("kwire decode of a request log", lambda: logged_requests([])),
+    "sequence": ("kwire sequence", lambda: LadderCalls().answer()),
+    "spec-list": ("kwire spec list", lambda: Answer("", [Table("messages", spec.MESSAGES, [])])),
+    "state": ("kwire dump --state", lambda: state_answer([], hide=None)),
+    "stats": ("kwire stats and kwire decode --stats", lambda: Stats().answer()),
+    "summary": ("kwire summary", lambda: Summary().answer()),
+    "timeline": ("kwire stats --every", lambda: Timeline(1).answer()),
+    "transactions": ("kwire transactions", lambda: Transactions().answer()),
+    "verify": ("kwire dump --verify", lambda: Verification([]).answer()),
+}
+"""Answers without rows by name, with what prints them: they have the columns."""
+_COLUMNS = (Column("name"), Column("describes"))
+
+EXAMPLES = (
+    ("kwire schema", "the names of the schemas"),
+    ("kwire schema errors --lines", "a line of kwire errors --format jsonl"),
+    ("kwire schema HeartbeatResponse --message-version 0", "the body of a message"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Report, OverlaidDefinitions):
+    """Options of `kwire schema`."""
+
+    PIPED: ClassVar[str] = "table"
+
+    name: str | None = argument(required=False, shell_complete=complete_message)
+    version: int | None = version_option("Set the version of the message.  [default: the newest]")
+    lines: bool = flag("--lines", section="Choose", help="Describe a line of --format jsonl (reports).")
+
+
+@click.command(name="schema", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> int | None:
+    """Print a JSON Schema (2020-12) of what kwire prints, or list the schemas.
+
+    NAME is one of the names that kwire schema lists, or a message, whose body is described.
+    """
+    name = options.name
+    if name is None:
+        rows = [(name, what) for name, (what, _) in sorted({**FORMS, **ANSWERS}.items())]
+        return emit(environment, Answer("JSON Schemas", [Table("schemas", _COLUMNS, rows)]), options)
+    if options.fmt not in {None, "json", "jsonl"}:
+        raise click.UsageError(f"a schema is JSON: --format json or jsonl, not {options.fmt}")
+    if options.lines and name not in ANSWERS:
+        raise click.UsageError("--lines is for reports: other JSON is the same in --format json and jsonl")
+    environment.write(dumps(_schema(options.catalog, name, options), indent=options.fmt != "jsonl"))
+    return None
+
+
+def _schema(catalog: Catalog, name: str, options: Options) -> dict[str, Any]:
+    if name in FORMS:
+        what, schema = FORMS[name]
+        return document(what, schema)
+    if name in ANSWERS:
+        what, answer = ANSWERS[name]
+        return document(f"{what}, a line" if options.lines else what, answer_schema(answer(), lines=options.lines))
+    try:
+        message = catalog.message(name)
+    except InputError as error:
+        raise InputError(
+            f"{name} is no schema{did_you_mean(close_to(name, [*FORMS, *ANSWERS]))}, and {error}"
+        ) from None
+    versions = message.valid_versions
+    version = versions.high if options.version is None else options.version
+    if version not in versions:
+        raise InputError(f"{message.name} has versions {versions}, and not {version}")
+    return document(f"the body of {message.name} {version}", body_schema(message, version))

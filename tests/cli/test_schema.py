@@ -1,0 +1,162 @@
+"""JSON Schemas hold what kwire prints: every sample that a schema is about, in JSON and in JSON lines."""
+
+import json
+
+import pytest
+from command_line import ROOT, hold_page, kwire
+from hypothesis import given, strategies as st
+from jsonschema import Draft202012Validator, ValidationError
+from valid_values import values
+
+import kwire_cli
+from kwire_cli.cli.schema import ANSWERS
+from kwire_cli.structs.messages import declare
+from kwire_cli.view.schemas import FORMS, body_schema
+
+CATALOG = kwire_cli.catalog()
+SAMPLES = ROOT / "samples"
+CAPTURE, LOG = "samples/incidents/rebalancing.pcap", "samples/request-logs/kafka-request.log"
+CAPTURES = sorted(str(path.relative_to(ROOT)) for path in (SAMPLES / "captures").iterdir())
+ASKED = [
+    ("breaking", ["breaking", "samples/definitions/before", "samples/definitions/after"]),
+    ("clients", ["clients", CAPTURE]),
+    ("copies", ["diff", "samples/segments/orders-zstd-0", "samples/segments/garbage-0"]),
+    ("diagnose", ["diagnose", CAPTURE]),
+    ("diagnose", ["diagnose", "samples/logs"]),
+    ("errors", ["errors"]),
+    ("groups", ["groups", CAPTURE]),
+    ("lint", ["lint", "tests/cli/broken.json"]),
+    ("overhead", ["overhead", CAPTURE]),
+    ("request-log", ["decode", LOG]),
+    ("sequence", ["sequence", CAPTURE]),
+    ("spec-list", ["spec", "list"]),
+    ("state", ["dump", "--state", "samples/segments/__consumer_offsets-0"]),
+    ("state", ["dump", "--state", "samples/segments/__cluster_metadata-0"]),
+    ("stats", ["stats", CAPTURE]),
+    ("stats", ["decode", "--stats", LOG]),
+    ("summary", ["summary", CAPTURE]),
+    ("summary", ["summary", "samples/logs"]),
+    ("timeline", ["stats", "--every", "2s", CAPTURE]),
+    ("transactions", ["transactions", "samples/incidents/hanging-transaction.pcap"]),
+    ("verify", ["dump", "--verify", "samples/logs", "samples/segments/bitflip-0"]),
+]
+PRINTED = [
+    *(("frame", ["decode", path]) for path in CAPTURES),
+    ("frame", ["decode", "samples/incidents/sasl.pcap"]),
+    ("frame", ["decode", "--records", "size", CAPTURE]),
+    ("frame", ["decode", "--lossless", "samples/frames/produce-v13-request.hex"]),
+    ("frame", ["decode", "samples/frames/metadata-v13-response.hex"]),
+    ("frame", ["decode", CAPTURE, "samples/incidents/sasl.pcap"]),
+    ("pair", ["decode", "--pairs", CAPTURE]),
+    ("message", ["decode", "-m", "HeartbeatRequest", "--message-version", "4", "076f7264657273000000070b636f6e73"]),
+    ("batch", ["dump", "samples/segments/orders-zstd-0", "samples/segments/garbage-0", "samples/segments/bitflip-0"]),
+    ("batch", ["dump", "--deep", "samples/segments/__consumer_offsets-0", "samples/segments/__cluster_metadata-0"]),
+]
+
+
+def validator(*arguments):
+    schema = json.loads(kwire("schema", *arguments).out)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def documents(text):
+    at, decoder = 0, json.JSONDecoder()
+    while at < len(text.rstrip()):
+        document, at = decoder.raw_decode(text, at)
+        at += len(text) - at - len(text[at:].lstrip())
+        yield document
+
+
+def hold(schema, text):
+    found = [*documents(text)]
+    assert found
+    for document in found:
+        errors = [*schema.iter_errors(document)]
+        assert not errors, (errors[0].json_path, errors[0].message[:500])
+
+
+def named(value):
+    return value if isinstance(value, str) else " ".join(value)
+
+
+@pytest.mark.parametrize(("name", "arguments"), ASKED, ids=named)
+def test_a_report_is_what_its_schema_says(name, arguments, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    printed, lines = kwire(*arguments, "-f", "json").out, kwire(*arguments, "-f", "jsonl").out
+    hold(validator(name), printed)
+    hold(validator("answer"), printed)
+    hold(validator(name, "--lines"), lines)
+    hold(validator("answer", "--lines"), lines)
+
+
+@pytest.mark.parametrize(("name", "arguments"), PRINTED, ids=named)
+@pytest.mark.parametrize("fmt", ["json", "jsonl"])
+def test_frames_and_batches_are_what_their_schemas_say(name, arguments, fmt, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold(validator(name), kwire(*arguments, "-f", fmt).out)
+
+
+def test_files_of_log_directories_are_what_their_schema_says(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    schema = validator("log-file")
+    files = ["00000000000000000030.index", "00000000000000000030.snapshot", "leader-epoch-checkpoint"]
+    for file in files:
+        hold(schema, kwire("dump", f"samples/logs/trimmed-0/{file}", "-f", "json").out)
+
+
+@given(st.data())
+def test_any_body_is_what_the_schema_of_its_message_says(data):
+    entry = data.draw(st.sampled_from([entry for entry in CATALOG if entry.valid_versions]))
+    version = data.draw(st.sampled_from([*entry.valid_versions.each()]))
+    spec = CATALOG.message(entry.name)
+    body = data.draw(values(declare(spec, version)))
+    Draft202012Validator(body_schema(spec, version)).validate(body)
+
+
+def test_a_body_of_another_shape_is_refused():
+    schema = validator("HeartbeatRequest", "--message-version", "4")
+    whole = {"groupId": "orders", "generationId": 7, "memberId": "c", "groupInstanceId": None}
+    schema.validate(whole)
+    schema.validate(whole | {"groupId": "<redacted 6 bytes>"})
+    for wrong in ({"generationId": 1 << 31}, {"groupId": None}, {"other": 1}, {"generationId": "7"}):
+        with pytest.raises(ValidationError):
+            schema.validate(whole | wrong)
+    with pytest.raises(ValidationError):
+        schema.validate({"groupId": "orders"})
+
+
+def test_rows_of_another_shape_are_refused():
+    schema = validator("clients", "--lines")
+    row = json.loads(kwire("clients", ROOT / CAPTURE, "-f", "jsonl").out.splitlines()[0])
+    schema.validate(row)
+    for wrong in ({"other": 1}, {"requests": "many"}):
+        with pytest.raises(ValidationError):
+            schema.validate(row | wrong)
+
+
+def test_every_name_has_a_schema_and_a_test():
+    listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
+    assert listed == sorted({*FORMS, *ANSWERS})
+    assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {"answer", "log-file"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["sumary"], "did you mean summary"),
+        (["Heartbeet"], "Heartbeat"),
+        (["HeartbeatRequest", "--message-version", "9"], "HeartbeatRequest has versions 0-4, and not 9"),
+        (["frame", "--lines"], "--lines is for reports"),
+        (["stats", "-f", "csv"], "a schema is JSON"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, reason):
+    done = kwire("schema", *arguments)
+    assert done.code == 2
+    assert reason in done.err
+
+
+def test_the_page_shows_what_the_commands_print(updating, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold_page(ROOT / "docs" / "schemas.md", updating)
