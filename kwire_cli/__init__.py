@@ -14,7 +14,10 @@ from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.costs.ledger import ledger
-    from kwire_cli.analysis.library import ask
+    from kwire_cli.analysis.costs.library import overhead
+    from kwire_cli.analysis.library import ask, clients, diagnose, groups, sequence, stats, summary, transactions
+    from kwire_cli.analysis.opening import open  # noqa: A004 - the library's word for it
+    from kwire_cli.analysis.verify import verify
     from kwire_cli.message.library import columns, decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
     from kwire_cli.spec.catalog import catalog
@@ -28,24 +31,44 @@ __all__ = [
     "SpecError",
     "ask",
     "catalog",
+    "clients",
     "columns",
     "decode",
+    "diagnose",
     "encode",
+    "groups",
     "ledger",
+    "open",
+    "overhead",
     "read_frames",
     "read_records",
+    "sequence",
+    "stats",
+    "summary",
+    "transactions",
+    "verify",
     "write_records",
 ]
 
 _MODULES = {
     "ask": "analysis.library",
     "catalog": "spec.catalog",
+    "clients": "analysis.library",
     "columns": "message.library",
     "decode": "message.library",
+    "diagnose": "analysis.library",
     "encode": "message.library",
+    "groups": "analysis.library",
     "ledger": "analysis.costs.ledger",
+    "open": "analysis.opening",
+    "overhead": "analysis.costs.library",
     "read_frames": "source.library",
     "read_records": "source.library",
+    "sequence": "analysis.library",
+    "stats": "analysis.library",
+    "summary": "analysis.library",
+    "transactions": "analysis.library",
+    "verify": "analysis.verify",
     "write_records": "source.library",
 }
 """The modules of the functions above, which are loaded when a function is first used."""

@@ -7,10 +7,16 @@ texts in UTC.
 from __future__ import annotations
 
 import re
+from collections.abc import Sized
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Kind = Literal[
     "text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar", "spark"
@@ -87,6 +93,30 @@ class Table(NamedTuple):
     shown: int | None = None
     note: str = ""
     wide: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name}: {_rows_text(self)}{', '.join(column.name for column in self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        return str(_view("html.notebook").table_html(self))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as objects, as --format json has them. Rows that come one by one are used up."""
+        return [*_view("answers").table_documents(self)]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table, with the types that --format arrow has. Needs `kwire[lake]`."""
+        return _view("arrow").arrow_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a DataFrame of pandas, which has to be installed."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a DataFrame of polars, which has to be installed."""
+        frame: pl.DataFrame = import_module("polars").from_arrow(self.to_arrow())
+        return frame
 
 
 class Fact(NamedTuple):
@@ -206,9 +236,65 @@ class Answer(NamedTuple):
         return [block for block in self.blocks if isinstance(block, Table)]
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """The values of the facts by name."""
+        lists = (block.facts for block in self.blocks if isinstance(block, Facts))
+        return {fact.name: fact.value for facts in lists for fact in facts if not fact.spoken}
+
+    @property
+    def notes(self) -> list[str]:
+        """The texts of the notes."""
+        return [block.text for block in self.blocks if isinstance(block, Note)]
+
+    def __getitem__(self, name: str) -> Table:  # type: ignore[override] # parts of an Answer have names
+        """Return the table of a name. Raises KeyError, with the names that there are, if there is no such table."""
+        for table in self.tables:
+            if table.name == name:
+                return table
+        raise KeyError(f"{name!r}: the tables are {', '.join(table.name for table in self.tables)}")
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{table.name} ({_rows_text(table).rstrip(' ,')})" for table in self.tables)
+        return f"<Answer {self.title}: {tables or 'no tables'}>"
+
+    def _repr_html_(self) -> str:
+        return str(_view("html.notebook").answer_html(self))
+
+    def read(self) -> Answer:
+        """Return the answer with all rows read, so that they can be shown more than once."""
+        blocks: list[Block] = []
+        for block in self.blocks:
+            match block:
+                case Table():
+                    blocks.append(block._replace(rows=[*block.rows]))
+                case Facts():
+                    blocks.append(block._replace(facts=[*block.facts]))
+                case Outline():
+                    blocks.append(block._replace(items=[*block.items]))
+                case Chart():
+                    blocks.append(block._replace(series=[*block.series]))
+                case Note():
+                    blocks.append(block)
+        return self._replace(blocks=blocks)
+
+    @property
     def ladder(self) -> Chart | None:
         """The first ladder, None if there is none."""
         return next((block for block in self.blocks if isinstance(block, Chart) and block.kind == "ladder"), None)
+
+
+def _rows_text(table: Table) -> str:
+    """Return the number of rows, if it is known."""
+    if not isinstance(table.rows, Sized):
+        return ""
+    return f"{len(table.rows)} row{'' if len(table.rows) == 1 else 's'}, "
+
+
+def _view(module: str) -> Any:
+    """Return a module of `view`, which is loaded by name: whoever has an Answer in hand may ask for its rendering, and
+    nothing here knows one.
+    """
+    return import_module(f"{__package__}.view.{module}")
 
 
 def together(title: str, answers: Mapping[str, Answer]) -> Answer:

@@ -1,9 +1,9 @@
-"""The library's function for questions about traffic and logs: `kwire_cli.ask`."""
+"""The library's functions for questions about traffic and logs: `kwire_cli.ask`, and one for each question."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all, with_captures
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -13,11 +13,16 @@ from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from typing import TypeAlias, Unpack
 
+    from kwire_cli.analysis.diagnosis.model import Severity
+    from kwire_cli.analysis.fold import Counter
     from kwire_cli.answer import Answer
     from kwire_cli.source.kinds import Kind
     from kwire_cli.spec.catalog import Paths
+
+    Input: TypeAlias = str | os.PathLike[str]
 
 
 class Question(NamedTuple):
@@ -33,6 +38,7 @@ QUESTIONS = {
     "clients": Question("clients", "Clients", TRAFFIC),
     "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True),
     "groups": Question("groups.groups", "Groups"),
+    "sequence": Question("ladder", "LadderCalls"),
     "stats": Question("stats", "Stats", TRAFFIC),
     "summary": Question("summary", "Summary", connections=True),
     "transactions": Question("transactions.transactions", "Transactions"),
@@ -42,7 +48,7 @@ QUESTIONS = {
 
 def ask(
     question: str,
-    *inputs: str | os.PathLike[str],
+    *inputs: Input,
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
     specs: Paths | None = None,
@@ -52,7 +58,7 @@ def ask(
     """Ask captures, request logs or log directories a question, and return the Answer: tables and facts as data.
 
     Args:
-        question: The name of a command: summary, diagnose, groups, transactions, stats or clients.
+        question: The name of a command: summary, diagnose, groups, transactions, sequence, stats or clients.
         inputs: Paths of files and folders, counted together.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
@@ -70,9 +76,58 @@ def ask(
     asked = QUESTIONS[question]
     fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)()
     how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=asked.connections)
+    count(fold, inputs, how, asked.about)
+    answer: Answer = fold.answer(**options)
+    return answer.read()
+
+
+def count(fold: Counter[Any], inputs: Iterable[Input], how: Reading, about: Collection[Kind]) -> None:
+    """Add all subjects of inputs to a fold. Raises InputError as `ask` does."""
     files = [file for path in inputs for file in with_captures(str(path))]
     ended = getattr(fold, "end_input", None)  # of a summary, which tells the inputs too
-    if not add_all(open_inputs(files, how, takes=asked.about), fold, ended=ended):
+    if not add_all(open_inputs(files, how, takes=about), fold, ended=ended):
         raise InputError("there is no request of Kafka and no batch in this")
-    answer: Answer = fold.answer(**options)
-    return answer
+
+
+class Ways(TypedDict, total=False):
+    """The arguments of all questions, as `ask` explains them."""
+
+    port: int | None
+    tls_keylog: Sequence[str]
+    specs: Paths | None
+    kafka: str | None
+
+
+def summary(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
+    """Return what captures, request logs and log directories hold, as `kwire summary` does."""
+    return ask("summary", *inputs, **ways)
+
+
+def diagnose(*inputs: Input, least: Severity = "info", **ways: Unpack[Ways]) -> Answer:
+    """Return what is wrong and what to do, as `kwire diagnose` does; findings of at least this severity."""
+    return ask("diagnose", *inputs, least=least, **ways)
+
+
+def stats(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
+    """Return requests, bytes, latencies and errors by api, client, topic and broker, as `kwire stats` does."""
+    return ask("stats", *inputs, **ways)
+
+
+def clients(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
+    """Return who speaks to the brokers, as `kwire clients` does."""
+    return ask("clients", *inputs, **ways)
+
+
+def groups(*inputs: Input, names: Sequence[str] = (), **ways: Unpack[Ways]) -> Answer:
+    """Return who joins and leaves groups, and why, as `kwire groups` does; only these groups if there are names."""
+    return ask("groups", *inputs, names=tuple(names), **ways)
+
+
+def transactions(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
+    """Return transactions, what they hold back, and their events, as `kwire transactions` does."""
+    return ask("transactions", *inputs, **ways)
+
+
+def sequence(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
+    """Return who sends what to whom, as `kwire sequence` does."""
+    return ask("sequence", *inputs, **ways)

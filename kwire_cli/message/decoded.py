@@ -6,6 +6,7 @@ import base64
 import binascii
 from dataclasses import dataclass, field as dataclasses_field
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
@@ -252,6 +253,16 @@ class Decoded(Body):
 
     def __repr__(self) -> str:
         return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
+
+    def _repr_html_(self) -> str:
+        return str(import_module("kwire_cli.view.html.notebook").message_html(self))  # by name: views are above
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a field, as `value` has it: `decoded["topics"][0]["name"]`."""
+        return self.value[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.value)
 
     @property
     def size(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
@@ -69,7 +70,7 @@ class Hints(NamedTuple):
     header: str = "kafka"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frame:
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
@@ -98,6 +99,15 @@ class Frame:
     flavour: str = "kafka"
     hides: Callable[[bool], dict[str, frozenset[int]]] | None = field(default=None, repr=False, compare=False)
     """What finds the secrets that `to_json` leaves out unless it is told; given whether records are shown as bytes."""
+
+    def __repr__(self) -> str:
+        name = self.api or (f"api key {self.api_key}" if self.api_key is not None else "")
+        version = f"v{self.api_version}" if self.api_version is not None else ""
+        what = " ".join(part for part in (name, version, self.kind) if part)
+        return f"<frame {self.number}: {what}, {self.size} bytes, {len(self.anomalies)} anomalies>"
+
+    def _repr_html_(self) -> str:
+        return str(import_module("kwire_cli.view.html.notebook").frame_html(self))  # by name: views are above
 
     @cached_property
     def prefix(self) -> Decoded | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 
 import numba  # noqa: F401 - for what is compiled
-import pandas  # type: ignore[import-untyped] # noqa: F401, ICN001 - PySpark takes it into each worker
+import pandas  # noqa: F401, ICN001 - PySpark takes it into each worker
 from pyspark.daemon import manager
 
 import kwire_cli.pipeline.named

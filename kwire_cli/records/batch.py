@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
@@ -170,6 +171,14 @@ class Batch:
         self.source, self.position, self.size, self.layout, self.crc_valid = source, position, size, layout, crc_valid
         self._head: Head | None = None
         self._notes: list[Anomaly] = []
+
+    def __repr__(self) -> str:
+        head = self.head
+        offsets = f"offsets {head.base_offset} to {head.last_offset}"
+        return f"<batch at {self.position}: {offsets}, {self.size} bytes, magic {self.magic}, {self.compression}>"
+
+    def _repr_html_(self) -> str:
+        return str(import_module("kwire_cli.view.html.notebook").batch_html(self))  # by name: views are above
 
     @property
     def end(self) -> int:

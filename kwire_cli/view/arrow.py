@@ -267,6 +267,13 @@ def write_table(write: Callable[[bytes], None], table: Table, form: str) -> None
     out.close()
 
 
+def arrow_table(table: Table) -> pa.Table:
+    """Return the rows of a table of an answer as a table of Arrow."""
+    pieces: list[bytes] = []
+    write_table(pieces.append, table, "arrow")
+    return _pyarrow().ipc.open_file(b"".join(pieces)).read_all()
+
+
 def _type_of(column: Column, at: int, rows: Iterable[Row]) -> str:
     match column.kind:
         case "id":

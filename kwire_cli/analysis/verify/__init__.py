@@ -30,6 +30,7 @@ __all__ = [
     "Part",
     "Verification",
     "parts_to_verify",
+    "verify",
     "verify_file",
     "verify_part",
     "verify_partition",
@@ -161,3 +162,17 @@ def verify_path(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator
     """
     for part in parts_to_verify([path]):
         yield from verify_part(part.place, deep=deep)
+
+
+def verify(*paths: str | os.PathLike[str], deep: bool = False) -> Answer:
+    """Return what is wrong in log directories, as `kwire dump --verify` does; with `deep` the records are read too.
+
+    Raises:
+        InputError: A path cannot be read, or holds nothing that could be verified.
+
+    """
+    verification = Verification(paths, deep)
+    for part in parts_to_verify(paths):
+        verification.add(part)
+    answer = verification.answer().read()
+    return answer._replace(found=verification.checked.faults > 0)

@@ -108,6 +108,13 @@ _COLUMNS: dict[str, Callable[[Row], Any]] = {
 """The columns of `frames` that a log has values for."""
 
 
+def exchange_rows(file: str, exchange: Exchange, names: Sequence[str], codes: Mapping[str, int]) -> list[list[Any]]:
+    """Return the rows of an exchange in `frames`, with these columns: its request, and its response if there is one."""
+    kinds = ("request",) if exchange.response is None else ("request", "response")
+    rows = [Row(file, exchange, kind, codes) for kind in kinds]
+    return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
+
+
 @dataclass(frozen=True)
 class LogTable:
     """A table of the exchanges in request logs, or of what is wrong with these; as `model.Table`."""
@@ -144,9 +151,7 @@ def _rows(
     part: LogPart, found: Exchange | LineFault, names: Sequence[str], codes: Mapping[str, int]
 ) -> list[list[Any]]:
     if isinstance(found, Exchange):
-        kinds = ("request",) if found.response is None else ("request", "response")
-        rows = [Row(location(part.path), found, kind, codes) for kind in kinds]
-        return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
+        return exchange_rows(location(part.path), found, names, codes)
     fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
     return [[fault.get(name) for name in names]]
 

@@ -1,0 +1,41 @@
+"""The library's function for the bytes of captures: `kwire_cli.overhead`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.costs.measures import DIMENSIONS, OF_MESSAGE
+from kwire_cli.analysis.costs.overhead_answer import Overhead
+from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.analysis.library import count
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.reading import Reading
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kwire_cli.analysis.library import Input
+    from kwire_cli.answer import Answer
+    from kwire_cli.spec.catalog import Paths
+
+
+def overhead(
+    *captures: Input,
+    by: Sequence[str] = ("api", "kind"),
+    port: int | None = None,
+    tls_keylog: Sequence[str] = (),
+    specs: Paths | None = None,
+    kafka: str | None = None,
+) -> Answer:
+    """Return where the bytes of captures go, as `kwire overhead` does: a table for each dimension of `by`.
+
+    Raises InputError for an unknown dimension, and as `ask` does.
+    """
+    if unknown := [name for name in by if name not in DIMENSIONS]:
+        raise InputError(f"{unknown[0]!r} is no dimension{did_you_mean(close_to(unknown[0], DIMENSIONS))}")
+    definitions = catalog(specs, kafka)
+    fold = Overhead([(name,) for name in by], Tallies(definitions, [name for name in OF_MESSAGE if name in by]))
+    count(fold, captures, Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog)), {Kind.CAPTURE})
+    return fold.answer().read()

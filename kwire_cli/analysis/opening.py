@@ -1,0 +1,295 @@
+"""The library's function for all that inputs hold, one by one: `kwire_cli.open`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib import import_module
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem, with_captures
+from kwire_cli.errors import InputError
+from kwire_cli.message.redaction import Redaction, redacting
+from kwire_cli.records.batch import Batch
+from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.kafka.columns import BatchRow, FilterRow, filter_of
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading
+from kwire_cli.source.request_log.exchange import Exchange
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeAlias
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.gaps import Gap
+    from kwire_cli.source.reading import Opened
+    from kwire_cli.source.request_log.reading import LineFault
+    from kwire_cli.spec.catalog import Catalog, Paths
+
+    Source: TypeAlias = Captured | Exchange | LineFault | LogItem
+
+ROWS = 1 << 14
+"""Rows that become columns at a time."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Subject:
+    """A frame of a capture, an exchange of a request log, or a batch of a log.
+
+    What an input does not tell is None, or empty. `source` is the object that all else is read from; what it holds is
+    what is on the wire, secrets too.
+    """
+
+    source: Source
+    redaction: Redaction
+
+    def __repr__(self) -> str:
+        time = f" {self.time:%H:%M:%S.%f}" if self.time else ""
+        ends = f" {self.src} > {self.dst}" if self.src or self.dst else ""
+        version = "" if self.api_version is None else f" v{self.api_version}"
+        what = f" {self.api}{version}" if self.api else ""
+        about = f" {', '.join(self.topics[:3])}" if self.topics else ""
+        return f"<{self.kind}{what}{about}{time}{ends}>"
+
+    def _repr_html_(self) -> str | None:
+        shown = self.frame or self.batch
+        return shown._repr_html_() if isinstance(shown, Batch) or self.frame else None  # type: ignore[union-attr]
+
+    @property
+    def kind(self) -> str:
+        """The kind: request, response, gap, sasl-token, not-kafka, exchange, fault or batch."""
+        source = self.source
+        if isinstance(source, Captured):
+            return source.kind
+        if isinstance(source, LogItem):
+            return "batch" if isinstance(source.item, Batch) else "gap"
+        return "exchange" if isinstance(source, Exchange) else "fault"
+
+    @property
+    def number(self) -> int | None:
+        """The number of the frame in its capture, of the line in its request log."""
+        source = self.source
+        return source.number if isinstance(source, Captured) else getattr(source, "line", None)
+
+    @property
+    def time(self) -> datetime | None:
+        """When the last byte of a frame came, when the broker was done, the largest time of a batch."""
+        source = self.source
+        if isinstance(source, LogItem):
+            latest = source.item.head.max_timestamp if isinstance(source.item, Batch) else -1
+            return datetime.fromtimestamp(latest / 1000, UTC) if 0 <= latest < _LAST else None
+        if isinstance(source, Captured | Exchange) and source.time:
+            at = datetime.fromisoformat(source.time)
+            return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return None
+
+    @property
+    def src(self) -> str | None:
+        """The address of the sender, of an exchange the client's."""
+        source = self.source
+        return source.src if isinstance(source, Captured) else getattr(source, "client", None)
+
+    @property
+    def dst(self) -> str | None:
+        """The address of the receiver, of an exchange the broker's."""
+        source = self.source
+        return source.dst if isinstance(source, Captured) else getattr(source, "broker", None)
+
+    @property
+    def stream(self) -> int | None:
+        """The number of the connection in its capture."""
+        return self.source.stream if isinstance(self.source, Captured) else None
+
+    @property
+    def latency(self) -> float | None:
+        """Seconds from the request to its response; of an exchange as the broker logged them."""
+        source = self.source
+        if isinstance(source, Exchange):
+            return None if source.total_ms is None else source.total_ms / 1000
+        return source.latency if isinstance(source, Captured) else None
+
+    @property
+    def topics(self) -> list[str]:
+        """The topics that it is about: names, or ids without a known name."""
+        source = self.source
+        if isinstance(source, LogItem):
+            return [source.topic] if source.topic else []
+        return source.topics if isinstance(source, Captured | Exchange) else []
+
+    @property
+    def api(self) -> str | None:
+        """The name of the api."""
+        return self.source.api if isinstance(self.source, Captured | Exchange) else None
+
+    @property
+    def api_version(self) -> int | None:
+        """The version of the api."""
+        return self.source.api_version if isinstance(self.source, Captured | Exchange) else None
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id of the request."""
+        return self.source.client_id if isinstance(self.source, Captured | Exchange) else None
+
+    @property
+    def errors(self) -> list[str]:
+        """The names of the error codes in the response, each once."""
+        return [*map(str, self.source.errors)] if isinstance(self.source, Captured | Exchange) else []
+
+    @property
+    def frame(self) -> Frame | None:
+        """The request or response, decoded. Its `to_json` redacts secrets, as that of `read_frames` does."""
+        source = self.source
+        if not isinstance(source, Captured) or source.frame is None:
+            return None
+        if self.redaction.show_secrets:
+            return source.frame
+        return redacting(self.redaction.catalog, source.frame, source)
+
+    @property
+    def batch(self) -> Batch | Gap | None:
+        """The batch of a log, or the bytes that are none."""
+        return self.source.item if isinstance(self.source, LogItem) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a frame as `kwire decode`, and a batch as `kwire dump --deep` prints it; InputError for the rest."""
+        source, redaction = self.source, self.redaction
+        if isinstance(source, Captured):
+            return source.to_json(records="decoded", hidden=redaction.line(source), hide=redaction.record)
+        if isinstance(source, LogItem):
+            return source.item.to_json(hide=redaction.record)
+        raise InputError("a line of a request log has no JSON of its own: `source` has its parts")
+
+
+_LAST = 253402300800_000
+"""The first millisecond after the year 9999."""
+
+
+class Subjects:
+    """What inputs hold, to be iterated over as often as wanted: each time the inputs are read anew, one subject at a
+    time.
+    """
+
+    def __init__(self, inputs: Sequence[str], how: Reading, text: str | None, *, show_secrets: bool) -> None:
+        self._inputs, self._how, self._text = inputs, how, text
+        self._redaction = Redaction(how.catalog, show_secrets=show_secrets)
+
+    def __repr__(self) -> str:
+        only = f", only {self._text}" if self._text else ""
+        return f"<kwire subjects of {', '.join(self._inputs[:3])}{', …' if len(self._inputs) > 3 else ''}{only}>"
+
+    def __iter__(self) -> Iterator[Subject]:
+        for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
+            for source in self._chosen(opened):
+                yield Subject(source, self._redaction)
+
+    def _chosen(self, opened: Opened) -> Iterator[Source]:
+        if self._text is None:
+            yield from _sources(opened, self._redaction)
+        elif opened.kind is Kind.REQUEST_LOG:
+            raise InputError("a filter is for captures and logs, and this is a request log", file=opened.name)
+        elif isinstance(opened, LogInput):
+            wanted = filter_of(self._how.catalog, self._text, "either")
+            for item in _items(opened, self._redaction):
+                if wanted.matches(BatchRow(item.item, wanted.deep, self._redaction.record)):
+                    yield item
+        else:
+            matches = filter_of(self._how.catalog, self._text).matches
+            for line in opened.subjects():
+                if matches(FilterRow(line, self._redaction)):
+                    yield line
+
+    def to_arrow(self) -> pa.Table:
+        """Return the frames and exchanges as an Arrow table with the columns of `frames` (docs/tables.md).
+
+        Raises InputError if a package of `kwire[lake]` is missing, and for batches of logs.
+        """
+        import_module("kwire_cli.pipeline.lake").check()  # by name: the lake is above, and needs the extra
+        frames, logs = (import_module(f"kwire_cli.pipeline.lake.{name}") for name in ("frames", "request_logs"))
+        schema, codes = frames.FRAMES, {row.name: row.code for row in self._how.catalog.errors}
+        columns = [(frames.LINE_COLUMNS | {"topics": lambda line: line.topics})[name] for name in schema.names]
+
+        def rows() -> Iterator[Sequence[Any]]:
+            for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
+                for source in self._chosen(opened):
+                    if isinstance(source, Captured):
+                        yield [column(source) for column in columns]
+                    elif isinstance(source, LogItem):
+                        what = "these are batches of a log: kwire export writes them as a table"
+                        raise InputError(what, file=source.file)
+                    elif isinstance(source, Exchange):
+                        yield from logs.exchange_rows(opened.label, source, schema.names, codes)
+
+        return import_module("pyarrow").Table.from_batches(_batches(rows(), schema), schema)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the same as a DataFrame of pandas, which has to be installed."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the same as a DataFrame of polars, which has to be installed."""
+        frame: pl.DataFrame = import_module("polars").from_arrow(self.to_arrow())
+        return frame
+
+
+def _batches(rows: Iterator[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    batch_of = import_module("kwire_cli.engine.arrow").batch_of
+    while some := [*islice(rows, ROWS)]:
+        yield batch_of(some, schema)
+
+
+def _sources(opened: Opened, redaction: Redaction) -> Iterable[Source]:
+    return _items(opened, redaction) if isinstance(opened, LogInput) else opened.subjects()
+
+
+def _items(opened: LogInput, redaction: Redaction) -> Iterator[LogItem]:
+    """Yield the batches and gaps of a log, whose `to_json` redacts secrets."""
+    for file in opened.files():
+        if file.has_batches:
+            for item in file.items(replace(file.source(opened.how), hide=redaction.record), opened.caller):
+                yield LogItem(file.topic, file.partition, file.label, item)
+
+
+def open(  # noqa: A001 - the library's word for it
+    *inputs: str | os.PathLike[str],
+    filter: str | None = None,  # noqa: A002 - the name of the command's option
+    port: int | None = None,
+    tls_keylog: Sequence[str] = (),
+    show_secrets: bool = False,
+    specs: Paths | None = None,
+    kafka: str | None = None,
+) -> Subjects:
+    """Open captures, request logs and logs: iterate over the result to get what they hold, one subject at a time.
+
+    Args:
+        inputs: Paths or URLs of files and folders.
+        filter: The frames or batches that are wanted, in the language of --filter, such as "latency > 100ms".
+        port: The broker's port in captures; None if the bytes are to show it.
+        tls_keylog: Paths of key logs, for TLS in captures.
+        show_secrets: Whether `to_json` shows secrets.
+        specs: Definitions beside the bundled ones.
+        kafka: The release whose definitions are used.
+
+    Raises:
+        InputError: There are no inputs or the filter is none; as the subjects are read, an input cannot be read.
+
+    """
+    if not inputs:
+        raise InputError("no input: give paths of captures, request logs or log directories")
+    definitions: Catalog = catalog(specs, kafka)
+    if filter is not None:
+        filter_of(definitions, filter, "either")
+    files = [file for path in inputs for file in with_captures(str(path))]
+    how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
+    return Subjects(files, how, filter, show_secrets=show_secrets)

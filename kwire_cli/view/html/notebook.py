@@ -1,0 +1,191 @@
+"""Answers, frames, messages and batches as pieces of HTML for notebooks: without scripts, and with secrets redacted."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from kwire_cli.analysis.costs.ledger import ledger, rows_of
+from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.view import hex as hex_view, tree
+from kwire_cli.view.ladder import ladder_lines
+from kwire_cli.view.lines import escaped
+from kwire_cli.view.tables import bar, text_of
+from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kwire_cli.analysis.costs.ledger import Row as Cost
+    from kwire_cli.answer import Answer, Block
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.records.batch import Batch
+    from kwire_cli.view.lines import Line
+
+_RAW_RECORDS = False
+"""Whether records are shown as bytes alone."""
+MOST_LINES = 400
+"""Lines of a pane, and rows of costs."""
+_STYLES = {
+    "name": "font-weight:bold",
+    "title": "font-weight:bold",
+    "number": "color:#1a7f9c",
+    "text": "color:#2b8a3e",
+    "bytes": "color:#a66f00",
+    "null": "color:#a33ea1",
+    "meaning": "color:#3b6fd4",
+    "dim": "opacity:.6",
+    "warning": "color:#d6336c;font-weight:bold",
+    "secret": "background:#ffe066;color:#000",
+}
+"""Styles of lines; the colours have contrast on light and on dark pages."""
+_LEVELS = {"": "", "good": "text", "info": "meaning", "warning": "bytes", "error": "warning"}
+_PANE = "flex:1 1 20em;max-height:30em;overflow:auto;margin:0;padding:.3em"
+_ROW = "display:flex;flex-wrap:wrap;gap:.6em;font-size:.85em"
+
+
+def answer_html(answer: Answer) -> str:
+    """Return an answer: its title, facts, tables, outlines and notes. Tables show the rows that a person is shown."""
+    parts = [part for block in answer.blocks for part in _parts(block)]
+    return f"<div><h4>{_text(answer.title)}</h4>{''.join(parts)}</div>"
+
+
+def table_html(table: Table) -> str:
+    """Return a table, its first rows and the number of further ones."""
+    rows = [*table.rows]
+    return "".join(_table(table._replace(rows=rows, shown=MOST_ROWS if table.shown is None else table.shown)))
+
+
+def frame_html(frame: Frame) -> str:
+    """Return a frame in three panes: fields, bytes and costs. Secrets are those that `to_json` redacts."""
+    hidden = frame.hides(_RAW_RECORDS) if frame.hides else {}
+    reading = frame.body.reading if frame.body else None
+    costs = [
+        (f"{name}.{row.path}".rstrip(".") if name != "body" else row.path, row)
+        for name, part in frame.parts
+        for row in ledger(part)
+    ]
+    return _panes(
+        tree.frame_lines(frame.catalog, frame, hidden, reading=reading),
+        hex_view.frame_lines(frame.catalog, frame, hidden, form=hex_view.HexForm(4), reading=reading),
+        costs,
+    )
+
+
+def message_html(body: Decoded) -> str:
+    """Return a message in three panes: fields, bytes and costs. Secrets are those that `to_json` redacts."""
+    hidden = body.hides(_RAW_RECORDS) if body.hides else frozenset()
+    names = (body.reading and body.reading.catalog) or catalog()
+    return _panes(
+        tree.message_lines(names, body, hidden, reading=body.reading),
+        hex_view.message_lines(names, body, hidden, form=hex_view.HexForm(4), reading=body.reading),
+        [(row.path, row) for row in ledger(body)],
+    )
+
+
+def batch_html(batch: Batch) -> str:
+    """Return a batch in three panes: records, bytes and costs. Secrets are those that `to_json` redacts."""
+    names, hide = batch.source.catalog or catalog(), batch.source.hide
+    records = [*enumerate(islice(batch.records(), MOST_LINES))]
+    return _panes(
+        tree.tree_lines(batch, records, batch.anomalies, hide, full=False, pretty=False),
+        hex_view.batch_hex_lines(names, batch, hide, deep=True, form=hex_view.HexForm(4)),
+        [(row.path, row) for row in rows_of(batch.spans())],
+    )
+
+
+def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple[str, Cost]]) -> str:
+    rows = [
+        f"<tr><td>{_text(path)}</td>{_number(row.prefix_bytes)}{_number(row.value_bytes)}{_number(row.count)}</tr>"
+        for path, row in costs[:MOST_LINES]
+    ]
+    more = f"<p>… and {len(costs) - len(rows)} more</p>" if len(costs) > len(rows) else ""
+    head = "<tr><th>field</th><th>prefix B</th><th>value B</th><th>count</th></tr>"
+    table = f'<div style="{_PANE}"><table>{head}{"".join(rows)}</table>{more}</div>'
+    return f'<div style="{_ROW}">{_lines(fields)}{_lines(octets)}{table}</div>'
+
+
+def _lines(lines: Iterable[Line]) -> str:
+    """Return a pane of lines, of which the first ones are shown."""
+    source = iter(lines)
+    texts = [_line(line) for line in islice(source, MOST_LINES)]
+    if next(source, None) is not None:
+        texts.append("…")
+    return f'<pre style="{_PANE}">{chr(10).join(texts)}</pre>'
+
+
+def _line(line: Line) -> str:
+    return "".join(
+        f'<span style="{_STYLES[style]}">{_text(text)}</span>' if style in _STYLES else _text(text)
+        for text, style in line
+    )
+
+
+def _text(text: str) -> str:
+    return escape(escaped(text))
+
+
+def _number(value: int) -> str:
+    return f'<td style="text-align:right">{value}</td>'
+
+
+def _parts(block: Block) -> Iterator[str]:
+    match block:
+        case Table():
+            yield from _table(block)
+        case Facts():
+            rows = [
+                f"<tr><td>{_text(fact.heading)}</td><td>{escape(fact_text(fact))}</td></tr>"
+                for fact in shown_facts(block)
+            ]
+            yield f"{_heading(block.title)}<table>{''.join(rows)}</table>" if rows else ""
+        case Note():
+            yield f"<p>{_line([(text_of(block.text), _LEVELS[block.level])])}</p>"
+        case Outline():
+            lines: list[Line] = [
+                [
+                    ("  " * item.depth + item.text, _LEVELS[item.level]),
+                    (f"  {item.detail}" if item.detail else "", "dim"),
+                ]
+                for item in block.items
+            ]
+            yield f"{_heading(block.title)}{_lines(lines)}"
+        case Chart(kind="ladder"):
+            yield f"{_heading(block.title)}{_lines(ladder_lines(block, None))}"
+        case Chart(kind="bars"):
+            yield _bars(block)
+        case Chart():
+            pass  # its numbers stand in a table
+
+
+def _bars(chart: Chart) -> str:
+    """Return bars of text, of which a person is shown the first ones."""
+    series = [(str(name), value) for name, value in islice(chart.series, MOST_ROWS)]
+    most = max((value for _, value in series), default=0)
+    rows = [f"<tr><td>{_text(name)}</td><td><code>{bar(value, most)}</code></td></tr>" for name, value in series]
+    return f"{_heading(chart.title)}<table>{''.join(rows)}</table>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    if (shown := shown_table(table)) is None:
+        return
+    columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
+    heads, cells = [], []
+    for at, column in columns:
+        values = [row[at] for row in shown.everything]
+        side = "right" if lines_up(values[: len(shown.rows)], column) else "left"
+        heads.append(f'<th style="text-align:{side}">{_text(heading_text(column, values))}</th>')
+        cells.append([f'<td style="text-align:{side}">{escape(text)}</td>' for text in column_texts(values, column)])
+    rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
+    yield f"{_heading(table.title)}<table><tr>{''.join(heads)}</tr>{''.join(rows)}</table>"
+    if shown.hidden:
+        yield f"<p>… and {shown.hidden} more</p>"
+    if table.note:
+        yield f"<p>{_text(table.note)}</p>"
+
+
+def _heading(title: str) -> str:
+    return f"<h5>{_text(title)}</h5>" if title else ""

@@ -1,0 +1,92 @@
+"""`kwire_cli.open`: what inputs hold, one by one, as objects and as columns."""
+
+import json
+from datetime import UTC, datetime
+from itertools import islice
+
+import pytest
+from command_line import ROOT, kwire as run
+from secret_table import body_of, capture, framed, shows
+
+import kwire_cli as kwire
+
+CAPTURE = ROOT / "samples/incidents/rebalancing.pcap"
+LOG = ROOT / "samples/request-logs/kafka-request.log"
+
+
+def test_subjects_of_a_capture_are_the_lines_of_decode():
+    printed = [json.loads(line) for line in run("decode", CAPTURE, "-f", "jsonl").out.splitlines()]
+    subjects = kwire.open(CAPTURE)
+    assert [json.loads(json.dumps(subject.to_json())) for subject in subjects] == printed
+    for subject, document in zip(subjects, printed, strict=True):  # read anew
+        assert (subject.number, subject.kind, subject.src, subject.dst, subject.stream) == tuple(
+            document[name] for name in ("frame", "kind", "src", "dst", "stream")
+        )
+        assert subject.time == datetime.fromisoformat(document["time"])
+        assert (subject.topics, subject.latency) == (document.get("topics", []), document.get("latency"))
+        assert (subject.api, subject.api_version) == (document["api"], document["apiVersion"])
+        assert subject.frame.body.to_json(records="decoded") == document["body"]
+
+
+def test_nothing_is_read_before_it_is_asked_for():
+    subjects = kwire.open(CAPTURE)
+    assert [subject.number for subject in islice(subjects, 2)] == [1, 2]
+    assert repr(subjects).startswith("<kwire subjects of ")
+    first = next(iter(subjects))
+    assert repr(first) == "<request ApiVersions v4 00:16:09.408562 127.0.0.1:50268 > 127.0.0.1:29092>"
+
+
+def test_a_filter_chooses_frames_and_batches():
+    chosen = [subject.number for subject in kwire.open(CAPTURE, filter="latency > 100ms")]
+    lines = run("decode", CAPTURE, "--filter", "latency > 100ms", "-f", "jsonl").out.splitlines()
+    assert chosen == [json.loads(line)["frame"] for line in lines]
+    logs = ROOT / "samples/segments/garbage-0"
+    chosen = [subject.batch.head.base_offset for subject in kwire.open(logs, filter="baseOffset > 50")]
+    assert chosen
+    assert min(chosen) > 50
+    with pytest.raises(kwire.InputError, match="this is a request log"):
+        next(iter(kwire.open(LOG, filter="error")))
+    with pytest.raises(kwire.KwireError):
+        kwire.open(CAPTURE, filter="latency >")
+    with pytest.raises(kwire.InputError, match="no input"):
+        kwire.open()
+
+
+def test_request_logs_and_log_directories_have_subjects_too():
+    exchange = next(iter(kwire.open(LOG)))
+    assert (exchange.kind, exchange.api, exchange.number) == ("exchange", "BrokerHeartbeat", 1)
+    assert exchange.latency is not None
+    assert exchange.src.startswith("127.0.0.1:")
+    with pytest.raises(kwire.InputError, match="no JSON of its own"):
+        exchange.to_json()
+    batch = next(iter(kwire.open(ROOT / "samples/segments/orders-zstd-0")))
+    assert (batch.kind, batch.topics, batch.frame) == ("batch", ["orders-zstd"], None)
+    assert batch.time == datetime.fromtimestamp(1795259733.031, UTC)
+    assert batch.to_json()["records"][0]["offset"] == 0
+
+
+def test_columns_are_those_of_the_table_frames(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = kwire.open(CAPTURE).to_arrow()
+    assert run("export", CAPTURE, "--into", tmp_path / "lake", "--tables", "frames").code == 0
+    [file] = (tmp_path / "lake").glob("frames/**/*.parquet")
+    exported = pq.read_table(file).select(table.column_names)
+    ours = {"stream", "frame", "request_frame"}  # a lake numbers frames by connection
+    shown = [name for name in table.column_names if name not in ours]
+    rows, wanted = (sorted(map(str, each.select(shown).to_pylist())) for each in (table, exported))
+    assert rows == wanted
+    assert len(rows) == 332
+    assert kwire.open(CAPTURE, filter="api == Fetch").to_pandas()["api"].unique().tolist() == ["Fetch"]
+    assert kwire.open(LOG).to_polars()["kind"].to_list()[:2] == ["request", "response"]
+    with pytest.raises(kwire.InputError, match="kwire export writes them"):
+        kwire.open(ROOT / "samples/segments/orders-zstd-0").to_arrow()
+
+
+def test_secrets_are_redacted_unless_they_are_asked_for(tmp_path):
+    file = tmp_path / "secret.pcap"
+    file.write_bytes(capture([(0, framed(36, 2, body_of("SaslAuthenticateRequest", "authBytes", 2)))]))
+    texts = [f"{subject.to_json()}{subject!r}{subject._repr_html_()}{subject.frame and subject.frame.to_json()}"
+             for subject in kwire.open(file)]  # fmt: skip
+    assert texts
+    assert not any(map(shows, texts))
+    assert any(shows(str(subject.to_json())) for subject in kwire.open(file, show_secrets=True))
