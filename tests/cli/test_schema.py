@@ -159,4 +159,4 @@ def test_what_is_wrong_is_said(arguments, reason):
 
 def test_the_page_shows_what_the_commands_print(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "schemas.md", updating)
+    hold_page(ROOT / "docs" / "json-schemas.md", updating)
