@@ -9,7 +9,7 @@ SECTIONS = {
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
     "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui"],
     "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
-    "Understand a message": ["explain", "model", "schemas", "anomalies", "html", "markdown", "encode-records", "specs"],
+    "Understand a message": ["explain", "model", "json-schemas", "anomalies", "html", "markdown", "encode-records", "specs"],
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules", "pull-requests"],
     "Share": ["secrets", "sanitize"],

@@ -70,7 +70,7 @@ PURPOSES = {
     "all": "everything: all other extras",
     "fast": "another name of kwire[lake]",
     "lake": "kwire export, kwire query, and machine code for many messages; part of kwire[spark]",
-    "otlp": "the metrics that clients push (PushTelemetry), decoded",
+    "schemas": "keys and values by Avro, Protobuf and JSON Schema, and the metrics that clients push",
     "spark": "kwire scan; it also needs Java",
     "stores": "s3://, gs://, hdfs:// and other URLs in place of paths",
     "tls": "--tls-keylog, and pcapng files that hold secrets",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings
+from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_terminal
@@ -16,6 +17,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, reading_of
 from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
 from kwire_cli.cli.pages import new_page
+from kwire_cli.cli.payloads import Payloads, schema_inputs
 from kwire_cli.cli.progress import size_of_inputs
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
@@ -32,19 +34,20 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
-_CHOICES = ("like_kafka", "offsets", "times", "filter", "key", "grep", "limit")
+_CHOICES = ("like_kafka", "offsets", "times", "filter", "with_key", "grep", "limit")
 """Options that choose among batches, which a report needs all of."""
 
 
 EXAMPLES = (
     ("kwire dump orders-0", "the batches of a partition"),
-    ("kwire dump --deep orders-0 --key key-0", "its records with this key"),
+    ("kwire dump --deep orders-0 --with-key key-0", "its records with this key"),
+    ("kwire dump --deep orders-0 --value avro --schemas _schemas-0", "its values by their schemas"),
     ("kwire dump --verify broken-0", "whether its files are intact"),
 )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
+class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -105,8 +108,8 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
         shell_complete=complete_filter,
         help="Show only batches and records that match, such as 'producerId == 9'.",
     )
-    key: str | None = option(
-        "--key", section="Choose", metavar="TEXT", help="Show only batches with records of this key."
+    with_key: str | None = option(
+        "--with-key", section="Choose", metavar="TEXT", help="Show only batches with records of this key."
     )
     grep: str | None = option(
         "--grep",
@@ -142,6 +145,16 @@ class Options(RecordSets, Report, Secrets, OverlaidDefinitions, Decompression):
     )
 
     @property
+    def key_format(self) -> str | None:
+        """The format of keys; None if --key is the former spelling of --with-key."""
+        return self.key if self.key is not None and schema_inputs().is_format(self.key) else None
+
+    @property
+    def chosen_key(self) -> str | None:
+        """The key of the records to show; --key chose it before keys had formats."""
+        return self.with_key if self.with_key is not None or self.key_format is not None else self.key
+
+    @property
     def rows(self) -> int | None:
         """The number of rows that are shown at most; None for all."""
         return self.limit if self.top is None else self.top
@@ -158,14 +171,14 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.verbose:
         note_links(environment, options.paths)
+    if options.with_key is None and options.chosen_key is not None:
+        environment.note("kwire: --key TEXT is now --with-key TEXT; the old spelling ends with the next release")
     if options.diff is not None:
         return _diff(environment, options)
     if options.state or options.at is not None:
         return _state(environment, options)
     if options.verify:
         return _verify(environment, options)
-    from kwire_cli.cli.batches import BatchRun  # --state and --verify show no batches
-
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
     settings = _settings(environment, options)
@@ -243,8 +256,8 @@ def _selection(options: Options) -> Selection:
         selection = replace(selection, times=time_range(options.times))
     if options.filter:
         selection = replace(selection, filter=filter_of(options.catalog, options.filter, "batches"))
-    if options.key is not None:
-        selection = replace(selection, key=options.key.encode("utf-8", "surrogateescape"))
+    if (key := options.chosen_key) is not None:
+        selection = replace(selection, key=key.encode("utf-8", "surrogateescape"))
     if options.grep is not None:
         selection = replace(selection, pattern=grep_pattern(options.grep))
     return selection

@@ -84,6 +84,7 @@ PAYLOADS = {
     "input "
     "is missing",
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
+    "VALUE_UNFIT": "a key or value that does not fit its format or schema; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
 }
 """Anomalies of messages inside messages and records."""

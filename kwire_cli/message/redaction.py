@@ -80,6 +80,8 @@ class RecordRedaction:
         """
         if self._is_damaged(batch) or (payload and payload.unknown_control and self.gap(batch.source.topic)):
             return None, _WHOLE
+        if payload and payload.record and payload.record.secret and (serdes := self._catalog.serdes):
+            payload = replace(payload, record=serdes.masked(payload.record))
         return payload, self(payload.record) if payload and payload.record else {}
 
     def without_secrets(self, batch: Batch, record: Record) -> Record:
@@ -104,8 +106,11 @@ class RecordRedaction:
         return self._last[1]
 
     def gap(self, topic: str | None) -> bool:
-        """Return whether bytes of a topic that cannot be read may be a secret: those of Kafka's own topics may."""
-        return topic is not None and is_internal(topic)
+        """Return whether bytes of a topic that cannot be read may be a secret: those of Kafka's own topics may, and any
+        where fields are redacted.
+        """
+        serdes = self._catalog.serdes
+        return (topic is not None and is_internal(topic)) or (serdes is not None and serdes.redacts())
 
     def batch(self, batch: Batch) -> bool:
         """Return whether a record of a batch holds a secret; a damaged batch of Kafka's own topics is taken to."""

@@ -139,6 +139,8 @@ def is_damaged(batch: Batch) -> bool:
 
 def hidden_in_record(catalog: Catalog, payload: RecordPayload) -> dict[str, frozenset[int]]:
     """The hidden spans of what a record of one of Kafka's own topics means, by "key" and "value"."""
+    if payload.secret is not None:
+        return dict.fromkeys(payload.secret, frozenset({0}))
     parts = {"key": payload.key, "value": payload.value}
     by_part = {
         name: hidden

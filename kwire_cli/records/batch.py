@@ -298,8 +298,7 @@ class Payloads:
     def known(self) -> bool:
         """Return whether every part of the payload was decoded, so that it says all that the bytes do."""
         if self.record:
-            parts = [part for part in (self.record.key, self.record.value) if part]
-            return bool(parts) and all(part.body and part.body.complete for part in parts)
+            return self.record.known
         return bool(self.control and self.control.type != "UNKNOWN")
 
     @property
@@ -318,7 +317,7 @@ class Payloads:
         """The messages in the record: its key and value, and those in their fields."""
         whole = self.control or self.record
         parts = (whole.key, whole.value, *(self.record.inside if self.record else ())) if whole else ()
-        return [payload for payload in parts if payload and payload.body]
+        return [payload for payload in parts if payload and payload.is_known]
 
     def to_json(self, hidden: Mapping[str, frozenset[int]]) -> dict[str, Any]:
         """`{"control": …}` or `{"decoded": …}`."""
@@ -327,9 +326,15 @@ class Payloads:
         return {"decoded": self.record.to_json(hidden=hidden)} if self.record else {"control": {"type": self.draft}}
 
 
+def means_something(source: Source) -> bool:
+    """Return whether the records of a source may hold payloads that kwire decodes, whatever their batches say."""
+    serdes = source.catalog.serdes if source.catalog else None
+    return source.topic in OWN_TOPICS or (serdes is not None and serdes.reads(source.topic))
+
+
 def has_payloads(batch: Batch) -> bool:
     """Return whether the records of a batch may hold payloads that kwire decodes."""
-    return batch.head.control or batch.source.topic in OWN_TOPICS or batch.layout.name == "kip98-draft"
+    return batch.head.control or batch.layout.name == "kip98-draft" or means_something(batch.source)
 
 
 def payload_of(batch: Batch, record: Record) -> Payloads | None:
@@ -342,6 +347,9 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
     if source.topic in OWN_TOPICS:
         payload = decode_record(source.catalog or catalog(), source.topic, record.key, record.value)
         return Payloads(record=payload) if payload else None
+    if source.catalog and source.catalog.serdes:
+        read = source.catalog.serdes.record(source.topic, record.key, record.value, record.headers)
+        return Payloads(record=read) if read else None
     return None
 
 

@@ -12,10 +12,9 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch, headers_of, visible_payload
+from kwire_cli.records.batch import PADDING, Batch, headers_of, means_something, visible_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.selection import Selection
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import v2
@@ -342,7 +341,7 @@ def record_columns(
     rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
     of_batch, with_payload = bool({*names} & {*_OF_BATCH}), "payload" in names
     may_hide = hide is not None and hide.gap(source.topic) and bool({"key", "value", "headers"} & {*names})
-    own = may_hide or (with_payload and source.topic in OWN_TOPICS)
+    own = may_hide or (with_payload and means_something(source))
     for item in _parted(source, located(source, start, stop, selection), exact=own):
         if isinstance(item, Batch):
             shared = batch_row(item) if of_batch else {}

@@ -196,6 +196,14 @@ class RecordPayload:
     framed: bool
     inside: tuple[Payload, ...] = ()
     notes: tuple[Anomaly, ...] = ()
+    secret: frozenset[str] | None = None
+    """The parts whose bytes are not to be shown; None where definitions say what is secret."""
+
+    @property
+    def known(self) -> bool:
+        """Return whether the key and the value were decoded, so that they say all that the bytes do."""
+        parts = [part for part in (self.key, self.value) if part]
+        return bool(parts) and all(part.body and part.body.complete for part in parts)
 
     @property
     def payloads(self) -> list[Payload]:

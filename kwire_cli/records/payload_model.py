@@ -92,6 +92,11 @@ class Payload:
         return self.body is not None and self.body.exact
 
     @property
+    def is_known(self) -> bool:
+        """Return whether a definition describes the bytes."""
+        return self.body is not None
+
+    @property
     def anomalies(self) -> list[Anomaly]:
         """The anomalies of the payload, which a correct writer would not have written.
 

@@ -1,5 +1,5 @@
 """Client metrics (KIP-714): compressed OTLP, decompressed, and decoded where opentelemetry-proto is installed (the
-extra `kwire[otlp]`).
+extra `kwire[schemas]`).
 
 Sources: ClientTelemetryUtils.compress, PushTelemetryRequest.metricsData; opentelemetry/proto/metrics/v1/metrics.proto.
 """
@@ -21,7 +21,7 @@ LIMITS = Limits(output=16 << 20, ratio=100, floor=1 << 20)
 """A broker takes a megabyte of compressed metrics by default (telemetry.max.bytes), and each two bytes of OTLP can
 become an object in Python."""
 
-MISSING = "decoding OTLP needs opentelemetry-proto: pip install 'kwire[otlp]'"
+MISSING = "decoding OTLP needs opentelemetry-proto: pip install 'kwire[schemas]'"
 
 
 def telemetry(path: str, compression_type: Any, data: Any) -> Payload:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Loaded, Overlay
+    from kwire_cli.spec.serdes import Serdes
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -136,6 +137,8 @@ class ErrorMeaning(NamedTuple):
 class Catalog:
     """Message definitions by name and api key; made by `catalog()`. Definitions are read when first asked for."""
 
+    serdes: Serdes | None = None  # the formats of records that applications wrote, if they are known
+
     def __init__(
         self,
         entries: Sequence[Entry],
@@ -166,7 +169,14 @@ class Catalog:
         """A catalogue goes to another process with the definitions and overlays that people brought, whose files need
         not be there.
         """
-        return _sent, (self._kafka, self._pickled)
+        bare = _sent, (self._kafka, self._pickled)
+        return (Catalog.with_serdes, (self.with_serdes(None), self.serdes)) if self.serdes else bare
+
+    def with_serdes(self, serdes: Serdes | None) -> Catalog:
+        """Return the catalogue with formats of records."""
+        other = object.__new__(Catalog)
+        vars(other).update(vars(self), serdes=serdes)
+        return other
 
     @cached_property
     def _pickled(self) -> bytes:

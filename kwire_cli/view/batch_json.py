@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from orjson import Fragment
 
-from kwire_cli.records.batch import Batch, has_payloads, head_json, record_json
+from kwire_cli.records.batch import Batch, has_payloads, head_json, means_something, record_json
 from kwire_cli.records.compression import decompress
-from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.reading import read_items, sound_batch, source_of
 from kwire_cli.records.v2 import RecordSink, made_of, reader
@@ -257,7 +256,7 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
     forms: dict[int, bytes | None] = {}
     ready: list[bytes] = []
     end_of_line = b"" if deep else b',"anomalies":[]}\n'
-    plain_topic = not deep or _is_plain(source)
+    plain_topic = not deep or not means_something(source)
     for at, end, numbers in reader.plain(_LAYOUT):
         base, _, epoch, _, crc, attributes, delta, _, latest, producer, producer_epoch, sequence, count = numbers
         lines.batches += 1
@@ -288,11 +287,6 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
 def _label(label: dict[str, Any]) -> bytes:
     """Return the text before the keys of a line, as part of a format."""
     return many_dumps(label)[1:-2].replace(b"%", b"%%") + b","
-
-
-def _is_plain(source: Source) -> bool:
-    """Return whether a source's topic is not one of Kafka's own: only control records are messages then."""
-    return source.topic not in OWN_TOPICS
 
 
 @cache

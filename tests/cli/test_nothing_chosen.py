@@ -37,7 +37,7 @@ METADATA = (
         ),
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
         (("dump", "--topic", "nosuch", "--limit", "0", LOGS), ""),
-        (("dump", "--key", "zzz", LOGS), "kwire: nothing was chosen, of 34 batches\n"),
+        (("dump", "--with-key", "zzz", LOGS), "kwire: nothing was chosen, of 34 batches\n"),
         (("dump", "--offsets", "99999-", "--like-kafka", LOGS), "kwire: nothing was chosen, of 34 batches\n"),
         (("dump", "--offsets", "0-", LOGS), ""),
         (

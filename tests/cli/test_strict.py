@@ -74,13 +74,13 @@ def test_a_choice_of_frames_that_matches_nothing(choice):
 
 
 @pytest.mark.parametrize(
-    "choice", [("--grep", "nothing"), ("--key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join
+    "choice", [("--grep", "nothing"), ("--with-key", "x"), ("--offsets", "90-"), ("--time", "0-1")], ids=" ".join
 )
 def test_a_choice_of_batches_that_matches_nothing(choice):
     for fmt in ("jsonl", "table"):
         assert kwire("dump", "--format", fmt, *choice, "-", stdin=BATCHES).code == 0
         assert kwire("dump", "--format", fmt, "--exit-code", *choice, "-", stdin=BATCHES).code == 1
-        assert kwire("dump", "--format", fmt, "--exit-code", "--key", "k", "-", stdin=BATCHES).code == 0
+        assert kwire("dump", "--format", fmt, "--exit-code", "--with-key", "k", "-", stdin=BATCHES).code == 0
         assert kwire("dump", "--format", fmt, "--exit-code", "-", stdin=BATCHES).code == 0
 
 

@@ -35,7 +35,7 @@ def test_metrics_as_json():
 def test_without_the_extra_it_says_what_to_install():
     found = telemetry("metrics", 1, gzip.compress(MESSAGE))
     assert found.json_data()["size"] == len(MESSAGE)
-    assert "kwire[otlp]" in found.json_data()["missing"]
+    assert "kwire[schemas]" in found.json_data()["missing"]
     assert found.anomalies == []
 
 

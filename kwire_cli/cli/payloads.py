@@ -1,0 +1,78 @@
+"""Options for keys and values that applications wrote: their formats and schemas, and fields that are not shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.options import Definitions
+from kwire_cli.cli.typed_options import option
+from kwire_cli.source.reading import Reading
+
+if TYPE_CHECKING:
+    from kwire_cli.records.schemas.serdes import Serdes
+    from kwire_cli.spec.catalog import Catalog
+
+
+def schema_inputs() -> Any:
+    """Return the module that reads schemas, which few runs need."""
+    from kwire_cli.source import schema_inputs as module
+
+    return module
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class Payloads(Definitions):
+    """Options for reading keys and values: --value, --key, --schemas, --serdes and --redact."""
+
+    SECTION: ClassVar[str] = "Input"
+
+    value: str | None = option(
+        "--value", metavar="FORMAT[:SCHEMA]", help="Decode values by this format, such as avro or json."
+    )
+    key: str | None = option(
+        "--key", metavar="FORMAT[:SCHEMA]", help="Decode keys by this format, such as text or long."
+    )
+    schemas: tuple[str, ...] = option(
+        "--schemas",
+        multiple=True,
+        metavar="WHERE",
+        shell_complete=complete_file,
+        help="Take schemas from files, a registry's export or a _schemas topic.",
+    )
+    serdes: str | None = option(
+        "--serdes",
+        rare=True,
+        metavar="FILE",
+        shell_complete=complete_file,
+        help="Take the formats of each topic from this TOML file.",
+    )
+    redact: tuple[str, ...] = option(
+        "--redact",
+        section="Output",
+        multiple=True,
+        metavar="FIELD",
+        help="Hide these fields of decoded records, such as 'value.card.*'; repeatable.",
+    )
+
+    @property
+    def key_format(self) -> str | None:
+        """The format of keys."""
+        return self.key
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The definitions of the input, with the formats of its records."""
+        catalog = super().catalog
+        if not (self.value or self.key_format or self.schemas or self.serdes or self.redact):
+            return catalog
+        return catalog.with_serdes(self._serdes(catalog))
+
+    def _serdes(self, catalog: Catalog) -> Serdes:
+        made: Serdes = schema_inputs().serdes_from(
+            Reading(catalog=catalog), self.schemas, key=self.key_format, value=self.value, file=self.serdes,
+            redact=self.redact,
+        )  # fmt: skip
+        return made

@@ -1,0 +1,1 @@
+"""Keys and values of records by the schemas that applications wrote them with."""

@@ -1,0 +1,148 @@
+"""Bounds of Avro values whose schema lets few bytes become many values, or nest without end.
+
+fastavro believes counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
+arrays of items that take no bytes, and types that contain themselves: their values are walked once before they are
+read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kwire_cli.records.schemas.model import UnfitError
+
+DEEPEST = 200
+"""Levels of a value: fastavro needs four frames of C for each."""
+_FIXED = {"null": 0, "float": 4, "double": 8, "boolean": 1}
+_VARINT = 10
+"""Bytes of the longest varint of 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The schema of values that are walked before they are read."""
+
+    schema: Any
+    names: dict[str, Any]
+
+    def check(self, data: bytes, start: int) -> None:
+        """Raise UnfitError for a value that nests too deeply, has more items than bytes, or ends early."""
+        _Walk(data, self.names).skip(self.schema, start, 0)
+
+
+def bounds_of(schema: Any, names: dict[str, Any]) -> Bounds | None:
+    """Return the bounds of a parsed schema, None if the bytes of its values bound them."""
+    return Bounds(schema, names) if _is_risky(schema, names, (), set()) else None
+
+
+def _is_risky(schema: Any, names: dict[str, Any], above: tuple[str, ...], done: set[str]) -> bool:
+    if isinstance(schema, list):
+        return any(_is_risky(branch, names, above, done) for branch in schema)
+    if isinstance(schema, str):
+        if schema not in names:
+            return False
+        return schema in above or _is_risky(names[schema], names, above, done)
+    kind = schema["type"]
+    if kind in ("record", "error"):
+        name = schema["name"]
+        if name in above:
+            return True
+        if name in done:
+            return False
+        done.add(name)
+        return any(_is_risky(field["type"], names, (*above, name), done) for field in schema["fields"])
+    if kind == "array":
+        return _takes_none(schema["items"], names, ()) or _is_risky(schema["items"], names, above, done)
+    if kind == "map":
+        return _is_risky(schema["values"], names, above, done)
+    return False if kind in ("enum", "fixed") else _is_risky(kind, names, above, done)
+
+
+def _takes_none(schema: Any, names: dict[str, Any], above: tuple[str, ...]) -> bool:
+    """Return whether a value may take no bytes."""
+    if isinstance(schema, list):
+        return False
+    if isinstance(schema, str):
+        return schema == "null" if schema not in names else _takes_none(names[schema], names, above)
+    kind = schema["type"]
+    if kind in ("record", "error"):
+        name = schema["name"]
+        return name in above or all(_takes_none(field["type"], names, (*above, name)) for field in schema["fields"])
+    if kind == "fixed":
+        return bool(schema["size"] == 0)
+    return False if kind in ("array", "map", "enum") else _takes_none(kind, names, above)
+
+
+class _Walk:
+    """Skips values, and counts items that take no bytes."""
+
+    def __init__(self, data: bytes, names: dict[str, Any]) -> None:
+        self.data, self.names, self.left = data, names, len(data)
+
+    def skip(self, schema: Any, at: int, depth: int) -> int:
+        """Return where the value at an offset ends."""
+        if depth > DEEPEST:
+            raise UnfitError(f"the value nests more than {DEEPEST} levels deep")
+        if isinstance(schema, list):
+            branch, at = self.long(at)
+            if not 0 <= branch < len(schema):
+                raise UnfitError(f"a union has no branch {branch}")
+            return self.skip(schema[branch], at, depth + 1)
+        if isinstance(schema, str):
+            return self.skip(self.names[schema], at, depth) if schema in self.names else self.primitive(schema, at)
+        kind = schema["type"]
+        if kind in ("record", "error"):
+            for field in schema["fields"]:
+                at = self.skip(field["type"], at, depth + 1)
+            return at
+        if kind in ("array", "map"):
+            return self.blocks(schema, at, depth + 1)
+        if kind == "fixed":
+            return self.within(at + int(schema["size"]))
+        return self.skip("int" if kind == "enum" else kind, at, depth)
+
+    def blocks(self, schema: dict[str, Any], at: int, depth: int) -> int:
+        """Skip the blocks of an array or map."""
+        while True:
+            count, at = self.long(at)
+            if count == 0:
+                return at
+            if count < 0:
+                count, at = -count, self.long(at)[1]
+            for _ in range(count):
+                before = at
+                if schema["type"] == "map":
+                    at = self.primitive("string", at)
+                at = self.skip(schema["values" if schema["type"] == "map" else "items"], at, depth)
+                self.left -= at == before
+                if self.left < 0:
+                    raise UnfitError("there are more items without bytes than the value has bytes")
+
+    def primitive(self, kind: str, at: int) -> int:
+        """Skip a primitive value."""
+        if kind in _FIXED:
+            return self.within(at + _FIXED[kind])
+        number, at = self.long(at)
+        if kind not in ("bytes", "string"):
+            return at
+        if number < 0:
+            raise UnfitError(f"the length before byte {at} is negative")
+        return self.within(at + number)
+
+    def long(self, at: int) -> tuple[int, int]:
+        """Return the number at an offset, and where it ends."""
+        number = 0
+        for shift in range(0, 7 * _VARINT, 7):
+            byte = self.data[self.within(at + 1) - 1]
+            at += 1
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return (number >> 1) ^ -(number & 1), at
+        raise UnfitError(f"the number before byte {at} is longer than {_VARINT} bytes")
+
+    def within(self, at: int) -> int:
+        """Return an offset. Raises UnfitError if the value ends before it."""
+        if at > len(self.data):
+            raise UnfitError(f"the value ends early, after {len(self.data)} bytes")
+        return at

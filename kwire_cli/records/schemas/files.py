@@ -1,0 +1,140 @@
+"""Schemas from files: .avsc, .proto, .json, descriptor sets, answers of registries, and exports of Apicurio.
+
+The name of a file says the id or the subject of a schema that does not say it itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Schema
+from kwire_cli.records.schemas.registry import of_answers, of_export
+from kwire_cli.stores import path_text
+from kwire_cli.stores.opening import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.stores import Place
+
+SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset", ".zip", ".data")
+LARGEST = 64 << 20
+"""Bytes of a file of schemas, and of one in an archive."""
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_EXPORTED = re.compile(
+    r"\.(Content\.data|(Content|[A-Z][A-Za-z]*(Version|Rule)|Artifact|Group|Branch|Comment|Manifest)\.json)$"
+)
+_VERSION = re.compile(r"(?P<subject>.+)[@.-]v?(?P<version>\d{1,9})")
+_AVRO_TYPES = frozenset({"record", "enum", "fixed", "array", "map", "error"})
+
+
+def is_schema_file(path: Place) -> bool:
+    """Return whether a file may hold schemas, by its name."""
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def schema_files(path: Place) -> list[Place]:
+    """Return the files of schemas that a path names: itself, or those in a folder and the folders in it."""
+    if path.is_dir():
+        return [file for file in tree(path).files() if is_schema_file(file)]
+    return [path] if is_schema_file(path) else []
+
+
+def read_files(where: Place, files: list[Place]) -> list[Schema]:
+    """Return the schemas in files below a place. InputError for a file that holds none."""
+    contents = [(path_text(file), _contents(file)) for file in files]
+    exported = [pair for pair in contents if _is_exported(pair[0])]
+    schemas = of_export(exported, path_text(where)) if exported else []
+    for name, data in contents:
+        if _is_exported(name):
+            continue
+        if name.lower().endswith(".zip"):
+            schemas += of_export(_unzipped(name, data), name)
+        else:
+            schemas += _of_file(name, data)
+    return schemas
+
+
+def _is_exported(name: str) -> bool:
+    """Return whether a file is one of an export of Apicurio, by its name."""
+    return bool(_EXPORTED.search(name))
+
+
+def _contents(file: Place) -> bytes:
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path_text(file)) from None
+    if len(data) > LARGEST:
+        raise InputError(f"a file of schemas has at most {LARGEST >> 20} MiB", file=path_text(file))
+    return data
+
+
+def _unzipped(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    import zipfile  # noqa: PLC0415 - few schemas are in archives
+
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            for entry in archive.infolist():
+                if entry.file_size > LARGEST:
+                    raise InputError(f"{entry.filename} is larger than {LARGEST >> 20} MiB", file=name)
+                yield entry.filename, archive.read(entry)
+    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError, EOFError) as error:
+        raise InputError(f"not an archive that can be read: {error}", file=name) from None
+
+
+def _of_file(name: str, data: bytes) -> list[Schema]:
+    stem, _, suffix = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
+    suffix = suffix.lower()
+    if suffix in ("desc", "pb", "protoset"):
+        return [_named(Schema(PROTOBUF, data, name), stem)]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
+    if suffix == "proto":
+        return [_named(Schema(PROTOBUF, text, name), stem)]
+    if suffix == "jsonl":
+        return [schema for line in text.splitlines() if line.strip() for schema in of_answers(_json(line, name), name)]
+    document = _json(text, name)
+    number = int(stem) if stem.isascii() and stem.isdecimal() else None
+    if suffix == "json" and (schemas := of_answers(document, name, number)):
+        return schemas
+    kind = JSON_SCHEMA if suffix == "jsonschema" or (suffix == "json" and not _is_avro(document)) else AVRO
+    return [_named(Schema(kind, text, name), stem.removesuffix(".schema"))]
+
+
+def _json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
+    except (ValueError, RecursionError):
+        raise InputError("not JSON that can be read: it nests too deeply, or a number is too long", file=name) from None
+
+
+def _is_avro(document: Any) -> bool:
+    if isinstance(document, list):
+        return True
+    if not isinstance(document, dict) or "$schema" in document:
+        return isinstance(document, str)
+    kind = document.get("type")
+    return kind in _AVRO_TYPES and not (
+        kind == "array" and isinstance(document.get("items"), dict) and "$ref" in document["items"]
+    )
+
+
+def _named(schema: Schema, stem: str) -> Schema:
+    """Return a schema with the id, UUID or subject that the name of its file is."""
+    kind, text, file = schema.kind, schema.text, schema.file
+    if stem.isascii() and stem.isdecimal() and len(stem) < 20:
+        return Schema(kind, text, file, (int(stem),))
+    if _GUID.fullmatch(stem):
+        return Schema(kind, text, file, guid=stem.lower())
+    if match := _VERSION.fullmatch(stem):
+        return Schema(kind, text, file, subject=match["subject"], version=int(match["version"]))
+    return Schema(kind, text, file, subject=stem)

@@ -1,0 +1,83 @@
+"""How records name their schemas: by a prefix of the bytes, or in headers.
+
+Sources: Confluent's SchemaId (magic bytes 0 and 1), DualSchemaIdDeserializer and its headers; Apicurio's
+DefaultIdHandler, Default4ByteIdHandler and KafkaSerdeHeaders; AWS Glue's AWSSchemaRegistryConstants.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from kwire_cli.records.schemas.model import Told, UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Headers = Sequence[tuple[str | int, bytes | None]]
+
+ID, GUID, GLUE = 0, 1, 3
+"""The first byte: an id of 4 or 8 bytes follows, a UUID of 16 bytes, or the header of AWS Glue."""
+PROTOBUF_TYPE = {"key": "apicurio.protobuf.type.key", "value": "apicurio.protobuf.type"}
+"""Apicurio's headers with the name of a message."""
+CONFLUENT_NAME, APICURIO_NAME, GLUE_NAME = "Confluent", "Apicurio", "Glue"
+GLUE_PLAIN, GLUE_ZLIB = 0, 5
+"""The second byte of AWS Glue's header: the value is compressed or not."""
+MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000
+"""Bytes that a compressed value may become, and times its own size: zlib reaches 1032."""
+LEAST_UNPACKED = 1 << 16
+
+
+def told_by(data: bytes, headers: Headers, part: str) -> Told | None:
+    """Return the schema that a key or value names, None if neither its bytes nor the headers name one.
+
+    `part` is key or value. UnfitError for compressed bytes that are damaged.
+    """
+    if headers and (told := _in_headers(headers, part)):
+        return told
+    if not data:
+        return None
+    first = data[0]
+    if first == ID and len(data) >= 5:
+        four = int.from_bytes(data[1:5], signed=True)
+        eight = ((int.from_bytes(data[1:9], signed=True), 9),) if len(data) >= 9 else ()
+        return Told(((four, 5), *eight), start=5, by=CONFLUENT_NAME)
+    if first == GUID and len(data) >= 17:
+        return Told(guid=str(UUID(bytes=data[1:17])), start=17, by=CONFLUENT_NAME)
+    if first == GLUE and len(data) >= 18 and data[1] in {GLUE_PLAIN, GLUE_ZLIB}:
+        guid = str(UUID(bytes=data[2:18]))
+        if data[1] == GLUE_PLAIN:
+            return Told(guid=guid, start=18, by=GLUE_NAME)
+        return Told(guid=guid, start=0, unpacked=_unpacked(data[18:]), by=GLUE_NAME)
+    return None
+
+
+def _in_headers(headers: Headers, part: str) -> Told | None:
+    values = {name: value for name, value in headers if value is not None}
+    own = values.get(f"__{part}_schema_id", b"")
+    if len(own) >= 17 and own[0] == GUID:
+        return Told(guid=str(UUID(bytes=own[1:17])), indexes=own[17:], by=CONFLUENT_NAME)
+    if len(own) >= 5 and own[0] == ID:
+        return Told(((int.from_bytes(own[1:5], signed=True), 0),), indexes=own[5:], by=CONFLUENT_NAME)
+    for kind in ("contentId", "globalId"):
+        value = values.get(f"apicurio.{part}.{kind}", b"")
+        if len(value) == 8:
+            number = int.from_bytes(value, signed=True)
+            message = str(values.get(PROTOBUF_TYPE[part], b""), "utf-8", "replace")
+            return Told(((number, 0),), by=APICURIO_NAME, is_global=kind == "globalId", message=message)
+    return None
+
+
+def _unpacked(data: bytes) -> bytes:
+    limit = min(max(len(data) * MOST_RATIO, LEAST_UNPACKED), MOST_UNPACKED)
+    unzip = zlib.decompressobj()
+    try:
+        unpacked = unzip.decompress(data, limit)
+    except zlib.error:
+        raise UnfitError("the compressed value is damaged") from None
+    if unzip.unconsumed_tail:
+        raise UnfitError(f"the value decompresses to more than {limit} bytes")
+    if not unzip.eof:
+        raise UnfitError("the compressed value ends early")
+    return unpacked

@@ -1,0 +1,66 @@
+"""MessagePack values as JSON."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgpack
+
+from kwire_cli.records.schemas.model import UnfitError, Value
+from kwire_cli.records.schemas.plain import finite
+
+_DEEPEST = 500
+
+
+def read(data: bytes, start: int) -> Value:
+    """Return a MessagePack value. Maps have text as keys: others are written as text."""
+    try:
+        value = msgpack.unpackb(
+            memoryview(data)[start:], raw=False, strict_map_key=False, timestamp=3, object_pairs_hook=_object,
+            unicode_errors="surrogateescape",
+        )  # fmt: skip
+        return Value(_json(value, 0))
+    except msgpack.ExtraData as error:
+        raise UnfitError(f"{len(error.extra)} of the {len(data) - start} bytes are left over") from None
+    except (msgpack.FormatError, msgpack.StackError, ValueError, TypeError, OverflowError, RecursionError):
+        raise UnfitError("the bytes are no MessagePack, or end early") from None
+
+
+class _Map(list[Any]):
+    """The pairs of a map."""
+
+
+def _object(pairs: Any) -> _Map:
+    return _Map(pairs)
+
+
+def _json(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise UnfitError(f"the value nests more than {_DEEPEST} levels deep")
+    if isinstance(value, _Map):
+        return {_key(key): _json(part, depth + 1) for key, part in value}
+    if isinstance(value, list):
+        return [_json(part, depth + 1) for part in value]
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, float):
+        return finite(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, msgpack.ExtType):
+        return {"type": value.code, "data": base64.b64encode(value.data).decode("ascii")}
+    if isinstance(value, msgpack.Timestamp) or hasattr(value, "isoformat"):
+        return value.isoformat().replace("+00:00", "Z")
+    return value
+
+
+def _key(key: Any) -> str:
+    shown = _json(key, 0) if not isinstance(key, tuple | _Map) else str(key)
+    return (
+        shown
+        if isinstance(shown, str)
+        else {True: "true", False: "false", None: "null"}.get(shown, str(shown))
+        if isinstance(shown, bool | None)
+        else str(shown)
+    )

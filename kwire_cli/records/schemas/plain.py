@@ -1,0 +1,140 @@
+"""Values without a schema: JSON, text, MessagePack, and numbers and UUIDs of fixed size, as Kafka's serializers write
+them.
+
+Sources: org.apache.kafka.common.serialization; TimeWindowedSerializer, SessionWindowedSerializer, WindowKeySchema and
+SessionKeySchema of Kafka Streams.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from kwire_cli.engine.values import instant
+from kwire_cli.records.schemas.model import UnfitError, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Fixed(NamedTuple):
+    """Values of one size."""
+
+    size: int
+    read: Callable[[bytes], Any]
+
+
+def finite(value: float) -> float | str:
+    """Return a number, or the text that stands for it in JSON if it is not finite."""
+    return value if value - value == 0 else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
+
+
+def _signed(data: bytes) -> int:
+    return int.from_bytes(data, signed=True)
+
+
+FIXED = {
+    "short": Fixed(2, _signed),
+    "int": Fixed(4, _signed),
+    "long": Fixed(8, _signed),
+    "float": Fixed(4, lambda data: finite(struct.unpack(">f", data)[0])),
+    "double": Fixed(8, lambda data: finite(struct.unpack(">d", data)[0])),
+}
+
+
+def fixed(name: str, data: bytes, start: int) -> Value:
+    """Return a number of fixed size."""
+    kind = FIXED[name]
+    if len(data) - start != kind.size:
+        raise UnfitError(f"a value of format {name} has {kind.size} bytes, not {len(data) - start}")
+    return Value(kind.read(data[start:]))
+
+
+def boolean(data: bytes, start: int) -> Value:
+    """Return a boolean (BooleanSerializer)."""
+    if data[start:] not in (b"\0", b"\1"):
+        raise UnfitError("a value of format boolean is one byte, 0 or 1")
+    return Value(data[start:] == b"\1")
+
+
+def uuid(data: bytes, start: int) -> Value:
+    """Return a UUID: of 16 bytes, or the text that UUIDSerializer writes."""
+    data = data[start:]
+    try:
+        return Value(str(UUID(bytes=data)) if len(data) == 16 else str(UUID(data.decode("ascii"))))
+    except ValueError:
+        raise UnfitError("the bytes are no UUID, neither as 16 bytes nor as text") from None
+
+
+def text(data: bytes, start: int) -> Value:
+    """Return UTF-8 text."""
+    try:
+        return Value(str(data[start:], "utf-8"))
+    except UnicodeDecodeError as error:
+        raise UnfitError(f"byte {start + error.start} is not UTF-8") from None
+
+
+def json_value(data: bytes, start: int) -> Value:
+    """Return a JSON value."""
+    try:
+        return Value(json.loads(data[start:], parse_constant=_no_constant))
+    except UnicodeDecodeError:
+        raise UnfitError("the bytes are not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise UnfitError(f"not JSON at character {error.pos}: {error.msg}") from None
+    except ValueError:
+        raise UnfitError("a number of the JSON is too long") from None
+    except RecursionError:
+        raise UnfitError("the JSON nests too deeply") from None
+
+
+def _no_constant(name: str) -> str:
+    return name
+
+
+# Keys of windows, which Kafka Streams writes behind the key.
+
+
+class Window(NamedTuple):
+    """The bytes behind a key: their number, and what they say."""
+
+    size: int
+    read: Callable[[bytes, int], dict[str, Any]]
+
+
+def _time_window(data: bytes, length: int) -> dict[str, Any]:
+    start = _signed(data[:8])
+    end = {"windowEnd": instant(min(start + length, (1 << 63) - 1))} if length else {}
+    return {"windowStart": _instant(start)} | end
+
+
+def _stored_time_window(data: bytes, length: int) -> dict[str, Any]:
+    return _time_window(data, length) | {"sequence": _signed(data[8:])}
+
+
+def _session_window(data: bytes, _: int) -> dict[str, Any]:
+    return {"windowStart": _instant(_signed(data[8:])), "windowEnd": _instant(_signed(data[:8]))}
+
+
+def _instant(milliseconds: int) -> str | int:
+    shown = instant(milliseconds)
+    return milliseconds if shown is None else shown
+
+
+WINDOWS = {
+    "time-window": Window(8, _time_window),
+    "time-window-store": Window(12, _stored_time_window),
+    "session-window": Window(16, _session_window),
+}
+"""Windowed keys by format; a store's changelog has a sequence number behind the time."""
+
+
+def split_window(name: str, data: bytes, start: int, length: int) -> tuple[bytes, dict[str, Any]]:
+    """Return the key in a windowed key, and what is said of its window."""
+    window = WINDOWS[name]
+    if len(data) - start < window.size:
+        raise UnfitError(f"{len(data) - start} bytes are too few for the {window.size} of a {name}")
+    at = len(data) - window.size
+    return data[start:at], window.read(data[at:], length)

@@ -1,0 +1,310 @@
+"""Protobuf values as JSON: by descriptor sets and .proto files, with the message that the bytes name.
+
+Names of fields are those of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
+the form of Protobuf's own JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf import (
+    any_pb2,
+    api_pb2,
+    descriptor_pb2,
+    descriptor_pool,
+    duration_pb2,
+    empty_pb2,
+    field_mask_pb2,
+    json_format,
+    message_factory,
+    source_context_pb2,
+    struct_pb2,
+    timestamp_pb2,
+    type_pb2,
+    unknown_fields,
+    wrappers_pb2,
+)
+from google.protobuf.message import DecodeError
+
+from kwire_cli.errors import InputError
+from kwire_cli.records.schemas.model import UnfitError, Value
+from kwire_cli.records.schemas.plain import finite
+from kwire_cli.records.schemas.proto_text import read_proto
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from kwire_cli.records.schemas.model import Schema
+
+WELL_KNOWN = {
+    module.DESCRIPTOR.name: module.DESCRIPTOR.serialized_pb
+    for module in (
+        any_pb2, api_pb2, duration_pb2, empty_pb2, field_mask_pb2, source_context_pb2, struct_pb2, timestamp_pb2,
+        type_pb2, wrappers_pb2, descriptor_pb2,
+    )
+}  # fmt: skip
+"""The files of Protobuf itself, by the name that schemas import."""
+CONFLUENT = {
+    "confluent/meta.proto": 'syntax = "proto3"; package confluent;',
+    "confluent/type/decimal.proto": (
+        'syntax = "proto3"; package confluent.type;'
+        "message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
+    ),
+}
+"""The files that Confluent's registry has without a reference; of the first, schemas use options alone."""
+MOST_INDEXES = 100
+NAME_FIELD = 0x0A
+"""The tag of the field of Apicurio's Ref, a message that names another one."""
+MOST_VALUES = 32
+"""Values, those of absent fields too, for each byte: an empty message is two bytes, and may have many fields."""
+LEAST_VALUES = 10_000
+
+
+class Reader:
+    """Reads the messages of one schema."""
+
+    def __init__(self, schema: Schema, used: Sequence[tuple[str, Schema]]) -> None:
+        self._pool = descriptor_pool.DescriptorPool()
+        files = _files_of(schema, schema.file)
+        _add(self._pool, files, dict(used), schema)
+        self._messages = [message for file in files for message in _ordered(self._pool.FindFileByName(file.name))]
+        if not self._messages:
+            raise InputError(f"{schema.label} defines no message", file=schema.file)
+        self._main = self._pool.FindFileByName(files[-1].name)
+        self._names = {message.full_name: message for message in self._messages}
+        self._makers: dict[str, Callable[..., Any]] = {}
+
+    def named(self, name: str) -> Any:
+        """Return the message of a full or a short name, None if there is none or several."""
+        if name in self._names:
+            return self._names[name]
+        short = [message for message in self._messages if message.name == name]
+        return short[0] if len(short) == 1 else None
+
+    @property
+    def first(self) -> Any:
+        """The first message of the schema."""
+        return next(iter(self._main.message_types_by_name.values()), self._messages[0])
+
+    def read(self, data: bytes, start: int, message: Any) -> Value:
+        """Return a message in JSON form. Raises UnfitError."""
+        maker = self._makers.get(message.full_name)
+        if maker is None:
+            maker = self._makers[message.full_name] = message_factory.GetMessageClass(message).FromString
+        try:
+            value = maker(data[start:] if start else data)
+        except (DecodeError, RecursionError):
+            raise UnfitError(f"the bytes are no {message.full_name}") from None
+        form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
+        document = form.message(value)
+        note = f"{form.unknown} fields are not in the schema" if form.unknown else ""
+        return Value(document, message.full_name, note)
+
+    # The message of a value, as its bytes name it.
+
+    def by_name(self, data: bytes, start: int) -> tuple[Any, int] | None:
+        """Return the message whose name Apicurio writes before it, and where it begins; None if there is no name."""
+        try:
+            size, at = _varint(data, start)
+            length, name_at = _varint(data, at + 1)
+        except UnfitError:
+            return None
+        if data[at] != NAME_FIELD or name_at + length != at + size or at + size > len(data):
+            return None
+        message = self.named(str(data[name_at : at + size], "utf-8", "replace"))
+        return (message, at + size) if message else None
+
+    def by_indexes(self, data: bytes, start: int) -> tuple[Any, int]:
+        """Return the message whose indexes Confluent writes before it, and where it begins."""
+        count, at = _zigzag(data, start)
+        if count == 0:
+            return self._at([0]), at
+        if not 0 < count <= MOST_INDEXES:
+            raise UnfitError(f"{count} is no number of message indexes")
+        indexes = []
+        for _ in range(count):
+            index, at = _zigzag(data, at)
+            indexes.append(index)
+        return self._at(indexes), at
+
+    def _at(self, indexes: Sequence[int]) -> Any:
+        messages: list[Any] = list(self._main.message_types_by_name.values())
+        for depth, index in enumerate(indexes):
+            if not 0 <= index < len(messages):
+                raise UnfitError(f"the schema has no message with the indexes {', '.join(map(str, indexes))}")
+            if depth == len(indexes) - 1:
+                return messages[index]
+            messages = list(messages[index].nested_types)
+        raise UnfitError("there are no message indexes")
+
+    def by_glue(self, data: bytes, start: int) -> tuple[Any, int]:
+        """Return the message whose number AWS Glue writes, which counts all messages of the file in the order of their
+        full names, and where it begins.
+        """
+        index, at = _varint(data, start)
+        messages = sorted(_ordered(self._main), key=lambda message: str(message.full_name))
+        if index >= len(messages):
+            raise UnfitError(f"the schema has no message number {index}")
+        return messages[index], at
+
+
+def _ordered(file: Any) -> Iterable[Any]:
+    waiting = [*file.message_types_by_name.values()]
+    while waiting:
+        message = waiting.pop(0)
+        yield message
+        waiting += message.nested_types
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    number = 0
+    for shift in range(0, 35, 7):
+        if at >= len(data):
+            break
+        byte = data[at]
+        at += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, at
+    raise UnfitError("the number of the message ends early")
+
+
+def _zigzag(data: bytes, at: int) -> tuple[int, int]:
+    number, at = _varint(data, at)
+    return (number >> 1) ^ -(number & 1), at
+
+
+# Descriptors.
+
+
+def _files_of(schema: Schema, name: str) -> list[Any]:
+    """Return the files of a schema, the main one last: of text, a descriptor set, or a file's descriptor in base64."""
+    if isinstance(schema.text, bytes):
+        return _descriptors(schema.text, schema)
+    text = schema.text.strip()
+    if text and not any(char in text for char in ";{= \n"):
+        try:
+            return _descriptors(base64.b64decode(text, validate=True), schema)
+        except binascii.Error:
+            pass
+    return [read_proto(schema.text, name, schema.file)]
+
+
+def _descriptors(data: bytes, schema: Schema) -> list[Any]:
+    for read in (_of_set, _of_file):
+        try:
+            files = read(data)
+        except DecodeError:
+            continue
+        if files and all(file.name for file in files):
+            return files
+    raise InputError(f"{schema.label} is no descriptor set", file=schema.file)
+
+
+def _of_set(data: bytes) -> list[Any]:
+    return list(descriptor_pb2.FileDescriptorSet.FromString(data).file)
+
+
+def _of_file(data: bytes) -> list[Any]:
+    return [descriptor_pb2.FileDescriptorProto.FromString(data)]
+
+
+def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -> None:
+    """Add files to a pool, what they import first."""
+    given = {file.name: file for file in files}
+    added: set[str] = set()
+
+    def add(name: str, above: tuple[str, ...]) -> None:
+        if name in added or name in above:
+            return
+        if name in given:
+            file = given[name]
+        elif name in WELL_KNOWN:
+            file = descriptor_pb2.FileDescriptorProto.FromString(WELL_KNOWN[name])
+        elif name in used:
+            file = _files_of(used[name], name)[-1]
+            file.name = name
+        elif name in CONFLUENT:
+            file = read_proto(CONFLUENT[name], name, name)
+        else:
+            raise InputError(f"{schema.label} imports {name}, which is not there", file=schema.file)
+        for other in file.dependency:
+            add(other, (*above, name))
+        try:
+            pool.Add(file) if hasattr(pool, "Add") else pool.AddSerializedFile(file.SerializeToString())
+            pool.FindFileByName(name)
+        except (TypeError, KeyError, ValueError) as error:
+            reason = str(error).splitlines()[-1].strip()
+            raise InputError(f"{schema.label} is not a Protobuf schema: {reason}", file=schema.file) from None
+        added.add(name)
+
+    for file in files:
+        add(file.name, ())
+
+
+# Messages as JSON.
+
+_INTEGERS = frozenset({1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+
+
+class _Form:
+    """Makes the JSON form of a message, with at most so many values."""
+
+    def __init__(self, pool: Any, left: int) -> None:
+        self._pool, self._left = pool, left
+        self.unknown = 0
+
+    def message(self, message: Any) -> Any:
+        descriptor = message.DESCRIPTOR
+        if descriptor.file.name in WELL_KNOWN:
+            return self._well_known(message)
+        self.unknown += len(unknown_fields.UnknownFieldSet(message))
+        out = {}
+        for field in descriptor.fields:
+            if field.has_presence and not message.HasField(field.name):
+                continue
+            self._left -= 1
+            if self._left < 0:
+                raise UnfitError("the message has far more values than bytes")
+            out[field.name] = self._field(field, getattr(message, field.name))
+        for field, value in message.ListFields() if descriptor.is_extendable else ():
+            if field.is_extension:
+                out[f"[{field.full_name}]"] = self._field(field, value)
+        return out
+
+    def _field(self, field: Any, value: Any) -> Any:
+        entry = field.message_type
+        if entry is not None and entry.GetOptions().map_entry:
+            of = entry.fields_by_name["value"]
+            # A message of a map is read by its key: looking at all values would make those that are missing.
+            pairs = sorted(((key, value[key]) for key in value), key=lambda pair: str(pair[0]))
+            return {_key(key): self._value(of, part) for key, part in pairs}
+        if field.is_repeated:
+            return [self._value(field, part) for part in value]
+        return self._value(field, value)
+
+    def _value(self, field: Any, value: Any) -> Any:
+        self._left -= 1
+        kind = field.cpp_type
+        if kind == field.CPPTYPE_MESSAGE:
+            return self.message(value)
+        if kind == field.CPPTYPE_ENUM:
+            known = field.enum_type.values_by_number.get(value)
+            return known.name if known else value
+        if field.type == field.TYPE_BYTES:
+            return base64.b64encode(value).decode("ascii")
+        return finite(value) if isinstance(value, float) else value
+
+    def _well_known(self, message: Any) -> Any:
+        try:
+            return json_format.MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=self._pool)
+        except (json_format.Error, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            # An Any of another schema, or a moment that there is none.
+            return {field.name: self._field(field, value) for field, value in message.ListFields()}
+
+
+def _key(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)

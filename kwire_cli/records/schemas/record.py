@@ -1,0 +1,82 @@
+"""Keys and values of records that were read by a format, as the payload of a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.records.kafka_topics import RecordPayload
+from kwire_cli.records.payload_model import Payload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class ReadPart(Payload):
+    """A key or value that was read by a format, or the reason why it could not be; `type` is that of the schema.
+
+    `schema_id` is the id or UUID in the bytes or headers, else the name of the schema. `plain` is JSON, of a value that
+    does not fit None.
+    """
+
+    format: str = ""
+    schema_id: int | str | None = None
+    reason: str = ""
+    fits: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the bytes were read."""
+        return self.fits
+
+    def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:  # noqa: ARG002 - secrets are masked in `plain`
+        """The value in JSON form."""
+        return self.plain
+
+    def shown(self) -> dict[str, Any]:
+        """`{"format","schema","type","data"}`, and `"error"` with the reason if something is wrong."""
+        document = {"format": self.format, "schema": self.schema_id, "type": self.type or None, "data": self.plain}
+        return document | {"error": self.reason} if self.reason else document
+
+    @classmethod
+    def of(
+        cls, path: str, data: bytes, form: str, schema_id: int | str | None, kind: str, plain: Any, reason: str
+    ) -> ReadPart:
+        """Return a part that was read; with a reason it violates its schema."""
+        return cls(path, kind, None, data, None, plain, _notes(reason), format=form, schema_id=schema_id, reason=reason)
+
+    @classmethod
+    def unfit(cls, path: str, data: bytes, form: str, schema_id: int | str | None, reason: str) -> ReadPart:
+        """Return a part that could not be read, with the reason."""
+        notes = _notes(reason)
+        return cls(path, "", None, data, None, None, notes, format=form, schema_id=schema_id, reason=reason, fits=False)
+
+
+def _notes(reason: str) -> tuple[Anomaly, ...]:
+    return (Anomaly("VALUE_UNFIT", "", 0, reason),) if reason else ()
+
+
+@dataclass(frozen=True)
+class ReadRecord(RecordPayload):
+    """The key and value of a record as they were read; None for a part that is null or has no format.
+
+    `whole` says that all parts with bytes were read. `secret` are the parts whose bytes are not to be shown, as a field
+    in them is redacted.
+    """
+
+    secret: frozenset[str] = frozenset()
+    whole: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Return whether neither key nor value has bytes that were not read."""
+        return self.whole
+
+    def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:  # noqa: ARG002 - as in ReadPart
+        """`{"key":{"format","schema","type","data"},"value":{…}}`."""
+        return {
+            name: part.shown() if isinstance(part, ReadPart) else None
+            for name, part in (("key", self.key), ("value", self.value))
+        }

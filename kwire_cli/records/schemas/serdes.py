@@ -1,0 +1,288 @@
+"""The formats of keys and values by topic, and records read by them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.records.schemas import plain
+from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, told_by
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Serde, UnfitError, Value
+from kwire_cli.records.schemas.record import ReadPart, ReadRecord
+from kwire_cli.records.schemas.redact import FieldRedaction
+from kwire_cli.records.schemas.store import NAMES, SchemaStore, module_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kwire_cli.records.schemas.ids import Headers
+    from kwire_cli.records.schemas.model import Schema, Told
+
+REGISTRY, BYTES, MESSAGE_PACK = "registry", "bytes", "msgpack"
+WITH_SCHEMA = (AVRO, PROTOBUF, JSON_SCHEMA)
+PLAIN: dict[str, Callable[[bytes, int], Value]] = {
+    "json": plain.json_value,
+    "text": plain.text,
+    "boolean": plain.boolean,
+    "uuid": plain.uuid,
+    **{name: partial(plain.fixed, name) for name in plain.FIXED},
+}
+FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, MESSAGE_PACK, *plain.WINDOWS, BYTES)
+"""registry: by the schema that the bytes or headers name. bytes: not read."""
+ALIASES = {
+    "string": "text", "utf-8": "text", "utf8": "text", "str": "text", "jsonschema": JSON_SCHEMA, "proto": PROTOBUF,
+    "messagepack": MESSAGE_PACK, "integer": "int", "bool": "boolean", "auto": REGISTRY, "none": BYTES, "raw": BYTES,
+}  # fmt: skip
+_SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,), "size": tuple(plain.WINDOWS)}
+
+
+def is_format(text: str) -> bool:
+    """Return whether a text has the form FORMAT[,NAME=VALUE...][:SCHEMA], with a format that there is."""
+    name = re.split("[:,]", text, maxsplit=1)[0].strip().lower()
+    return name in FORMATS or name in ALIASES
+
+
+def serde_of(text: str) -> Serde:
+    """Read FORMAT[,NAME=VALUE...][:SCHEMA]. InputError if it is none; of a window, what follows is the key's format."""
+    head, _, rest = text.partition(":")
+    name, *settings = (part.strip() for part in head.split(","))
+    form = ALIASES.get(name.lower(), name.lower())
+    if form not in FORMATS:
+        near = did_you_mean(close_to(name, [*FORMATS, *ALIASES])) or f"; there are {', '.join(FORMATS)}"
+        raise InputError(f"no format is called {name!a}{near}")
+    values: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or form not in _SETTINGS.get(key, ()):
+            fitting = [one for one, forms in _SETTINGS.items() if form in forms]
+            raise InputError(f"{form} takes {f'{fitting[0]}=...' if fitting else 'no settings'}, not {setting!a}")
+        values[key] = value
+    if form in plain.WINDOWS:
+        size = values.get("size", "0")
+        if not size.isdecimal():
+            raise InputError(f"the size of a window is a number of milliseconds, not {size!a}")
+        return Serde(form, size=int(size), inner=serde_of(rest) if rest else None)
+    if rest and form not in WITH_SCHEMA:
+        raise InputError(f"{form} has no schema, so that {rest!a} has no place in {text!a}")
+    return Serde(form, rest, values.get("reader", ""), values.get("type", ""))
+
+
+class Rule(NamedTuple):
+    """The formats of topics whose names match a pattern; None for parts that are read if they name a schema."""
+
+    topics: str
+    key: Serde | None
+    value: Serde | None
+
+
+@dataclass(frozen=True, eq=False)
+class Serdes:
+    """The formats of keys and values, first those of the first rule that matches a topic."""
+
+    store: SchemaStore = field(default_factory=SchemaStore)
+    rules: tuple[Rule, ...] = ()
+    redaction: FieldRedaction = field(default_factory=FieldRedaction)
+    _topics: dict[str | None, Rule | None] = field(default_factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Serdes, (self.store, self.rules, self.redaction)
+
+    def check(self) -> None:
+        """Raise InputError for a schema that the rules name and that is not here or malformed, or a missing package."""
+        for rule in self.rules:
+            for serde in (rule.key, rule.value):
+                if serde:
+                    self._check(serde.inner or serde)
+
+    def _check(self, serde: Serde) -> None:
+        if serde.format in WITH_SCHEMA or serde.format == MESSAGE_PACK:
+            module_of(serde.format)
+        schema, read_as = (self._of_kind(name, serde.format) if name else None for name in (serde.schema, serde.reader))
+        if schema:
+            try:
+                self.store.reader(schema, read_as)
+            except UnfitError as error:
+                raise InputError(str(error)) from None
+
+    def _of_kind(self, name: str, form: str) -> Schema:
+        schema = self.store.named(name)
+        if schema.kind != form:
+            raise InputError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES.get(form, form)}")
+        return schema
+
+    def _rule(self, topic: str | None) -> Rule | None:
+        if topic not in self._topics:
+            found = next((rule for rule in self.rules if fnmatchcase(topic or "", rule.topics)), None)
+            if found is None and self.store.schemas:
+                found = Rule("*", None, None)
+            self._topics[topic] = found
+        return self._topics[topic]
+
+    def reads(self, topic: str | None) -> bool:
+        """Return whether records of a topic are read, or have fields that are redacted."""
+        return self._rule(topic) is not None or bool(self.redaction.patterns)
+
+    def redacts(self) -> bool:
+        """Return whether there are fields to redact."""
+        return bool(self.redaction.patterns)
+
+    # Records.
+
+    def record(
+        self, topic: str | None, key: bytes | None, value: bytes | None, headers: Headers = ()
+    ) -> ReadRecord | None:
+        """Return the key and value of a record as they are read, None if neither is."""
+        rule = self._rule(topic)
+        shown_key, shown_value = (
+            None if data is None or rule is None else self._part(name, serde, topic, data, headers)
+            for name, serde, data in (("key", rule and rule.key, key), ("value", rule and rule.value, value))
+        )
+        secret = self.redaction.parts
+        if shown_key is None and shown_value is None and not secret:
+            return None
+        parts = (shown_key, key), (shown_value, value)
+        whole = all(shown.fits if shown else data is None for shown, data in parts)
+        return ReadRecord(shown_key, shown_value, framed=False, secret=secret, whole=whole)
+
+    def masked(self, record: ReadRecord) -> ReadRecord:
+        """Return a record without the fields to redact."""
+        for name in record.secret:
+            part = record.key if name == "key" else record.value
+            if isinstance(part, ReadPart) and part.fits:
+                masked = replace(part, plain=self.redaction.masked(name, part.plain))
+                record = replace(record, key=masked) if name == "key" else replace(record, value=masked)
+        return record
+
+    def _part(
+        self, name: str, serde: Serde | None, topic: str | None, data: bytes, headers: Headers
+    ) -> ReadPart | None:
+        form = serde.format if serde else REGISTRY
+        if form == BYTES:
+            return None
+        try:
+            if form in PLAIN:
+                read = Read(form, None, PLAIN[form](data, 0))
+            elif form == MESSAGE_PACK:
+                read = Read(form, None, module_of(form).read(data, 0))
+            elif serde and form in plain.WINDOWS:
+                return self._windowed(name, serde, topic, data, headers)
+            else:
+                by_schema = self.read(name, serde or _BY_ID, topic, data, headers)
+                if by_schema is None:
+                    return None
+                read = by_schema
+        except UnfitError as error:
+            read = Read(form, None, None, str(error))
+        value = read.value
+        if value is None:
+            return ReadPart.unfit(name, data, read.format, read.schema, read.reason)
+        return ReadPart.of(name, data, read.format, read.schema, value.type, value.data, value.note)
+
+    def _windowed(self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers) -> ReadPart:
+        try:
+            key, window = plain.split_window(serde.format, data, 0, serde.size)
+        except UnfitError as error:
+            return ReadPart.unfit(name, data, serde.format, None, str(error))
+        inner = self._part(name, serde.inner or Serde("text"), topic, key, headers)
+        if inner is None or not inner.fits:
+            reason = inner.reason if inner else "the key in it is not read"
+            return ReadPart.unfit(name, data, serde.format, inner.schema_id if inner else None, reason)
+        document = {"key": inner.plain, **window}
+        return ReadPart.of(name, data, serde.format, inner.schema_id, inner.type, document, inner.reason)
+
+    # Values with a schema.
+
+    def read(self, part: str, serde: Serde, topic: str | None, data: bytes, headers: Headers = ()) -> Read | None:
+        """Return a key or value as its schema reads it: the one that bytes or headers name, else the one that is given,
+        else the latest of the topic's subject.
+
+        Return None if no format is given and there is no schema. UnfitError for compressed bytes that are damaged.
+        """
+        told = told_by(data, headers, part)
+        if told and told.unpacked is not None:
+            data = told.unpacked
+        by_id = self.store.told(told) if told else None
+        if by_id and not serde.schema:
+            return self._by(serde, (Place(*by_id, told),), data)
+        schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
+        if schema is None or (told and not serde.schema and schema.ids):
+            # Where schemas have ids, a value whose id is not among them has another schema.
+            return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
+        places = [Place(schema, 0, None)]
+        if by_id:
+            places.insert(0, Place(*by_id, told))
+        elif told:
+            places += [Place(schema, start, told) for start in {start: None for _, start in told.ids} or (told.start,)]
+        return self._by(serde, places, data)
+
+    def _by(self, serde: Serde, places: Sequence[Place], data: bytes) -> Read:
+        """Return a value by the first schema that fits, or why the first does not."""
+        first: Read | None = None
+        for schema, start, told in places:
+            schema_id: int | str = schema.label
+            if told:
+                schema_id = told.guid or (schema.ids[0] if schema.ids else schema.label)
+            try:
+                return Read(schema.kind, schema_id, self._value(serde, schema, data, start, told))
+            except UnfitError as error:
+                first = first or Read(schema.kind, schema_id, None, str(error))
+        assert first  # noqa: S101 - there is a place
+        return first
+
+    def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
+        if serde.format not in (schema.kind, REGISTRY):
+            raise UnfitError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES[serde.format]}")
+        if schema.kind != PROTOBUF:
+            value: Value = self.store.reader(schema, self.store.named(serde.reader) if serde.reader else None)(
+                data, start
+            )
+            return value
+        messages = self.store.reader(schema)
+        message = messages.first
+        if told is None:
+            pass
+        elif told.by == GLUE_NAME:
+            message, start = messages.by_glue(data, start)
+        elif told.indexes:
+            message, _ = messages.by_indexes(told.indexes, 0)
+        elif by_name := messages.by_name(data, start):
+            message, start = by_name
+        elif told.by == APICURIO_NAME:
+            message = messages.named(told.message) or message
+        else:
+            message, start = messages.by_indexes(data, start)
+        if serde.type and (message := messages.named(serde.type)) is None:
+            raise UnfitError(f"the schema has no message called {serde.type}")
+        read: Value = messages.read(data, start, message)
+        return read
+
+
+class Read(NamedTuple):
+    """A value with its format and the id or name of its schema; None with the reason if it does not fit."""
+
+    format: str
+    schema: int | str | None
+    value: Value | None
+    reason: str = ""
+
+
+class Place(NamedTuple):
+    """A schema that a value may have, where it begins, and how the bytes or headers name the schema, if they do."""
+
+    schema: Schema
+    start: int
+    told: Told | None
+
+
+_BY_ID = Serde(REGISTRY)
+
+
+def _missing(told: Told | None, form: str) -> tuple[int | str | None, None, str]:
+    if told is None:
+        return None, None, f"neither bytes nor headers name a schema: give one, as in {form}:SCHEMA"
+    schema_id = told.guid or told.ids[0][0]
+    return schema_id, None, f"schema {schema_id} is not among the schemas"

@@ -1,0 +1,148 @@
+"""Schemas by id, UUID, subject and file, and the readers of their values.
+
+A module that reads a format is loaded when there is a schema of it, as each needs packages of the extra kwire[schemas].
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError, close_to, did_you_mean
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kwire_cli.records.schemas.model import Schema, Told
+
+MODULES = {
+    AVRO: ("avro", "fastavro"),
+    PROTOBUF: ("protobuf", "protobuf"),
+    JSON_SCHEMA: ("json_schema", "jsonschema"),
+    "msgpack": ("message_pack", "msgpack"),
+}
+"""The module of this package that reads a format, and the package that it needs."""
+NAMES = {AVRO: "Avro", PROTOBUF: "Protobuf", JSON_SCHEMA: "JSON Schema"}
+
+
+def module_of(kind: str) -> Any:
+    """Return the module that reads a format. InputError if the package it needs is not installed."""
+    module, package = MODULES[kind]
+    try:
+        return import_module(f"{__package__}.{module}")
+    except ImportError:
+        reason = f"reading {NAMES.get(kind, 'MessagePack')} needs {package}: pip install 'kwire[schemas]'"
+        raise InputError(reason) from None
+
+
+class SchemaStore:
+    """Schemas, and what reads values of each. Readers are made when they are first asked for."""
+
+    def __init__(self, schemas: Sequence[Schema] = ()) -> None:
+        self.schemas = tuple(schemas)
+        self._ids = {number: schema for schema in self.schemas for number in schema.ids}
+        self._globals = {schema.global_id: schema for schema in self.schemas if schema.global_id >= 0}
+        self._guids = {schema.guid: schema for schema in self.schemas if schema.guid}
+        self._names: dict[str, Schema] = {}
+        self._versions: dict[tuple[str, int], Schema] = {}
+        for schema in self.schemas:
+            self._names.setdefault(schema.file, schema)
+            self._names.setdefault(schema.file.replace("\\", "/").rpartition("/")[2], schema)
+            if not schema.subject:
+                continue
+            self._versions[schema.subject, schema.version] = schema
+            before = self._names.get(schema.subject)
+            if before is None or before.version <= schema.version:
+                self._names[schema.subject] = schema
+        self._readers: dict[tuple[Schema, Schema | None], Any] = {}
+        self._failed: dict[Schema, str] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SchemaStore, (self.schemas,)
+
+    def told(self, told: Told) -> tuple[Schema, int] | None:
+        """Return the schema that bytes name and the offset behind its id, None if it is not here."""
+        spaces = (self._globals, self._ids) if told.is_global else (self._ids, self._globals)
+        for number, start in told.ids:
+            for space in spaces:
+                if schema := space.get(number):
+                    return schema, start
+        schema = self._guids.get(told.guid) if told.guid else None
+        return (schema, told.start) if schema else None
+
+    def of_subject(self, subject: str) -> Schema | None:
+        """Return the latest schema of a subject, None if there is none."""
+        schema = self._names.get(subject)
+        return schema if schema and schema.subject == subject else None
+
+    def has(self, name: str) -> bool:
+        """Return whether a schema has a name that `named` takes."""
+        return self._named(name) is not None
+
+    def _named(self, name: str) -> Schema | None:
+        subject, _, version = name.rpartition("@")
+        return (
+            self._names.get(name)
+            or self._guids.get(name.lower())
+            or (self._ids.get(int(name)) if name.isascii() and name.isdecimal() else None)
+            or (self._versions.get((subject, int(version))) if subject and version.isdecimal() else None)
+        )
+
+    def named(self, name: str) -> Schema:
+        """Return the schema of an id, a UUID, a subject, SUBJECT@VERSION, or a file. InputError if there is none."""
+        found = self._named(name)
+        if found is None:
+            near = did_you_mean(close_to(name, [*self._names]))
+            where = "" if self.schemas else "; --schemas says where schemas are"
+            raise InputError(f"no schema is called {name!a}{near or where}")
+        return found
+
+    def reader(self, schema: Schema, read_as: Schema | None = None) -> Any:
+        """Return what reads values of a schema: a function, of Protobuf an object that knows its messages.
+
+        UnfitError if the schema is malformed, or if a schema that it refers to is missing.
+        """
+        made = self._readers.get((schema, read_as))
+        if made is not None:
+            return made
+        if schema in self._failed:
+            raise UnfitError(self._failed[schema])
+        try:
+            made = self._readers[schema, read_as] = self._made(schema, read_as)
+        except InputError as error:
+            self._failed[schema] = error.reason
+            raise UnfitError(error.reason) from None
+        return made
+
+    def _made(self, schema: Schema, read_as: Schema | None) -> Any:
+        module = module_of(schema.kind)
+        if schema.kind == AVRO:
+            resolved = read_as and (read_as, self._used(read_as))
+            files = [other for other in self.schemas if other.kind == AVRO and not other.ids and not other.guid]
+            return module.reader_of(schema, self._used(schema), resolved, files)
+        if schema.kind == PROTOBUF:
+            return module.Reader(schema, [*self._named_used(schema)])
+        return module.reader_of(schema, [*self._named_used(schema)])
+
+    def _used(self, schema: Schema) -> list[Schema]:
+        return [other for _, other in self._referred(schema, (schema,))]
+
+    def _named_used(self, schema: Schema) -> Iterator[tuple[str, Schema]]:
+        """Yield the schemas that a schema may refer to: by its references, or by the names of files."""
+        yield from self._referred(schema, (schema,))
+        for other in self.schemas:
+            if other.kind == schema.kind and other is not schema:
+                parts = other.file.replace("\\", "/").split("/")
+                yield from (("/".join(parts[at:]), other) for at in range(len(parts)))
+
+    def _referred(self, schema: Schema, above: tuple[Schema, ...]) -> Iterator[tuple[str, Schema]]:
+        """Yield what a schema refers to by subject and version, first what others refer to."""
+        for reference in schema.references:
+            other = self._versions.get((reference.subject, reference.version)) or self.of_subject(reference.subject)
+            if other is None:
+                what = f"{schema.label} refers to {reference.subject} version {reference.version}, which is not there"
+                raise InputError(what, file=schema.file)
+            if other not in above:
+                yield from self._referred(other, (*above, other))
+                yield reference.name, other

@@ -1,0 +1,143 @@
+"""Schemas from inputs, and the formats of topics in a file.
+
+Schemas are in files, or in the records of a `_schemas` topic: a log folder, a segment or a capture.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.errors import InputError
+from kwire_cli.message.decoded import record_sets
+from kwire_cli.records.batch import Batch
+from kwire_cli.records.schemas.files import read_files, schema_files
+from kwire_cli.records.schemas.redact import FieldRedaction
+from kwire_cli.records.schemas.registry import SCHEMAS_TOPIC, SchemasTopic
+from kwire_cli.records.schemas.serdes import WITH_SCHEMA, Rule, Serdes, is_format, serde_of
+from kwire_cli.records.schemas.store import SchemaStore
+from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.stores import exists, path_of
+
+__all__ = ["is_format", "rules_in", "schemas_at", "serdes_from"]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kwire_cli.records.schemas.model import Schema, Serde
+    from kwire_cli.source.reading import Opened, Reading
+
+
+def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
+    """Return the schemas at places: files, folders of files, and inputs with records of a `_schemas` topic.
+
+    InputError for a place that has none.
+    """
+    schemas: list[Schema] = []
+    for place in places:
+        path = path_of(place)
+        if not path.exists():
+            raise InputError("there is no such file or folder of schemas", file=place)
+        files = schema_files(path)
+        found = read_files(path, files) if files else _of_records(place, how)
+        if not found:
+            raise InputError("there are no schemas in this", file=place)
+        schemas += found
+    return schemas
+
+
+def _of_records(place: str, how: Reading) -> list[Schema]:
+    topic = SchemasTopic()
+    for opened in open_inputs((place,), how):
+        for label, batch in _batches(opened):
+            for record in batch.records():
+                topic.add(record.key, record.value, f"{label} offset {record.offset}")
+    return topic.schemas
+
+
+def _batches(opened: Opened) -> Iterator[tuple[str, Batch]]:
+    """Yield the batches of an input that may be of a `_schemas` topic."""
+    if isinstance(opened, LogInput):
+        for file in opened.files():
+            if file.has_batches and file.topic in (SCHEMAS_TOPIC, None):
+                for item in file.items(file.source(opened.how), opened.caller):
+                    if isinstance(item, Batch) and not item.head.control:
+                        yield file.label, item
+    elif isinstance(opened, CaptureInput):
+        for line in opened.subjects():
+            if not line.seen.size or not (read := line.read):
+                continue
+            reading = line.reading()
+            for found in record_sets(*read):
+                for item in reading.items(read[1].data, found.topic, found.start, found.stop):
+                    if isinstance(item, Batch):
+                        yield f"{opened.label} frame {line.number}", item
+
+
+# The formats of topics.
+
+
+def serdes_from(
+    how: Reading,
+    schemas: Iterable[str] = (),
+    *,
+    key: str | None = None,
+    value: str | None = None,
+    file: str | None = None,
+    redact: Iterable[str] = (),
+) -> Serdes:
+    """Return the formats of keys and values, with the schemas that are at places or that the formats name.
+
+    `key` and `value` are the formats of topics that the file has no formats for. InputError for formats, schemas or
+    fields that are wrong.
+    """
+    rules = rules_in(file) if file else []
+    if key or value:
+        rules.append(Rule("*", serde_of(key) if key else None, serde_of(value) if value else None))
+    found = schemas_at(schemas, how)
+    store = SchemaStore(found)
+    named = {name for rule in rules for serde in (rule.key, rule.value) for name in _files_of(serde, store)}
+    if named:
+        store = SchemaStore([*found, *schemas_at(sorted(named), how)])
+    serdes = Serdes(store, tuple(rules), FieldRedaction.of(redact))
+    serdes.check()
+    return serdes
+
+
+def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
+    """Yield the schemas of a format that are files, and not names of schemas that are here."""
+    serde = serde.inner if serde and serde.inner else serde
+    if serde and serde.format in WITH_SCHEMA:
+        for name in filter(None, (serde.schema, serde.reader)):
+            if exists(name) and not store.has(name):
+                yield name
+
+
+def rules_in(file: str) -> list[Rule]:
+    """Return the formats in a TOML file: a table for each topic or pattern, with `key` and `value`."""
+    import tomllib  # noqa: PLC0415 - few give such a file
+
+    try:
+        document = tomllib.loads(path_of(file).read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=file) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"not TOML: {error}", file=file) from None
+    return [_rule(topic, table, file) for topic, table in document.items()]
+
+
+def _rule(topic: str, table: Any, file: str) -> Rule:
+    if (
+        not isinstance(table, dict)
+        or set(table) - {"key", "value"}
+        or not all(isinstance(text, str) for text in table.values())
+    ):
+        raise InputError(
+            f"a topic has a table with key and value, as in [orders] value = 'avro'; {topic} has another", file=file
+        )
+    try:
+        key, value = (serde_of(table[name]) if name in table else None for name in ("key", "value"))
+    except InputError as error:
+        raise InputError(error.reason, file=file) from None
+    return Rule(topic, key, value)

@@ -1,0 +1,23 @@
+"""The interface of formats of keys and values, which a catalogue holds beside its definitions."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class Serdes(Protocol):
+    """The formats of records that applications wrote, `records.schemas.serdes`: as definitions do, they say what bytes
+    mean.
+    """
+
+    def reads(self, topic: str | None, /) -> bool:
+        """Return whether records of a topic are read, or have fields that are redacted."""
+
+    def redacts(self) -> bool:
+        """Return whether there are fields to redact."""
+
+    def record(self, topic: str | None, key: bytes | None, value: bytes | None, headers: Any, /) -> Any:
+        """Return the key and value of a record as they are read, None if neither is."""
+
+    def masked(self, record: Any, /) -> Any:
+        """Return a record without the fields to redact."""
