@@ -140,7 +140,7 @@ def orders_log(rows: list[dict]) -> None:
     by_header = next(row for row in rows if row["name"] == "avro-orders value header")
     data = base64.b64decode(value["bytes"])
     values = [(value["bytes"], []), (by_header["bytes"], by_header["headers"])]
-    values += [(base64.b64encode(bad).decode(), []) for bad in (data[:-3], b"\0\0\0\0\x63" + data[5:])]
+    values += [(base64.b64encode(bad).decode(), []) for bad in (data[:-3], b"\0\0\0\0\x62" + data[5:])]
     records = [
         {
             "offset": offset,

@@ -66,7 +66,7 @@ AVRO_WRITTEN = AVRO | {
     "day": "2026-11-21",
     "time": "23:59:58.007",
     "ratings": {"x": 0.5, "y": "Infinity"},
-    "paid": {"acme.shop.Card": AVRO["paid"][1]},
+    "paid": {"Card": AVRO["paid"][1]},
     "signature": "AP8Q",
 }
 JSON = {"id": "o-1", "cents": 1200, "card": {"number": "4111111111111111", "cvc": 123}, "customer": {"name": "Ada"}}

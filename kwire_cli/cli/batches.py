@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import PADDING
+from kwire_cli.records.batch import PADDING, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selection import Selection
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Record, Source
+    from kwire_cli.records.payload_model import Meaning
     from kwire_cli.source.log_inputs import LogFile, LogInput
     from kwire_cli.source.reading import Reading
     from kwire_cli.view.html.page import Page
@@ -183,7 +184,7 @@ class BatchRun:
         records = [
             (number, record)
             for number, record in enumerate(batch.records(notes))
-            if selection.wants(self._as_shown(batch, record))
+            if selection.wants(self._as_shown(batch, record), self._meaning(batch, record))
         ]
         if selection.filter and selection.filter.deep:
             wanted = [selection.filter.matches(row) for row in record_rows(batch, hide)]
@@ -196,6 +197,14 @@ class BatchRun:
         if hide is None or not self.settings.selection.by_content:
             return record
         return hide.without_secrets(batch, record)
+
+    def _meaning(self, batch: Batch, record: Record) -> Meaning | None:
+        """Return what a record was decoded to, if choices go by that."""
+        selection = self.settings.selection
+        if (selection.key is None and selection.pattern is None) or not has_payloads(batch):
+            return None
+        payload, _ = visible_payload(batch, record, self.settings.redaction.record)
+        return payload.record.meaning if payload and payload.record else None
 
     def _known(self, order: Order) -> Order:
         """Return an order. Raises UsageError if its column is none of csv."""

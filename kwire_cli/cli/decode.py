@@ -26,6 +26,7 @@ from kwire_cli.cli.inputs import (
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
 from kwire_cli.cli.options import Captures, Choosing, Headers, Messages, OverlaidDefinitions, Report, Secrets, Verbose
 from kwire_cli.cli.pages import new_page
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import DecodeError, InputError
@@ -66,7 +67,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Report, Captures, Choosing, Messages, Headers, OverlaidDefinitions, Secrets, Verbose):
+class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

@@ -14,6 +14,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.pipeline import lake
@@ -56,7 +57,7 @@ def tables_option(**settings: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Decompression, Secrets, OverlaidDefinitions):
+class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
     """Options of `kwire export`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)

@@ -14,6 +14,7 @@ from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, topic_option, version_option
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -41,7 +42,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Frames, Capture, OverlaidDefinitions, Secrets):
+class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
     """Options of `kwire tui`."""
 
     source: str = argument(metavar="FILE", shell_complete=complete_file)

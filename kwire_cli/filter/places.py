@@ -39,6 +39,8 @@ FRAME_HEADER = (
 )
 """The fields of a frame's header; any other key behind `header.` is that of a record's header."""
 _BELOW = frozenset({"headers", "decoded", "control"})
+_READ = frozenset({"key", "value"})
+"""The parts of a record whose decoded data a path may go into."""
 
 
 class Fields(Protocol):
@@ -46,6 +48,10 @@ class Fields(Protocol):
 
     def __contains__(self, name: str, /) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
+    @property
+    def any_in_records(self) -> bool:
+        """Return whether decoded records may have fields of any name."""
+
     def in_frames(self, name: str, /) -> bool:
         """Return whether a header, request or response has a field of this name."""
 
@@ -103,6 +109,8 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
         return Places(parts, message=False, records=tail if tail[0] in BATCH else (RECORDS, *tail))
     if parts[0] == PAYLOADS and len(parts) > 1:
         return Places(parts[1:], message=False, payloads=True)
+    if parts[0] in _READ and len(parts) > 1:
+        return Places(parts, message=False, records=(RECORDS, "decoded", parts[0], "data", *parts[1:]))
     if parts[0] in _BELOW and len(parts) > 1:
         return Places(parts, message=False, records=(RECORDS, *parts))
     if len(parts) == 1 and parts[0] in BATCH + RECORD and parts[0] != RECORDS:
@@ -166,10 +174,19 @@ def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | Non
 
     The message names the part that is wrong, and what is close to it in its place.
     """
+    if fields.any_in_records and _in_data(name):
+        return None
     if rows == "frames":
         return _unknown_in_frames(name, fields)
     reason = _unknown_in_batches(name, fields)
     return None if rows == "either" and reason and _unknown_in_frames(name, fields) is None else reason
+
+
+def _in_data(name: Name) -> bool:
+    """Return whether a path goes into the decoded key or value of a record."""
+    parts = name.text.removeprefix(".").split(".")
+    parts = parts[parts.index(RECORDS) + 1 :] if RECORDS in parts[:-1] else parts
+    return len(parts) > 1 and parts[0] in {*_READ, "decoded"}
 
 
 def column_of(name: Name, fields: Fields | None, rows: Rows) -> Column | None:

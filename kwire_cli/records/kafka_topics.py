@@ -29,6 +29,7 @@ from kwire_cli.structs.numbers import UVARINT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kwire_cli.records.payload_model import Meaning
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -204,6 +205,11 @@ class RecordPayload:
         """Return whether the key and the value were decoded, so that they say all that the bytes do."""
         parts = [part for part in (self.key, self.value) if part]
         return bool(parts) and all(part.body and part.body.complete for part in parts)
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """The record as text for choices among records, None where these go by bytes."""
+        return None
 
     @property
     def payloads(self) -> list[Payload]:

@@ -36,6 +36,8 @@ class FieldNames:
     name.
     """
 
+    any_in_records = False  # whether decoded records may have fields of any name
+
     def __init__(self, definitions: Iterable[tuple[str, str]], read: Callable[[str], MessageSpec]) -> None:
         self._frames: set[str] = set()
         self._others: set[str] = set()
@@ -175,7 +177,7 @@ class Catalog:
     def with_serdes(self, serdes: Serdes | None) -> Catalog:
         """Return the catalogue with formats of records."""
         other = object.__new__(Catalog)
-        vars(other).update(vars(self), serdes=serdes)
+        vars(other).update({name: value for name, value in vars(self).items() if name != "field_names"}, serdes=serdes)
         return other
 
     @cached_property
@@ -185,9 +187,7 @@ class Catalog:
         return pickle.dumps((self._brought, self._overlays)) if self._brought or self._overlays else b""
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
-        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError where there is
-        neither.
-        """
+        """A message by its full name, or an api by its key (3) or name ("metadata"); InputError if there is neither."""
         if isinstance(key, int) or key.strip().lower() not in self._by_name:
             return self.api(key)
         return self.message(key)
@@ -198,18 +198,14 @@ class Catalog:
         return names | {entry.name.lower(): entry for entry in self.entries}
 
     def entry(self, name: str) -> Entry:
-        """The entry of a message by its full name or an alias, in any case; InputError with close matches where there
-        is none.
-        """
+        """The entry of a message by its full name or an alias, in any case; InputError names close matches."""
         message_entry = self._by_name.get(name.strip().lower())
         if not message_entry:
             raise _unknown("message", name, [entry.name for entry in self.entries])
         return message_entry
 
     def message(self, name: str) -> MessageSpec:
-        """The definition of a message by its full name or an alias, in any case; InputError with close matches where
-        there is none.
-        """
+        """The definition of a message by its full name or an alias, in any case; InputError names close matches."""
         entry = self.entry(name)
         return self._read.get(entry.name) or self._definition(entry)
 
@@ -230,7 +226,9 @@ class Catalog:
     @cached_property
     def field_names(self) -> FieldNames:
         """The names of the fields in all definitions."""
-        return FieldNames(((entry.type, entry.name) for entry in self), self.message)
+        names = FieldNames(((entry.type, entry.name) for entry in self), self.message)
+        names.any_in_records = self.serdes is not None
+        return names
 
     @cached_property
     def apis(self) -> tuple[Api, ...]:

@@ -233,6 +233,8 @@ def _of_union(branches: list[Any], names: Names, known: dict[str, list[Convert |
         for branch, convert in zip(resolved, conversions, strict=True)
         if isinstance(branch, dict) and "name" in branch
     }
+    short = {name: name.rpartition(".")[2] for name in named}
+    labels = short if len({*short.values()}) == len(short) else {name: name for name in named}
     if not any(conversions) and len(named) < 2:
         return None
     by_type: dict[type, Convert | None] = {}
@@ -243,7 +245,7 @@ def _of_union(branches: list[Any], names: Names, known: dict[str, list[Convert |
         if isinstance(value, tuple):  # a branch of several with a name
             name, value = value
             convert = named.get(name)
-            return {name: convert(value) if convert else value}
+            return {labels[name]: convert(value) if convert else value}
         convert = by_type.get(type(value))
         return convert(value) if convert else value
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.records.kafka_topics import RecordPayload
-from kwire_cli.records.payload_model import Payload
+from kwire_cli.records.payload_model import Meaning, Payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,19 @@ class ReadRecord(RecordPayload):
     def known(self) -> bool:
         """Return whether neither key nor value has bytes that were not read."""
         return self.whole
+
+    @property
+    def meaning(self) -> Meaning:
+        """The key and both parts as text, for choices among records."""
+        key = self.key.plain if isinstance(self.key, ReadPart) else None
+        shown = {
+            name: part.plain for name, part in (("key", self.key), ("value", self.value)) if isinstance(part, ReadPart)
+        }
+        text = json.dumps(shown, ensure_ascii=False)
+        return Meaning(
+            (key if isinstance(key, str) else json.dumps(key, ensure_ascii=False)).encode("utf-8", "replace"),
+            text.encode("utf-8", "replace"),
+        )
 
     def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:  # noqa: ARG002 - as in ReadPart
         """`{"key":{"format","schema","type","data"},"value":{…}}`."""

@@ -209,8 +209,8 @@ class Serdes:
         if by_id and not serde.schema:
             return self._by(serde, (Place(*by_id, told),), data)
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
-        if schema is None or (told and not serde.schema and schema.ids):
-            # Where schemas have ids, a value whose id is not among them has another schema.
+        if schema is None or (not serde.schema and (schema.ids or schema.guid)):
+            # Where schemas have ids, a value names its own: by none of them it has another schema.
             return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
         places = [Place(schema, 0, None)]
         if by_id:
