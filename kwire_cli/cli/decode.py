@@ -123,6 +123,8 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
     def __post_init__(self) -> None:
         if self.lossless and self.records not in {None, "base64"}:
             raise click.UsageError(f"--lossless keeps every byte: omit --records {self.records}")
+        if self.redact and self.records_form == "base64":
+            raise click.UsageError("--redact hides fields of decoded records: omit --records base64 and --lossless")
         if self.follow and len(self.source) > 1:
             raise click.UsageError("--follow takes one capture")
         if self.follow and self.sort:

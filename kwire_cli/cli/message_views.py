@@ -223,7 +223,7 @@ class JsonLines(Json):
 
     def begin_capture(self, *, whole: bool) -> None:
         """Begin a capture, whole or not."""
-        if self.settings.records == "decoded" and self._items is None:
+        if self.settings.records == "decoded" and self._items is None and not self.redaction.catalog.serdes:
             from kwire_cli.view.batch_json import field_text
 
             self._items = field_text(self.redaction.reading())

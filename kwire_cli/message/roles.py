@@ -196,7 +196,7 @@ class RecordsAs:
 
     def to_json(self, data: Any, topic: str | None) -> Any:
         """The batches and gaps in a records field with all that is in them."""
-        if self.shown and not (self.catalog and self.catalog.serdes) and not (topic and is_internal(self.topic(topic))):
+        if self.shown and not (topic and is_internal(self.topic(topic))):
             return self.shown(data)
         return [item.to_json(deep=True, hide=self.hide) for item in self.items(data, topic)]
 

@@ -19,6 +19,7 @@ from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
 from kwire_cli.message.roles import holds_records, roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.records.batch import Batch, has_payloads, visible_payload
+from kwire_cli.records.schemas.record import ReadPart
 from kwire_cli.records.v2 import area_of
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.view.json import dumps
@@ -183,8 +184,30 @@ def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[T
         part = body_part(replace(extent, reading=None), payload.path, body, hidden, row.buffer, **where)
         line = [(f"{body.message}{version}", "title"), (", guessed" if payload.guess else "", "warning")]
         yield Title(depth, "(means)", "", row.buffer, place, line, payload, partial(part.rows, depth + 1))
+    elif isinstance(payload, ReadPart):
+        line = [(" ".join(filter(None, (payload.format, payload.type))), "title"), (_because(payload), "warning")]
+        yield Title(
+            depth, "(means)", "", row.buffer, place, line, payload, partial(_json_rows, payload.plain, row, depth)
+        )
     else:
         yield _text(f"({payload.type}{version})", payload.json_data(hidden=hidden), row)
+
+
+def _because(part: ReadPart) -> str:
+    return f": {part.reason}" if part.reason else ""
+
+
+def _json_rows(value: Any, row: Field, depth: int) -> Iterator[Title]:
+    """The parts of a value that was read, which all have its bytes; a value without parts is a row itself."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in parts:
+        has_parts = isinstance(part, dict | list) and bool(part)
+        line: Line = [(counted(len(part), "part"), "dim")] if has_parts else _excerpt(row.part.extent, part)
+        rows = partial(_json_rows, part, row, depth + 1) if has_parts else tuple
+        label = f"[{name}]" if isinstance(name, int) else name
+        yield Title(depth + 1, label, "", row.buffer, row.place, line, rows=rows)
+    if not isinstance(value, dict | list) and value is not None:
+        yield Title(depth + 1, "", "", row.buffer, row.place, _excerpt(row.part.extent, value))
 
 
 def _text(name: str, document: Any, row: Field) -> Title:
