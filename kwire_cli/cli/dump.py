@@ -41,7 +41,6 @@ _CHOICES = ("like_kafka", "offsets", "times", "filter", "with_key", "grep", "lim
 EXAMPLES = (
     ("kwire dump orders-0", "the batches of a partition"),
     ("kwire dump --deep orders-0 --with-key key-0", "its records with this key"),
-    ("kwire dump --deep orders-0 --value avro --schemas _schemas-0", "its values by their schemas"),
     ("kwire dump --verify broken-0", "whether its files are intact"),
 )
 

@@ -184,7 +184,7 @@ class Messages(Frames):
 
     SECTION: ClassVar[str] = "Input"
 
-    message: str | None = message_option("Read the input as a bare body of this message (with --message-version).")
+    message: str | None = message_option("Read the input as a body of this message, with --message-version.")
     version: int | None = version_option("Set the version of the message or api.")
 
 

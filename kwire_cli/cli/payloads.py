@@ -33,10 +33,11 @@ class Payloads(Definitions):
         "--value", metavar="FORMAT[:SCHEMA]", help="Decode values by this format, such as avro or json."
     )
     key: str | None = option(
-        "--key", metavar="FORMAT[:SCHEMA]", help="Decode keys by this format, such as text or long."
+        "--key", rare=True, metavar="FORMAT[:SCHEMA]", help="Decode keys by this format, such as text or long."
     )
     schemas: tuple[str, ...] = option(
         "--schemas",
+        rare=True,
         multiple=True,
         metavar="WHERE",
         shell_complete=complete_file,
@@ -52,6 +53,7 @@ class Payloads(Definitions):
     redact: tuple[str, ...] = option(
         "--redact",
         section="Output",
+        rare=True,
         multiple=True,
         metavar="FIELD",
         help="Hide these fields of decoded records, such as 'value.card.*'; repeatable.",
