@@ -26,6 +26,7 @@ BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "columns": lambda block, options: block(options.rounds, options.records),
     "pipeline": lambda block, options: block(options.turns, options.records, options.captures, quick=options.quick),
     "lake": lambda block, options: block(options.turns, options.captures),
+    "schemas": lambda block, options: block(options.rounds),
     "planning": lambda block, _: block(),
 }
 """The function `block` of each module of this folder, called."""
@@ -37,7 +38,10 @@ def main() -> None:
     )
     parser.add_argument("blocks", nargs="*", help=f"which of {', '.join(BLOCKS)}; all by default")
     parser.add_argument(
-        "--rounds", type=int, default=7, help="turns that every row of `kernel`, `records` and `columns` gets [7]"
+        "--rounds",
+        type=int,
+        default=7,
+        help="turns that every row of `kernel`, `records`, `columns` and `schemas` gets [7]",
     )
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwire_cli.records.schemas.model import UnfitError
+from kwire_cli.records.schemas.plain import DEEPEST
 
-DEEPEST = 200
-"""Levels of a value: fastavro needs four frames of C for each."""
 _FIXED = {"null": 0, "float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """Bytes of the longest varint of 64 bits."""

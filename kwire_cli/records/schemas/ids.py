@@ -22,6 +22,8 @@ ID, GUID, GLUE = 0, 1, 3
 PROTOBUF_TYPE = {"key": "apicurio.protobuf.type.key", "value": "apicurio.protobuf.type"}
 """Apicurio's headers with the name of a message."""
 CONFLUENT_NAME, APICURIO_NAME, GLUE_NAME = "Confluent", "Apicurio", "Glue"
+PREFIX = 5
+"""Bytes of an id of 4 bytes and the byte before it."""
 GLUE_PLAIN, GLUE_ZLIB = 0, 5
 """The second byte of AWS Glue's header: the value is compressed or not."""
 MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000

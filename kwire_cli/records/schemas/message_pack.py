@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import msgpack
 
 from kwire_cli.records.schemas.model import UnfitError, Value
-from kwire_cli.records.schemas.plain import finite
-
-_DEEPEST = 500
+from kwire_cli.records.schemas.plain import DEEPEST, finite
 
 
 def read(data: bytes, start: int) -> Value:
@@ -36,8 +35,8 @@ def _object(pairs: Any) -> _Map:
 
 
 def _json(value: Any, depth: int) -> Any:
-    if depth > _DEEPEST:
-        raise UnfitError(f"the value nests more than {_DEEPEST} levels deep")
+    if depth > DEEPEST:
+        raise UnfitError(f"the value nests more than {DEEPEST} levels deep")
     if isinstance(value, _Map):
         return {_key(key): _json(part, depth + 1) for key, part in value}
     if isinstance(value, list):
@@ -56,11 +55,6 @@ def _json(value: Any, depth: int) -> Any:
 
 
 def _key(key: Any) -> str:
-    shown = _json(key, 0) if not isinstance(key, tuple | _Map) else str(key)
-    return (
-        shown
-        if isinstance(shown, str)
-        else {True: "true", False: "false", None: "null"}.get(shown, str(shown))
-        if isinstance(shown, bool | None)
-        else str(shown)
-    )
+    """Return the key of a map as text: what is no text becomes JSON."""
+    shown = _json(list(key) if isinstance(key, tuple) else key, 0)
+    return shown if isinstance(shown, str) else json.dumps(shown)

@@ -8,6 +8,7 @@ SessionKeySchema of Kafka Streams.
 from __future__ import annotations
 
 import json
+import re
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -17,6 +18,14 @@ from kwire_cli.records.schemas.model import UnfitError, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+DEEPEST = 200
+"""Levels of a value: what writes JSON takes 254, of which some are around the value."""
+
+
+_LONG, MOST_DIGITS = re.compile(rb"\d{19}"), 21
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class Fixed(NamedTuple):
@@ -79,7 +88,8 @@ def text(data: bytes, start: int) -> Value:
 def json_value(data: bytes, start: int) -> Value:
     """Return a JSON value."""
     try:
-        return Value(json.loads(data[start:], parse_constant=_no_constant))
+        integer = _integer if _LONG.search(data, start) else int
+        value = json.loads(data[start:], parse_constant=_constant, parse_float=_number, parse_int=integer)
     except UnicodeDecodeError:
         raise UnfitError("the bytes are not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -88,10 +98,46 @@ def json_value(data: bytes, start: int) -> Value:
         raise UnfitError("a number of the JSON is too long") from None
     except RecursionError:
         raise UnfitError("the JSON nests too deeply") from None
+    if data.count(b"[") + data.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
+        raise UnfitError(f"the JSON nests more than {DEEPEST} levels deep")
+    return Value(_without_surrogates(value) if _SURROGATE.search(data, start) else value)
 
 
-def _no_constant(name: str) -> str:
+def _integer(text: str) -> int | str:
+    """Return an integer; as text if it has more than 64 bits, which few readers of JSON take."""
+    if len(text) > MOST_DIGITS:
+        return text
+    number = int(text)
+    return number if -(1 << 63) <= number < 1 << 64 else text
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return a value with U+FFFD in place of surrogates that stand alone."""
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(part) for part in value]
+    return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if isinstance(value, str) else value
+
+
+def _constant(name: str) -> str:
     return name
+
+
+def _number(text: str) -> float | str:
+    return finite(float(text))
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level := [
+        part
+        for item in level
+        if isinstance(item, dict | list)
+        for part in (item.values() if isinstance(item, dict) else item)
+    ]:
+        depth += 1
+    return depth
 
 
 # Keys of windows, which Kafka Streams writes behind the key.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
-from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, told_by
+from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kwire_cli.records.schemas.ids import Headers
-    from kwire_cli.records.schemas.model import Schema, Told
+    from kwire_cli.records.schemas.model import Reader, Schema, Told
 
 REGISTRY, BYTES, MESSAGE_PACK = "registry", "bytes", "msgpack"
 WITH_SCHEMA = (AVRO, PROTOBUF, JSON_SCHEMA)
@@ -87,6 +87,7 @@ class Serdes:
     rules: tuple[Rule, ...] = ()
     redaction: FieldRedaction = field(default_factory=FieldRedaction)
     _topics: dict[str | None, Rule | None] = field(default_factory=dict, repr=False)
+    _prefixes: dict[bytes, Known] = field(default_factory=dict, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Serdes, (self.store, self.rules, self.redaction)
@@ -202,6 +203,12 @@ class Serdes:
 
         Return None if no format is given and there is no schema. UnfitError for compressed bytes that are damaged.
         """
+        known = None if headers or serde.schema or serde.reader else self._prefixes.get(data[:PREFIX])
+        if known and serde.format in (known.kind, REGISTRY):
+            try:
+                return Read(known.kind, known.schema, known.read(data, PREFIX))
+            except UnfitError as error:
+                return Read(known.kind, known.schema, None, str(error))
         told = told_by(data, headers, part)
         if told and told.unpacked is not None:
             data = told.unpacked
@@ -227,7 +234,10 @@ class Serdes:
             if told:
                 schema_id = told.guid or (schema.ids[0] if schema.ids else schema.label)
             try:
-                return Read(schema.kind, schema_id, self._value(serde, schema, data, start, told))
+                value = self._value(serde, schema, data, start, told)
+                if told and start == PREFIX and data[0] == ID and schema.kind != PROTOBUF and not serde.reader:
+                    self._prefixes[data[:PREFIX]] = Known(schema.kind, schema_id, self.store.reader(schema))
+                return Read(schema.kind, schema_id, value)
             except UnfitError as error:
                 first = first or Read(schema.kind, schema_id, None, str(error))
         assert first  # noqa: S101 - there is a place
@@ -268,6 +278,14 @@ class Read(NamedTuple):
     schema: int | str | None
     value: Value | None
     reason: str = ""
+
+
+class Known(NamedTuple):
+    """What reads values that begin with an id of 4 bytes, once one of them was read."""
+
+    kind: str
+    schema: int | str
+    read: Reader
 
 
 class Place(NamedTuple):

@@ -17,4 +17,8 @@ def test_commands_show_on_a_terminal_what_the_page_says(updating, monkeypatch):
 
 def test_the_page_names_all_formats():
     (table,) = re.findall(r"## Formats\n(.*?)\n\n`SCHEMA`", PAGE.read_text("utf-8"), re.DOTALL)
-    assert {*FORMATS} == {name.partition(":")[0] for name in re.findall(r"^\| (.*?) \|", table, re.MULTILINE)[2:] for name in re.findall(r"`([\w:-]+)`", name)}
+    assert {*FORMATS} == {
+        name.partition(":")[0]
+        for name in re.findall(r"^\| (.*?) \|", table, re.MULTILINE)[2:]
+        for name in re.findall(r"`([\w:-]+)`", name)
+    }

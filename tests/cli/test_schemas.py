@@ -1,0 +1,132 @@
+"""--value, --key, --schemas, --serdes and --redact: every format shows what was decoded, and none what is redacted."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+SAMPLES = ROOT / "samples" / "schemas"
+ORDERS, TOPIC = SAMPLES / "avro-orders-0", SAMPLES / "_schemas-0"
+CARD = "4111111111111111"
+FORMATS = ("jsonl", "json", "csv", "tree", "table", "html", "parquet")
+
+
+def dump(*arguments, form="jsonl"):
+    return kwire("dump", "--deep", ORDERS, "--schemas", TOPIC, "--format", form, *arguments)
+
+
+def records(done):
+    return [record for line in done.out.splitlines() for record in json.loads(line)["records"]]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_redacted_fields_are_in_no_format(form, tmp_path):
+    shown, hidden = tmp_path / f"shown.{form}", tmp_path / f"hidden.{form}"
+    more = ("--wide",) if form == "table" else ("--full",)
+    assert dump(*more, "-o", shown, form=form).code == 0
+    assert dump(*more, "--redact", "value.paid.*", "-o", hidden, form=form).code == 0
+    if form not in {"table", "html"}:  # they cut long values
+        assert CARD.encode() in shown.read_bytes()
+    data = hidden.read_bytes()
+    assert CARD.encode() not in data
+    assert b"redacted" in data
+
+
+def test_what_is_redacted_can_be_neither_found_nor_filtered():
+    for choice, found in ((("--grep", CARD), 4), (("--filter", f'value.paid.Card.number == "{CARD}"'), 2)):
+        assert len(records(dump(*choice))) == found
+        assert records(dump(*choice, "--redact", "value.paid.*")) == []
+        assert len(records(dump(*choice, "--redact", "value.paid.*", "--show-secrets"))) == found
+
+
+def test_values_that_do_not_fit_are_hidden_as_a_whole():
+    cut, missing = records(dump("--value", "avro", "--redact", "value.x", "--offsets", "2-"))
+    assert (cut["value"], missing["value"]) == ("<redacted 149 bytes>", "<redacted 152 bytes>")
+    assert cut["decoded"]["value"]["error"] == "the value ends early, after 149 bytes"
+    assert missing["decoded"]["value"]["error"] == "schema 98 is not among the schemas"
+
+
+def test_a_value_that_does_not_fit_is_an_anomaly():
+    (line,) = map(json.loads, dump("--value", "avro").out.splitlines())
+    assert [(note["code"], note["path"]) for note in line["anomalies"]] == [
+        ("VALUE_UNFIT", "records[2].value"),
+        ("VALUE_UNFIT", "records[3].value"),
+    ]
+
+
+def test_keys_are_chosen_as_they_are_decoded():
+    assert len(records(dump("--key", "text", "--with-key", "order-1"))) == 1
+    former = dump("--key", "order-1")
+    assert [record["offset"] for record in records(former)] == [1]
+    assert "--key TEXT is now --with-key TEXT" in former.err
+
+
+def test_formats_of_a_file_are_those_of_a_topic(tmp_path):
+    (tmp_path / "serdes.toml").write_text('[avro-orders]\nkey = "text"\n\n["*"]\nkey = "long"\n', "utf-8")
+    (first, *_) = records(dump("--serdes", tmp_path / "serdes.toml"))
+    assert first["decoded"]["key"] == {"format": "text", "schema": None, "type": None, "data": "order-0"}
+
+
+def test_a_reader_gets_defaults_of_fields_that_were_added(tmp_path):
+    fields = [{"name": "id", "type": "string"}, {"name": "note", "type": "bytes", "default": "\u00ff"}]
+    schema = {"type": "record", "name": "Order", "namespace": "acme.shop", "fields": fields}
+    (tmp_path / "new.avsc").write_text(json.dumps(schema), "utf-8")
+    for _ in range(2):  # the default is not the record's to change
+        (first, second, *_) = records(dump("--value", f"avro,reader={tmp_path / 'new.avsc'}"))
+        data = {"id": "00000000-0000-0000-0000-000000001234", "note": "/w=="}
+        assert first["decoded"]["value"]["data"] == second["decoded"]["value"]["data"] == data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--value", "avor"), "no format is called 'avor'; did you mean avro?"),
+        (("--value", "avro:nothing"), "no schema is called 'nothing'"),
+        (("--value", "avro:proto-orders-value"), "is a schema of Protobuf, not of Avro"),
+        (("--value", "text:x"), "text has no schema"),
+        (("--value", "avro,type=x"), "avro takes reader=..., not 'type=x'"),
+        (("--schemas", "nowhere"), "nowhere: there is no such file or folder of schemas"),
+        (("--schemas", ORDERS), "there are no schemas in this"),
+        (("--redact", "card"), "begin with key or value"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said(arguments, says):
+    done = dump(*arguments)
+    assert (done.code, says in done.err) == (2, True), done.err
+
+
+CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
+
+
+def test_records_of_a_capture_are_decoded():
+    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "-n", "1")
+    batch = json.loads(done.out)["body"]["topicData"][0]["partitionData"][0]["records"][0]
+    assert batch["records"][0]["decoded"]["key"]["data"] == "k4"
+    refused = kwire("decode", CAPTURE, "--redact", "value", "--records", "base64")
+    assert (refused.code, "--redact hides fields of decoded records" in refused.err) == (2, True)
+
+
+def test_the_table_of_records_has_what_was_decoded(tmp_path):
+    assert (
+        kwire(
+            "export",
+            ORDERS,
+            "--into",
+            tmp_path,
+            "--tables",
+            "records",
+            "--schemas",
+            TOPIC,
+            "--out-format",
+            "jsonl",
+            "--redact",
+            "value.paid",
+        ).code
+        == 0
+    )
+    (file,) = (tmp_path / "records").rglob("*.jsonl")
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    data = json.loads(rows[0]["payload"])["decoded"]["value"]["data"]
+    assert (data["paid"], data["customer"]["name"]) == ("<redacted 52 bytes>", "Ada")
+    assert CARD not in file.read_text("utf-8")

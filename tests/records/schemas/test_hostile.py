@@ -1,0 +1,155 @@
+"""Damaged and hostile values and schemas: a reason and never a crash, and nothing that grows beyond the input."""
+
+import base64
+import json
+import zlib
+from contextlib import suppress
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+from written_values import BY, FOLDER, headers_of, rows, store
+
+from kwire_cli.errors import InputError
+from kwire_cli.records.schemas.ids import LEAST_UNPACKED, told_by
+from kwire_cli.records.schemas.model import Schema, UnfitError
+from kwire_cli.records.schemas.plain import DEEPEST
+from kwire_cli.records.schemas.proto_text import read_proto
+from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Rule, Serdes, serde_of
+from kwire_cli.records.schemas.store import SchemaStore
+
+EXAMPLES = settings(max_examples=120, deadline=None)
+ROWS = [(places[0], row) for writer, places in BY.items() if places for row in rows(writer)]
+GROWTH, LEAST = 400, 20_000
+"""Characters of JSON for each byte: an empty message of Protobuf is two bytes, and shows the names of its fields."""
+
+
+def damaged(data, at, change, cut):
+    data = data[: len(data) - cut] if cut else data
+    at %= max(len(data), 1)
+    return data[:at] + change + data[at + 1 :]
+
+
+def shown(serdes, data, headers=(), part="value", topic="orders"):
+    pair = (data, None) if part == "key" else (None, data)
+    record = serdes.record(topic, *pair, headers)
+    document = record.to_json() if record else {}
+    text = json.dumps(document, allow_nan=False)
+    assert len(text) <= GROWTH * len(data) + LEAST
+    return document.get(part)
+
+
+@EXAMPLES
+@given(st.sampled_from(ROWS), st.integers(0, 400), st.binary(max_size=4), st.integers(0, 3))
+def test_damaged_values_have_a_reason_or_a_value(row, at, change, cut):
+    place, row = row
+    data = damaged(base64.b64decode(row["bytes"]), at, change, cut)
+    serde = serde_of(row["format"])
+    part = shown(Serdes(store(place), (Rule("*", serde, serde),)), data, headers_of(row), row["part"], row["topic"])
+    assert part["format"] == row["format"]
+    assert part["data"] is not None or part.get("error")
+
+
+@EXAMPLES
+@given(st.sampled_from([form for form in FORMATS if form not in {*WITH_SCHEMA, "registry"}]), st.binary(max_size=60))
+@example("msgpack", b"\x91" * 2000)
+@example("msgpack", b"\xdd\xff\xff\xff\xff")
+@example("msgpack", b"\x81\x91\x01\x02")
+@example("msgpack", b"\x82\xc3\x01\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\x02")
+@example("json", b"[" * 100_000)
+@example("json", b"9" * 100_000)
+@example("json", b'{"a": NaN, "b": 1e999}')
+@example("json", b'"\\ud800"')
+@example("text", b"\xff")
+@example("double", b"\x7f\xf8\0\0\0\0\0\0")
+def test_bytes_of_any_format_have_a_reason_or_a_value(form, data):
+    shown(Serdes(SchemaStore(), (Rule("*", None, serde_of(form)),)), data)
+
+
+def avro(schema, **more):
+    return Serdes(SchemaStore([Schema("avro", json.dumps(schema), "s.avsc", (7,), **more)]))
+
+
+LIST = {"type": "record", "name": "L", "fields": [{"name": "next", "type": ["null", "L"]}]}
+PREFIX = b"\0\0\0\0\x07"
+
+
+def test_a_value_that_nests_without_end_is_refused():
+    def nested(levels):
+        return shown(avro(LIST), PREFIX + b"\x02" * levels + b"\0")
+
+    assert nested(DEEPEST // 2 - 2)["data"]
+    assert nested(50_000)["error"] == f"the value nests more than {DEEPEST} levels deep"
+
+
+@pytest.mark.parametrize("items", ["null", {"type": "record", "name": "E", "fields": []}])
+def test_items_without_bytes_are_no_more_than_bytes(items):
+    serdes = avro({"type": "array", "items": items})
+    assert len(shown(serdes, PREFIX + b"\x04\0")["data"]) == 2
+    many = PREFIX + b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f\0"
+    assert shown(serdes, many)["error"] == "there are more items without bytes than the value has bytes"
+
+
+def test_a_compressed_value_does_not_grow_without_end():
+    bomb = b"\x03\x05" + bytes(16) + zlib.compress(bytes(300 << 20), 9)
+    with pytest.raises(UnfitError, match="decompresses to more than"):
+        told_by(bomb, (), "value")
+    assert (
+        len(told_by(b"\x03\x05" + bytes(16) + zlib.compress(bytes(LEAST_UNPACKED)), (), "value").unpacked)
+        == LEAST_UNPACKED
+    )
+
+
+def test_nested_messages_are_refused():
+    text = 'syntax = "proto3"; message M { M m = 1; repeated M many = 2; int32 a = 3; int32 b = 4; int32 c = 5; }'
+    serdes = Serdes(SchemaStore([Schema("protobuf", text, "m.proto", (7,))]))
+    data = b""
+    for _ in range(300):
+        data = b"\x0a" + varint(len(data)) + data
+    assert "the bytes are no M" in shown(serdes, PREFIX + b"\0" + data)["error"]
+    many = b"\x12\x00" * 200_000
+    assert shown(serdes, PREFIX + b"\0" + many)["data"]["many"][0]["a"] == 0
+
+
+def varint(number):
+    out = b""
+    while number > 0x7F:
+        out, number = out + bytes([number & 0x7F | 0x80]), number >> 7
+    return out + bytes([number])
+
+
+PROTO = (FOLDER.parents[1] / "bench" / "schema_samples" / "order.proto").read_text(encoding="utf-8")
+
+
+@EXAMPLES
+@given(st.integers(0, len(PROTO)), st.text(alphabet='{}[]()<>=;,."\\ /*aZ9-\n', max_size=6), st.integers(0, 30))
+@example(0, "message a {" * 2000, 0)
+@example(len(PROTO), 'message x { option a = "', 0)
+def test_a_proto_file_is_read_or_refused(at, change, cut):
+    with suppress(InputError):
+        assert read_proto(PROTO[:at] + change + PROTO[at + cut :], "a.proto", "a.proto").name == "a.proto"
+
+
+VALUE = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-9, 9)
+    | st.sampled_from(["record", "array", "null", "A", "", "fixed", "decimal"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "name", "fields", "items", "values", "symbols", "size", "logicalType", "scale", "default"]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@EXAMPLES
+@given(st.sampled_from(WITH_SCHEMA), VALUE | st.text(max_size=20), st.binary(max_size=12))
+def test_a_schema_that_is_none_is_refused(kind, schema, data):
+    serdes = Serdes(SchemaStore([Schema(kind, json.dumps(schema), "s", (7,))]))
+    shown(serdes, PREFIX + data)
