@@ -308,16 +308,22 @@ FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
 
 _INDEX = re.compile(r"\[\d+\]")
 
-_SENSITIVE = (
-    r"passw(?:or)?d|passphrase|secret|jaas|credential|private|certificate|connection[._-]?string|user[._-]?info"
-    r"|(?:access|account|api|auth|encryption|master|shared|signing|keystore)[._-]?key|(?:auth|bearer|sa"
-    r"s|security|session)[._-]?token"
+SENSITIVE_WORDS = ("password", "passwd", "passphrase", "secret", "jaas", "credential", "private", "certificate")
+SENSITIVE_PAIRS = (
+    (("connection",), ("string",)),
+    (("user",), ("info",)),
+    (("access", "account", "api", "auth", "encryption", "master", "shared", "signing", "keystore"), ("key",)),
+    (("auth", "bearer", "sas", "security", "session"), ("token",)),
 )
+"""Words in the names of configs that are passwords: one word, or one of the first and one of the second words, with a
+mark of SEPARATORS between them or none."""
+SEPARATORS = "._-"
 
 
 @cache
 def _sensitive() -> re.Pattern[str]:
-    return re.compile(_SENSITIVE, re.IGNORECASE)
+    pairs = (f"(?:{'|'.join(first)})[{SEPARATORS}]?(?:{'|'.join(second)})" for first, second in SENSITIVE_PAIRS)
+    return re.compile("|".join((*SENSITIVE_WORDS, *pairs)), re.IGNORECASE)
 
 
 def is_sensitive_config(name: str) -> bool:

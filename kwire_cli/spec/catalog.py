@@ -320,6 +320,14 @@ class Catalog:
     def _enums(self) -> Enums:
         return Enums(read_bundled("enums.json")["enums"])
 
+    def value_names(self, message: str, field_path: str) -> dict[int, str]:
+        """Return the names of a field's values, by the number; empty if they have none. A path as in `named_value`."""
+        field = field_at(self.message(message), field_path)
+        if field and field.type == "int16" and field_path[-9:].lower() == "errorcode":
+            return dict(self._error_names)
+        names = self._enums.names(f"{message}.{field_path}")
+        return {int(value): name for value, name in names.items() if value.lstrip("-").isdigit()}
+
     def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
         """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes:
         Topics.ErrorCode.

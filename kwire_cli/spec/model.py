@@ -250,6 +250,10 @@ class Enums:
                 for path in row.get(key, ()):
                     table.setdefault(path.lower(), {}).update(row["values"])
 
+    def names(self, path: str) -> Mapping[str, str]:
+        """Return the names of the values of the field at `path`, by the value as text; empty if it has none."""
+        return self._values.get(path.lower(), {})
+
     def name(self, path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
         """The name of a value of the field at `path`, if it has one; of a bit set the names of its bits, joined by
         |.

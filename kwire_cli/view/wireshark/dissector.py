@@ -1,0 +1,212 @@
+"""The dissector as one Lua file: the tables of all messages, then the chapters that read bytes by them."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from kwire_cli.engine.codes import MEANING
+from kwire_cli.engine.lower import entry_for, records_entry
+from kwire_cli.engine.program import Leaf, Struct
+from kwire_cli.message.frames import CARRIED
+from kwire_cli.message.roles import (
+    CONFIG_VALUES,
+    SECRET_FIELDS,
+    SENSITIVE_PAIRS,
+    SENSITIVE_WORDS,
+    SEPARATORS,
+    can_hold_secrets,
+    roles,
+)
+from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MESSAGES, RETIRED, record_types
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID, VERSION
+from kwire_cli.spec.model import header_version_of
+from kwire_cli.structs.records import v0, v1, v2
+from kwire_cli.view.wireshark.layouts import FieldTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from kwire_cli.engine.program import Entry
+    from kwire_cli.structs.records.parts import Bits
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.catalog import Entry as Definition
+    from kwire_cli.spec.model import MessageSpec
+
+CHAPTERS = ("numbers", "layouts", "fields", "walk", "payloads", "records", "connections", "frames", "register")
+"""The Lua files of this folder in the order in which they stand in the dissector."""
+ROLES = {"topic": "t", "topic-id": "u", "error": "e"}
+"""The flags of fields with a role (`message.roles`)."""
+SECRET, CONFIG, CARRIES, KEPT = "x", "c", "f", "k"
+"""The flags of fields that are secret, that hold a config's value, a forwarded request, or what the dissector has to
+know of a message."""
+_KEPT = {
+    "ProduceRequest": {"acks"},
+    "SaslHandshakeResponse": {"errorCode"},
+    "ApiVersionsResponse": {"errorCode"},
+    "JoinGroupRequest": {"protocolType"},
+    "JoinGroupResponse": {"protocolType"},
+    "SyncGroupRequest": {"protocolType"},
+    "SyncGroupResponse": {"protocolType"},
+}
+_BESIDE = {"name", "key", "isSensitive"}
+"""Fields beside the value of a config that say whether it is secret."""
+RECORD_PARTS = (
+    ("batch", 0, v0.MESSAGE),
+    ("batch", 1, v1.MESSAGE),
+    ("batch", 2, v2.HEADER),
+    ("record", 2, v2.RECORD),
+)
+"""The layouts of records: a message of the formats 0 and 1, the header of a batch of format 2, and its records."""
+ATTRIBUTES = {0: v0.ATTRIBUTES, 1: v1.ATTRIBUTES, 2: v2.ATTRIBUTES}
+_RECORD_FIELDS = {"offset", "timestamp", "key", "value"}
+"""The fields of a message of the formats 0 and 1 that are called as those of a record of format 2 are."""
+
+
+def dissector(catalog: Catalog) -> str:
+    """Return the text of a Wireshark plugin in Lua that dissects all messages of a catalogue."""
+    parts = [
+        f"-- Kafka's wire protocol for Wireshark, written by kwire {VERSION}. Put this file into the folder of Lua\n"
+        "-- plugins that Help, About Wireshark, Folders names, or load it with -X lua_script:FILE.\n",
+        "local K = {}",
+        *_tables(catalog),
+    ]
+    folder = resources.files(__package__ or "")
+    for name in CHAPTERS:
+        text = (folder / f"{name}.lua").read_text(encoding="utf-8")
+        parts.append(f"do -- {name}\n{text.rstrip()}\nend")
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables(catalog: Catalog) -> Iterator[str]:
+    yield _table("K.messages", (_message(catalog, entry) for entry in catalog if entry.valid_versions))
+    yield _table("K.records", _record_messages())
+    yield _table("K.apis", (_api(catalog, api.key) for api in catalog.apis))
+    yield _table("K.errors", (f"[{row.code}] = {_text(row.name)}" for row in catalog.errors))
+    yield _table("K.meaning", (f"{code} = {_text(meaning)}" for code, meaning in MEANING.items()))
+    yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
+    yield _table("K.sensitive", map(_text, _sensitive_words()))
+    yield _table("K.topics", _own_topics(catalog))
+    controls = (f"[{number}] = {{{_text(kind)}, {_text(name)}}}" for number, (kind, name) in MESSAGES.items())
+    yield _table("K.controls", controls)
+    yield f"K.metadata_topic, K.metadata_id = {_text(CLUSTER_METADATA)}, {_text(CLUSTER_METADATA_ID)}"
+
+
+def _table(name: str, rows: Iterable[str]) -> str:
+    return f"{name} = {{\n" + "".join(f"{row},\n" for row in rows) + "}"
+
+
+def _text(text: str) -> str:
+    """Return a text as Lua writes it."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+# Messages
+
+
+def _message(catalog: Catalog, entry: Definition) -> str:
+    spec = catalog.message(entry.name)
+    fields = FieldTable(partial(_flags, spec))
+    low, high = spec.valid_versions.low, spec.valid_versions.high
+    versions = range(low, high + 1)
+    layouts = [(version, fields.layout(entry_for(spec, version))) for version in versions]
+    row = [f"low = {low}", f"high = {high}"]
+    if spec.type in {"request", "response"}:
+        row.append(f'headers = "{"".join(str(header_version_of(spec, version)) for version in versions)}"')
+    if can_hold_secrets(spec.name):
+        row.append(f'secret = "{"always" if spec.name in SECRET_FIELDS else "some"}"')
+    if ambiguous := [f"[{version}] = true" for version in versions if catalog.ambiguous(spec.name, version)]:
+        row.append(f"ambiguous = {{{', '.join(ambiguous)}}}")
+    rows = (
+        _field(path, kind, flags, catalog.value_names(spec.name, path) if kind in _NAMED else {})
+        for path, kind, flags in fields
+    )
+    return f"{spec.name} = {{{', '.join(row)},\nfields = {{{', '.join(rows)}}},\n{_runs(layouts)}}}"
+
+
+_NAMED = frozenset("bhil")
+"""The types whose values may have names."""
+
+
+def _flags(spec: MessageSpec, entry: Entry, node: Leaf | Struct) -> str:
+    """Return what is special about a field or a struct of a message, a letter each."""
+    configs = CONFIG_VALUES.get(spec.name, frozenset())
+    if isinstance(node, Struct):
+        leaves = [field for field in node.fields if isinstance(field, Leaf)]
+        naming = {ROLES.get(roles(spec, entry).by_node.get(leaf.id, "")) for leaf in leaves} >= {"t", "u"}
+        return "n" * naming + "c" * any(leaf.path in configs for leaf in leaves)
+    flags = ROLES.get(roles(spec, entry).by_node.get(node.id, ""), "")
+    flags += SECRET * (node.path in SECRET_FIELDS.get(spec.name, frozenset()))
+    flags += CONFIG * (node.path in configs)
+    flags += CARRIES * (node.path == CARRIED.get(spec.name) and not flags)
+    return flags + KEPT * (node.path in _KEPT.get(spec.name, frozenset()) or (bool(configs) and node.name in _BESIDE))
+
+
+def _field(path: str, kind: str, flags: str, names: Mapping[int, str]) -> str:
+    """Return a field as Lua; names of values make it a table. Names of errors are those that all such fields have."""
+    text = _text(f"{path} {kind}{flags}")
+    if not names or "e" in flags:
+        return text
+    return f"{{{text}, {{{', '.join(f'[{value}] = {_text(name)}' for value, name in names.items())}}}}}"
+
+
+def _runs(layouts: Iterable[tuple[int, str]]) -> str:
+    """Return the layouts as Lua, each with the first and the last of the versions that share it."""
+    runs: list[tuple[int, int, str]] = []
+    for version, text in layouts:
+        if runs and runs[-1][2] == text:
+            runs[-1] = (runs[-1][0], version, text)
+        else:
+            runs.append((version, version, text))
+    return ", ".join(f'{{{low}, {high}, "{text}"}}' for low, high, text in runs)
+
+
+def _api(catalog: Catalog, key: int) -> str:
+    api = catalog.api_by_key(key)
+    assert api is not None  # noqa: S101 - the key is that of an api
+    names = [_text(name) if _is_valid(catalog, name) else "nil" for name in (api.request, api.response)]
+    return f"[{key}] = {{{', '.join([_text(api.name), *names])}}}"
+
+
+def _is_valid(catalog: Catalog, name: str | None) -> bool:
+    return name is not None and bool(catalog.entry(name).valid_versions)
+
+
+# Records
+
+
+def _record_messages() -> Iterator[str]:
+    tables = {name: FieldTable(lambda _entry, _node: "") for name, *_ in RECORD_PARTS}
+    layouts: dict[str, list[tuple[int, str]]] = {name: [] for name in tables}
+    for name, magic, declared in RECORD_PARTS:
+        layouts[name].append((magic, tables[name].layout(records_entry(declared))))
+    for name, fields in tables.items():
+        rows = ", ".join(_field(path, kind, flags, {}) for path, kind, flags in fields)
+        yield f"{name} = {{low = 0, high = 2,\nfields = {{{rows}}},\n{_runs(layouts[name])}}}"
+
+
+def _bits(parts: Iterable[Bits]) -> str:
+    rows = []
+    for part in parts:
+        names = ", ".join(f"[{value}] = {_text(name)}" for value, name in part.names.items())
+        rows.append(f"{{{_text(part.name)}, {1 << part.shift}, {1 << part.width}, {{{names}}}}}")
+    return ", ".join(rows)
+
+
+def _own_topics(catalog: Catalog) -> Iterator[str]:
+    """Yield Kafka's own topics with the keys and values of each record type."""
+    for topic, module in (COORDINATORS | FRAMED).items():
+        types = {number: (*names, 0) for number, names in record_types(catalog, module).items()}
+        types |= {number: names for (where, number), names in RETIRED.items() if where == module and number not in types}
+        rows = (
+            f"[{number}] = {{{_text(key) if key else 'nil'}, {_text(value) if value else 'nil'}, {version}}}"
+            for number, (key, value, version) in sorted(types.items())
+        )
+        yield f"{topic} = {{framed = {str(topic in FRAMED).lower()}, types = {{{', '.join(rows)}}}}}"
+
+
+def _sensitive_words() -> Iterator[str]:
+    """Yield the texts of which one is in the name of a sensitive config, in lower case."""
+    yield from SENSITIVE_WORDS
+    for first, second in SENSITIVE_PAIRS:
+        yield from (f"{a}{mark}{b}" for a in first for mark in ("", *SEPARATORS) for b in second)

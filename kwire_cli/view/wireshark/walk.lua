@@ -1,0 +1,657 @@
+-- The walk over the bytes of one message by its layout. The rules are those of kwire's kernel (engine/kernel.py):
+-- accept what Kafka's readers accept, note what a correct writer would not have written, and stop where nothing can
+-- go on. `w` is the state of a walk: data (a Lua string), pos and stop in it, tvb and base (where the data begin in it).
+-- Without a tree nothing is shown: such a walk finds out whether a message is well-formed.
+
+local byte, sub = string.byte, string.sub
+
+K.read, K.prefix = K.read or {}, K.prefix or {}
+local read, prefix = K.read, K.prefix
+local MOST_NOTES = 50
+
+function K.walker(from, tvb, base, data, pos, stop)
+  return {tvb = tvb, base = base, data = data, pos = pos, start = pos, stop = stop, notes = {}, kept = {},
+    redactions = 0, room = from.room, topics = from.topics, errors = from.errors, show_secrets = from.show_secrets,
+    frame = from.frame}
+end
+
+local function range(w, from, to)
+  return w.tvb(w.base + from, to - from)
+end
+
+-- An item of the tree, nil where nothing is shown. Wireshark gives up on a packet with a million items.
+function K.item(w, tree, field, from, to, value)
+  if not tree or w.room.left <= 0 then
+    return nil
+  end
+  w.room.left = w.room.left - 1
+  if value == nil then
+    return tree:add(field, range(w, from, to))
+  end
+  return tree:add(field, range(w, from, to), value)
+end
+local item = K.item
+
+function K.text_item(w, tree, from, to, text)
+  if not tree or w.room.left <= 0 then
+    return nil
+  end
+  w.room.left = w.room.left - 1
+  return tree:add(range(w, from, to), text)
+end
+local text_item = K.text_item
+
+function K.note(w, tree, code, detail)
+  local notes = w.notes
+  notes[#notes + 1] = code
+  if tree and #notes <= MOST_NOTES then
+    tree:add_proto_expert_info(K.experts[code], code .. ": " .. (detail or K.meaning[code]))
+    tree:add(K.f.anomaly, code):set_hidden(true)
+  end
+end
+local note = K.note
+
+-- Notes of a number that was read come to the item that is made of it.
+local function odd(w, code)
+  w.odd = w.odd or {}
+  w.odd[#w.odd + 1] = code
+end
+
+local function settle(w, tree)
+  local codes = w.odd
+  if codes then
+    w.odd = nil
+    for _, code in ipairs(codes) do
+      note(w, tree, code)
+    end
+  end
+end
+
+local STOP = {}
+
+-- Leave the walk: nothing can be read from `start` on.
+local function fail(w, code, start, node)
+  odd(w, code)
+  w.gap, w.lost = start, node and node.field and node.field.path
+  error(STOP, 0)
+end
+
+-- Lengths and counts
+
+-- An unsigned varint of at most 5 bytes as a number of 32 bits with sign.
+local function uvarint(w, start, node)
+  local data, pos, stop = w.data, w.pos, w.stop
+  local value, factor = 0, 1
+  for i = 1, 5 do
+    if pos >= stop then
+      w.pos = pos
+      fail(w, "TRUNCATED", start, node)
+    end
+    local part = byte(data, pos + 1)
+    pos = pos + 1
+    if part < 128 then
+      value = value + part * factor
+      if part == 0 and i > 1 then
+        odd(w, "OVERLONG_VARINT")
+      end
+      if i == 5 then
+        if part >= 16 then
+          odd(w, "VARINT_EXCESS_BITS")
+        end
+        value = value % 4294967296
+        if value >= 2147483648 then
+          value = value - 4294967296
+        end
+      end
+      w.pos = pos
+      return value
+    end
+    value = value + (part - 128) * factor
+    factor = factor * 128
+  end
+  w.pos = pos
+  fail(w, "VARINT_TOO_LONG", start, node)
+end
+
+function prefix.compact(w, start, node)
+  return uvarint(w, start, node) - 1
+end
+
+function prefix.zigzag(w, start, node)
+  local value = uvarint(w, start, node) % 4294967296
+  local half = math.floor(value / 2)
+  return value % 2 == 1 and -half - 1 or half
+end
+
+function prefix.int16(w, start, node)
+  if w.stop - start < 2 then
+    fail(w, "TRUNCATED", start, node)
+  end
+  w.pos = start + 2
+  return K.signed(w.data, start, 2)
+end
+
+function prefix.int32(w, start, node)
+  if w.stop - start < 4 then
+    fail(w, "TRUNCATED", start, node)
+  end
+  w.pos = start + 4
+  return K.signed(w.data, start, 4)
+end
+
+local function check_null(w, node, count)
+  if count < -1 then
+    odd(w, "NEGATIVE_LENGTH")
+  end
+  if not node.nullable then
+    odd(w, "NULL_NOT_ALLOWED")
+  end
+end
+
+-- Values
+
+-- A value that may not be shown: its size alone.
+function K.redact(w, tree, name, from, to)
+  w.redactions = w.redactions + 1
+  local text = string.format("<redacted %d bytes>", to - from)
+  local made = item(w, tree, K.f.redacted, from, to, text)
+  if made then
+    made:set_text(name .. ": " .. text)
+  end
+  return made
+end
+
+local function hides(w, field)
+  return not w.show_secrets and (field.is_secret or (field.is_config and w.hides_configs))
+end
+
+local function take(w, node)
+  local from = w.pos
+  local to = from + node.size
+  if to > w.stop then
+    fail(w, "TRUNCATED", from, node)
+  end
+  w.pos = to
+  return from, to
+end
+
+function read.integer(w, node, tree)
+  local from, to = take(w, node)
+  local field = node.field
+  if node.keep and node.size <= 4 then
+    local value = node.unsigned and K.unsigned(w.data, from, node.size) or K.signed(w.data, from, node.size)
+    w.value = value
+    if field.is_kept then
+      w.kept[field.name] = value
+    end
+    if field.is_error and value ~= 0 then
+      w.errors[#w.errors + 1] = K.errors[value] or tostring(value)
+    end
+  end
+  if field.is_kept and node.size == 8 then
+    w.kept[field.name] = K.int64_at(w.data, from)
+  end
+  local made = item(w, tree, field.proto, from, to)
+  if made and field.is_error then
+    made:add(K.f.error_code, range(w, from, to)):set_hidden(true)
+  end
+end
+
+function read.o(w, node, tree)
+  local from, to = take(w, node)
+  local value = byte(w.data, from + 1)
+  w.value = value ~= 0
+  if node.field.is_kept then
+    w.kept[node.field.name] = w.value
+  end
+  local made = item(w, tree, node.field.proto, from, to, value ~= 0)
+  if value > 1 then
+    note(w, made, "BOOL_NOT_0_OR_1")
+  end
+end
+
+function read.u(w, node, tree)
+  local from, to = take(w, node)
+  local field = node.field
+  if not tree and not field.is_topic_id then
+    return
+  end
+  local text = K.uuid(w.data, from)
+  local made = item(w, tree, field.proto, from, to, text)
+  if field.is_topic_id then
+    w.value = text
+    if text ~= K.no_uuid then
+      w.topic = text
+      local name = K.names[text]
+      if made then
+        made:add(K.f.topic_id, range(w, from, to), text):set_hidden(true)
+        if name then
+          made:append_text(" (" .. name .. ")")
+          made:add(K.f.topic, range(w, from, to), name):set_generated(true)
+        end
+      end
+      w.topics[#w.topics + 1] = name or text
+    end
+  end
+end
+
+function read.varint(w, node, tree)
+  local data, from, stop = w.data, w.pos, w.stop
+  local pos = from
+  while true do
+    if pos >= stop then
+      fail(w, "TRUNCATED", from, node)
+    end
+    local part = byte(data, pos + 1)
+    pos = pos + 1
+    if part < 128 then
+      if part == 0 and pos - from > 1 then
+        odd(w, "OVERLONG_VARINT")
+      end
+      if pos - from == node.most and part >= node.room then
+        odd(w, "VARINT_EXCESS_BITS")
+      end
+      break
+    end
+    if pos - from == node.most then
+      fail(w, "VARINT_TOO_LONG", from, node)
+    end
+  end
+  w.pos = pos
+  local value = K.varint(data, from, pos, node.bits, node.zigzag)
+  w.value = value
+  w.kept[node.field.name] = value
+  if type(value) == "number" and node.field.kind == "l" then
+    value = Int64(value)
+  end
+  settle(w, item(w, tree, node.field.proto, from, pos, value) or tree)
+end
+
+-- The bytes behind a length: where they begin, nil for null.
+local function sized(w, node, tree)
+  local start = w.pos
+  local length = node.prefix(w, start, node)
+  local from = w.pos
+  if length < 0 then
+    check_null(w, node, length)
+    w.value = nil
+    settle(w, text_item(w, tree, start, from, node.field.name .. ": null") or tree)
+    return nil
+  end
+  if length > node.longest then
+    odd(w, "STRING_TOO_LONG")
+  end
+  local to = from + length
+  if to > w.stop then
+    fail(w, "TRUNCATED", start, node)
+  end
+  w.pos = to
+  return from, to
+end
+
+function read.string(w, node, tree)
+  local from, to = sized(w, node, tree)
+  if not from then
+    return
+  end
+  local field = node.field
+  local text = sub(w.data, from + 1, to)
+  w.value = text
+  if field.is_kept then
+    w.kept[field.name] = text
+  end
+  if field.is_topic and text ~= "" then
+    w.topic = text
+    w.topics[#w.topics + 1] = text
+  end
+  local made
+  if hides(w, field) and to > from then
+    made = K.redact(w, tree, field.name, from, to)
+  elseif tree and w.room.left > 0 then
+    w.room.left = w.room.left - 1
+    if from == to then
+      made = tree:add(field.proto, range(w, from, to), "")
+    else
+      made = tree:add_packet_field(field.proto, range(w, from, to), ENC_UTF_8)
+    end
+    if field.is_topic and from < to then
+      made:add_packet_field(K.f.topic, range(w, from, to), ENC_UTF_8):set_hidden(true)
+    end
+  end
+  if not K.is_utf8(text) then
+    odd(w, "INVALID_UTF8")
+  end
+  settle(w, made or tree)
+end
+
+function read.bytes(w, node, tree)
+  local from, to = sized(w, node, tree)
+  if not from then
+    return
+  end
+  local field = node.field
+  if w.own_topic and (field.path == "key" or field.path == "value") then
+    K.payloads.of_record(w, node, tree, from, to)
+  elseif hides(w, field) and to > from then
+    settle(w, K.redact(w, tree, field.name, from, to) or tree)
+    if field.is_secret then
+      K.payloads.of_field(w, node, tree, from, to)
+    end
+  elseif field.carries then
+    K.payloads.forwarded_request(w, node, tree, from, to)
+  else
+    local made = item(w, tree, field.proto, from, to)
+    settle(w, made or tree)
+    K.payloads.of_field(w, node, made, from, to)
+  end
+end
+
+function read.records(w, node, tree)
+  local from, to = sized(w, node, tree)
+  if not from then
+    return
+  end
+  local made = item(w, tree, node.field.proto, from, to)
+  settle(w, made or tree)
+  if made and to > from then
+    made:set_text(string.format("%s: %d bytes", node.field.name, to - from))
+    if K.proto.prefs.records then
+      K.record_set(w, made, from, to)
+    end
+  end
+end
+
+-- What holds others
+
+function read.array(w, node, tree)
+  local start = w.pos
+  local count = node.prefix(w, start, node)
+  local element, field = node.element, node.field
+  local made
+  if tree then
+    local proto = element.is_struct and field.proto or K.f.count
+    made = item(w, tree, proto, start, w.pos, count < 0 and -1 or count)
+    if made then
+      made:set_text(string.format("%s: %s", field.name, count < 0 and "null" or tostring(count)))
+    end
+  end
+  if count <= 0 then
+    if count < 0 then
+      check_null(w, node, count)
+    end
+    settle(w, made or tree)
+    return
+  end
+  if count > w.stop - w.pos then
+    odd(w, "COUNT_MISMATCH")
+  end
+  settle(w, made or tree)
+  local empty = 0
+  for i = 0, count - 1 do
+    local before = w.pos
+    if element.is_struct then
+      local inner = text_item(w, made, before, before, string.format("[%d]", i))
+      w.label = nil
+      element.read(w, element, inner)
+      if inner then
+        if element.label and w.label ~= nil then
+          inner:append_text(": " .. K.short(tostring(w.label)))
+        end
+        inner:set_len(w.pos - before)
+      end
+    else
+      element.read(w, element, made)
+    end
+    if w.pos == before then
+      empty = empty + 1
+      if empty > w.stop - w.start then
+        fail(w, "INVALID_LENGTH", start, node)
+      end
+    end
+  end
+  if made then
+    made:set_len(w.pos - start)
+  end
+end
+
+local KAFKA_CONFIG = "^[%w._-]*$"
+
+-- Whether the value of a config is secret: by its name, which a damaged name can't tell.
+local function is_sensitive(name)
+  if type(name) ~= "string" or not name:find(KAFKA_CONFIG) then
+    return true
+  end
+  name = name:lower()
+  for _, word in ipairs(K.sensitive) do
+    if name:find(word, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Whether a struct holds the value of a sensitive config. What tells it may stand behind the value.
+local function holds_secret(w, node)
+  local ahead = setmetatable({kept = {}, notes = {}, errors = {}, topics = {}, redactions = 0, odd = nil, ahead = true},
+    {__index = w})
+  local name, sensitive
+  local good = pcall(function()
+    for i = 1, #node do
+      local part = node[i]
+      ahead.value = nil
+      part.read(ahead, part, nil)
+      if part.field and (part.field.name == "name" or part.field.name == "key") then
+        name = ahead.value
+      elseif part.field and part.field.name == "isSensitive" then
+        sensitive = ahead.value
+      end
+    end
+  end)
+  return not good or sensitive or is_sensitive(name)
+end
+
+local function read_tags(w, tags, tree)
+  local start = w.pos
+  local count = uvarint(w, start)
+  if count <= 0 then
+    if count < 0 then
+      odd(w, "NEGATIVE_LENGTH")
+    end
+    settle(w, tree)
+    return
+  end
+  settle(w, tree)
+  local last = -1
+  for _ = 1, count do
+    local head = w.pos
+    local tag = uvarint(w, head)
+    if tag < last or tag < 0 then
+      odd(w, "TAG_ORDER")
+    elseif tag == last then
+      odd(w, "TAG_DUPLICATE")
+    end
+    last = tag
+    local size = uvarint(w, head)
+    local node = tags.known[tag]
+    if node then
+      settle(w, tree)
+      local stop = w.pos + size
+      node.read(w, node, tree)
+      if w.pos ~= stop then
+        note(w, tree, "TAG_SIZE_MISMATCH")
+      end
+    else
+      if tags.invalid[tag] then
+        odd(w, "TAG_NOT_VALID")
+      end
+      if size < 0 then
+        fail(w, "INVALID_LENGTH", head)
+      elseif size > w.stop - w.pos then
+        fail(w, "TRUNCATED", head)
+      end
+      local from = w.pos
+      w.pos = from + size
+      local made
+      if w.hides_unknown and size > 0 then
+        made = K.redact(w, tree, string.format("unknown tag %d", tag), from, w.pos)
+      else
+        made = item(w, tree, K.f.unknown_tag, from, w.pos)
+        if made then
+          made:prepend_text(string.format("%d: ", tag))
+        end
+      end
+      settle(w, made or tree)
+    end
+  end
+end
+
+local function read_parts(w, node, tree, first, last)
+  local name, id, label
+  for i = first, last do
+    local part = node[i]
+    local field = part.field
+    w.value = nil
+    part.read(w, part, tree)
+    if node.names_topic and field then
+      if field.is_topic then
+        name = w.value
+      elseif field.is_topic_id then
+        id = w.value
+      end
+    end
+    if i == node.label then
+      label = w.value
+    end
+  end
+  if name and id and name ~= "" and id ~= K.no_uuid and not w.ahead and not w.trial then
+    K.names[id] = name
+  end
+  return label
+end
+
+function read.struct(w, node, tree)
+  local from, outer = w.pos, w.hides_configs
+  local made = tree
+  if node.field and tree then
+    made = item(w, tree, node.field.proto, from, from)
+  end
+  if node.holds_config and not w.show_secrets and not outer and not w.ahead then
+    w.hides_configs = holds_secret(w, node)
+  end
+  local label = read_parts(w, node, made, 1, #node)
+  if node.tags then
+    read_tags(w, node.tags, made)
+  end
+  w.hides_configs = outer
+  w.label = label
+  if node.field and made then
+    made:set_len(w.pos - from)
+  end
+end
+
+function read.nullable(w, node, tree)
+  local start = w.pos
+  local null
+  if node.tagged then
+    local mark = uvarint(w, start, node)
+    if mark ~= 0 and mark ~= 1 then
+      odd(w, "PRESENCE_NOT_0_OR_1")
+    end
+    null = mark <= 0
+  else
+    if start >= w.stop then
+      fail(w, "TRUNCATED", start, node)
+    end
+    local mark = byte(w.data, start + 1)
+    w.pos = start + 1
+    if mark ~= 1 and mark ~= 255 then
+      odd(w, "PRESENCE_NOT_0_OR_1")
+    end
+    null = mark >= 128
+  end
+  if null then
+    settle(w, text_item(w, tree, start, w.pos, node.field.name .. ": null") or tree)
+    return
+  end
+  settle(w, tree)
+  node.struct.read(w, node.struct, tree)
+end
+
+function read.sized_struct(w, node, tree)
+  local size_at = node.size_at
+  read_parts(w, node, tree, 1, size_at)
+  local stop = w.pos + w.value
+  local label = read_parts(w, node, tree, size_at + 1, #node)
+  if w.pos ~= stop then
+    note(w, tree, "RECORD_SIZE_MISMATCH")
+  end
+  w.label = label
+end
+
+-- Whole messages
+
+-- Walk a whole message. Whether it is well-formed to the last byte; what could not be read is a gap.
+function K.walk(w, layout, tree, open)
+  local good, fault = pcall(layout.read, w, layout, tree)
+  if good then
+    if w.pos == w.stop or open then
+      return #w.notes == 0
+    end
+    odd(w, "TRAILING_BYTES")
+    w.gap = w.pos
+  elseif fault ~= STOP then
+    error(fault, 0)
+  end
+  local detail = w.lost and string.format(" in %s", w.lost) or ""
+  local made
+  if w.hides_gap and w.stop > w.gap then
+    made = K.redact(w, tree, "gap", w.gap, w.stop)
+  else
+    made = item(w, tree, K.f.gap, w.gap, w.stop)
+  end
+  if made then
+    made:append_text(detail)
+  end
+  settle(w, made or tree)
+  w.pos = w.stop
+  return false
+end
+
+-- Walk the bytes [from, to) as a message of a version. A message that can hold secrets is shown only if it is
+-- well-formed, as any field of a malformed one may have bytes of a secret. The walk, and whether all was well-formed.
+function K.body(outer, message, version, tree, from, to)
+  local layout, guess = K.layout(message, version)
+  local w = K.walker(outer, outer.tvb, outer.base, outer.data, from, to)
+  w.trial, w.message, w.version = outer.trial, message, version
+  local made = tree and item(w, tree, message.proto, from, to)
+  if made then
+    made:append_text(string.format(" version %d", version))
+  end
+  local careful = message.secret and not w.show_secrets
+  w.hides_unknown = careful and message.secret == "always"
+  if careful then
+    local ahead = K.walker({room = w.room, topics = {}, errors = {}, frame = w.frame}, w.tvb, w.base, w.data, from, to)
+    ahead.message, ahead.version, ahead.hides_unknown, ahead.trial = message, version, w.hides_unknown, true
+    if not K.walk(ahead, layout, nil) or guess then
+      for _, code in ipairs(ahead.notes) do
+        note(w, made, code)
+      end
+      if to > from then
+        K.redact(w, made, message.name, from, to)
+      end
+      if guess then
+        note(w, made, "UNKNOWN_VERSION")
+      end
+      return w, false
+    end
+  end
+  if guess then
+    note(w, made, "UNKNOWN_VERSION",
+      string.format("%s has versions %d-%d; %d was decoded by the layout of the nearest one", message.name, message.low,
+        message.high, version))
+  elseif message.ambiguous and message.ambiguous[version] then
+    note(w, made, "LAYOUT_AMBIGUOUS")
+  end
+  local good = K.walk(w, layout, made)
+  return w, good and not guess
+end

@@ -1,0 +1,236 @@
+"""What tshark shows with kwire's dissector, beside what `kwire decode --format jsonl` prints of the same capture."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import kwire_cli as kwire
+from kwire_cli.spec.model import fields_by_path
+from kwire_cli.structs.lengths import REDACTED, UNKNOWN_KEY
+from kwire_cli.view.wireshark.dissector import dissector
+
+TSHARK = shutil.which("tshark")
+HEADER = {"correlationId": "kwire.correlation_id", "clientId": "kwire.client_id"}
+BATCH = (
+    *("baseOffset", "magic", "crc", "maxTimestamp", "producerId", "producerEpoch", "baseSequence"),
+    *("partitionLeaderEpoch", "compression", "timestampType", "isTransactional", "isControl"),
+)
+"""Keys of a batch of format 2 in JSON whose fields have the same name."""
+
+
+def written(folder):
+    """Write the dissector into a folder, and return its path."""
+    path = Path(folder) / "kwire.lua"
+    path.write_text(dissector(kwire.catalog()), encoding="utf-8")
+    return path
+
+
+def run(lua, capture, *options, two_passes=False):
+    """Run tshark with the dissector, and return its output; it must not complain."""
+    command = [TSHARK, "-n", "-X", f"lua_script:{lua}", *(["-2"] if two_passes else []), "-r", str(capture), *options]
+    environment = os.environ | {"HOME": "/nonexistent", "WIRESHARK_RUN_FROM_BUILD_DIRECTORY": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    complaints = [line for line in done.stderr.splitlines() if "Running as user" not in line]
+    assert done.returncode == 0, done.stderr
+    assert not [line for line in complaints if "ua" in line], complaints
+    return done.stdout
+
+
+class Layer:
+    """The values of one frame as tshark shows them: by field, in order."""
+
+    def __init__(self, packet, pairs):
+        self.packet = packet
+        self.values = defaultdict(list)
+        self._add(pairs)
+
+    def _add(self, pairs):
+        for key, value in pairs:
+            if isinstance(value, list):
+                if value and isinstance(value[0], tuple):
+                    if key.startswith("kwire.") and not key.endswith("_tree"):
+                        self.values[key].append("")
+                    self._add(value)
+                continue
+            if key.startswith("kwire."):
+                self.values[key].append(value)
+
+
+def layers(text):
+    """Yield the frames in tshark's JSON."""
+    for packet in json.loads(text, object_pairs_hook=lambda pairs: pairs):
+        source = dict(dict(packet)["_source"])["layers"]
+        number = int(dict(dict(source)["frame"])["frame.number"])
+        for key, value in source:
+            if key == "kwire":
+                yield Layer(number, value)
+
+
+def shown(lua, capture, *options, **how):
+    """Return the frames that tshark shows of a capture."""
+    text = run(lua, capture, *options, "-Y", "kwire", "-T", "json", "-J", "frame kwire", **how)
+    return list(layers(text)) if text.strip() else []
+
+
+# What kwire says, in the same form
+
+
+class _Values:
+    def __init__(self):
+        self.values = defaultdict(list)
+
+    def add(self, key, value, kind=""):
+        if value is None:
+            return
+        if isinstance(value, str) and REDACTED.fullmatch(value):
+            self.values["kwire.redacted"].append(value)
+            return
+        if kind == "bool":
+            value = str(int(value))
+        elif kind in {"bytes", "records"}:
+            value = ":".join(f"{byte:02x}" for byte in base64.b64decode(value))
+        self.values[key].append(value if isinstance(value, str) else str(value))
+
+    def body(self, message, kinds, value, path=""):
+        for key, inner in value.items():
+            here = f"{path}.{key}" if path else key
+            name = f"kwire.{message}.{here}"
+            if key == UNKNOWN_KEY:
+                for tag in inner:
+                    self.add("kwire.unknown_tag", tag["data"], "bytes")
+                continue
+            is_array, kind = kinds[here]
+            if is_array:
+                held = name if kind == STRUCT else "kwire.count"
+                self.values[held].append("-1" if inner is None else str(len(inner)))
+            if kind == "records":
+                for item in inner if isinstance(inner, list) else ():
+                    self.batch(item)
+            elif kind == STRUCT and inner is not None:
+                if not is_array:
+                    self.values[name].append("")
+                for element in inner if is_array else (inner,):
+                    self.body(message, kinds, element, here)
+            else:
+                for element in (inner or ()) if is_array else (inner,):
+                    self.add(name, element, kind)
+
+    def batch(self, item):
+        if "gap" in item:
+            return
+        if item["magic"] < 2:
+            self.values["kwire.batch.magic"].append(str(item["magic"]))
+            return
+        for key in BATCH:
+            value = item[key]
+            self.add(f"kwire.batch.{key}", str(int(value)) if isinstance(value, bool) else value)
+        self.add("kwire.batch.recordsCount", item["count"])
+        if item["compression"] != "none":
+            return
+        for record in item["records"]:
+            for key in ("offset", "timestamp"):
+                self.add(f"kwire.record.{key}", record[key])
+            for key in ("key", "value"):
+                self.add(f"kwire.record.{key}", record[key], "bytes")
+            for header in record["headers"]:
+                self.add("kwire.record.headers.key", header["key"])
+                self.add("kwire.record.headers.value", header["value"], "bytes")
+
+
+STRUCT = "struct"
+
+
+@cache
+def kinds_of(message):
+    """Return for each field, by its path, whether it is an array, and the type of its elements or itself."""
+    fields = fields_by_path(kwire.catalog().message(message))
+    return {path.replace("[]", ""): (field.is_array, STRUCT if field.struct_name else field.element_type)
+            for path, field in fields}
+
+
+def expected(line):
+    """Return the values of a line of `kwire decode --format jsonl` by tshark's fields."""
+    out = _Values()
+    for key, name in (("kind", "kind"), ("size", "size"), ("api", "api"), ("apiVersion", "api_version")):
+        out.add(f"kwire.{name}", line.get(key))
+    out.add("kwire.api_key", line.get("apiKey"))
+    header = line.get("header") or {}
+    for key, name in HEADER.items():
+        out.add(name, header.get(key))
+    if body := line.get("body"):
+        api = kwire.catalog().api(line["apiKey"])
+        message = api.request if line["kind"] == "request" else api.response
+        out.body(message, kinds_of(message), body)
+    return {key: values for key, values in out.values.items() if values}
+
+
+def differences(line, layer):
+    """Yield where the values of a frame differ: the field, what kwire says, what tshark says."""
+    wanted = expected(line)
+    has_more = bool(line.get("payloads")) or any("decoded" in text for text in [json.dumps(line.get("body"))])
+    message = next((key.split(".")[1] for key in wanted if key.split(".")[1][0].isupper()), "-")
+    keys = {key for key in layer.values if key.startswith((f"kwire.{message}.", "kwire.batch.", "kwire.record."))}
+    keys |= wanted.keys()
+    for key in sorted(keys):
+        if key in SKIPPED or (has_more and key in {"kwire.count", "kwire.redacted", "kwire.unknown_tag"}):
+            continue
+        mine, theirs = wanted.get(key, []), layer.values.get(key, [])
+        if is_array_of_records(key):
+            continue
+        if sorted(mine) != sorted(theirs) and not _are_close(mine, theirs):
+            yield key, mine, theirs
+
+
+SKIPPED = frozenset(
+    {
+        *("kwire.batch.batchLength", "kwire.batch.lastOffsetDelta", "kwire.batch.attributes", "kwire.batch.messageSize"),
+        *("kwire.batch.baseTimestamp", "kwire.batch.hasDeleteHorizon", "kwire.record.length", "kwire.record.attributes"),
+        *("kwire.record.timestampDelta", "kwire.record.offsetDelta", "kwire.record.headers", "kwire.record.compressed"),
+        "kwire.record.control",
+    }
+)
+"""Fields of records that the JSON form has not."""
+
+
+def is_array_of_records(key):
+    """Return whether a field holds records, which JSON shows decoded."""
+    message, _, path = key.removeprefix("kwire.").partition(".")
+    return message[0].isupper() and kinds_of(message).get(path, ("", ""))[1] == "records"
+
+
+def _are_close(mine, theirs):
+    try:
+        return len(mine) == len(theirs) and all(
+            abs(float(one) - float(other)) <= 1e-9 * abs(float(one)) for one, other in zip(mine, theirs, strict=True)
+        ) and any("." in text or "e" in text for text in mine)
+    except ValueError:
+        return False
+
+
+def compare(lua, capture, *options, lines=None):
+    """Return frames compared, fields compared, frames that only one side has, and the differences."""
+    by_packet = defaultdict(list)
+    for layer in shown(lua, capture, *options):
+        by_packet[layer.packet].append(layer)
+    frames = fields = 0
+    found = []
+    for line in lines:
+        if line["kind"] not in {"request", "response", "sasl-token"}:
+            continue
+        theirs = [layer for layer in by_packet[line["packet"]] if layer.values.get("kwire.kind")]
+        match = next((layer for layer in theirs if layer.values["kwire.size"] == [str(line["size"])]), None)
+        if match is None:
+            found.append((capture, line["frame"], "missing", line["kind"], line["packet"]))
+            continue
+        by_packet[line["packet"]].remove(match)
+        frames += 1
+        fields += sum(map(len, expected(line).values()))
+        found += ((capture, line["frame"], *difference) for difference in differences(line, match))
+    extra = [layer for some in by_packet.values() for layer in some if layer.values.get("kwire.kind")]
+    found += ((capture, "extra", layer.packet, layer.values["kwire.kind"], layer.values["kwire.size"]) for layer in extra)
+    return frames, fields, found
