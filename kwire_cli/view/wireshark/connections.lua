@@ -60,7 +60,7 @@ function K.reads_as_request(data, at, stop)
 end
 
 -- Whether a whole frame is surely a request: it names its client, and its body fits.
-local function surely_request(data, at, stop)
+function K.surely_request(data, at, stop)
   local reads, named = K.reads_as_request(data, at, stop)
   if not reads or not named or K.signed(data, at, 4) ~= stop - at - 4 then
     return false
@@ -84,7 +84,7 @@ local function learn_client(stream, from, to, broker, data, at, stop)
   if stream.sure then
     return
   end
-  if surely_request(data, at, stop) then
+  if K.surely_request(data, at, stop) then
     if stream.client ~= from then
       stream.client = from
       stream.pending, stream.first, stream.last = {}, 1, 0
@@ -146,6 +146,17 @@ local function acks_of(frame, data, at, stop)
   return body.kept.acks
 end
 
+-- Whether a whole frame can't be a request: no api has its key, and its client id is none; or it is too short.
+local function is_no_request(data, at, stop)
+  if stop - at < 12 then
+    return true
+  elseif K.apis[K.signed(data, at + 4, 2)] then
+    return false
+  end
+  local length = stop - at >= 14 and K.signed(data, at + 12, 2)
+  return not length or length > stop - at - 14
+end
+
 -- What a frame is, at the first pass. `number` and `time` are the packet's.
 function K.classify(stream, from, to, broker, data, at, stop, number, time)
   learn_client(stream, from, to, broker, data, at, stop)
@@ -159,13 +170,10 @@ function K.classify(stream, from, to, broker, data, at, stop, number, time)
     if not reads then
       local last = stream.pending[stream.last]
       local handshaken = last and last.key == SASL_HANDSHAKE and last.version == 0
-      if stream.tokens or handshaken or (size > 0 and data:byte(at + 5) == 0x60 and not stream.served) then
+      local first = not stream.served and (is_no_request(data, at, stop) or data:byte(at + 5) == 0x60)
+      if stream.tokens or handshaken or first or size < 8 then
         stream.tokens = true
         frame.kind = "sasl-token"
-        return frame
-      end
-      if size < 8 then
-        frame.kind = "unknown"
         return frame
       end
     end
@@ -221,9 +229,9 @@ function K.may_begin(stream, from, data, at, stop)
       return true
     end
     local last = stream.pending[stream.last]
-    local token = (last and last.key == SASL_HANDSHAKE and last.version == 0)
-      or (not stream.served and size > 0 and data:byte(at + 5) == 0x60)
-    return token or (at + 4 + size == stop and stream.begun[from] == true)
+    local handshaken = last and last.key == SASL_HANDSHAKE and last.version == 0
+    local token = not stream.served and size > 0 and data:byte(at + 5) == 0x60
+    return handshaken or token or at + 4 + size == stop
   end
   if stop - at < 8 then
     return true

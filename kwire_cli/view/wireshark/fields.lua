@@ -129,6 +129,8 @@ local function declare(title, message, keeps)
     field.is_kept = keeps or flags:find("k", 1, true) ~= nil
     if field.is_error then
       names = K.errors
+    elseif name == "apiKey" and kind == "h" then
+      names = API_NAMES
     end
     if shared[path] then
       field.proto = K.f[shared[path]]

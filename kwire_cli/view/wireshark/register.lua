@@ -126,20 +126,40 @@ function K.proto.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 
--- A connection is Kafka's if its first data are a request that names its client, or are only the beginning of one.
-local function heuristic(tvb, pinfo, tree)
+-- Whether data begin a connection of Kafka's: with a request of a known version that names its client and whose body
+-- fits. Of a request that goes on in the next packet the header has to do.
+local function begins(tvb)
   local size = tvb:len()
   if size < 15 then
     return false
   end
   local data = tvb:raw(0, size)
   local reads, named = K.reads_as_request(data, 0, size)
-  if not reads or not named then
+  if not reads or not named or K.signed(data, 6, 2) > K.messages[K.apis[K.signed(data, 4, 2)][2]].high then
+    return false
+  end
+  local stop = 4 + K.signed(data, 0, 4)
+  return stop > size or K.surely_request(data, 0, stop)
+end
+
+local function in_tcp(tvb, pinfo, tree)
+  if not begins(tvb) then
     return false
   end
   pinfo.conversation = K.proto
   K.proto.dissector(tvb, pinfo, tree)
   return true
+end
+
+-- Within TLS a conversation is TLS's own, and has to be remembered here.
+local function in_tls(tvb, pinfo, tree)
+  local number = stream_of()
+  local stream = K.stream(number and number.value or -1)
+  stream.is_kafka = stream.is_kafka or begins(tvb)
+  if stream.is_kafka then
+    K.proto.dissector(tvb, pinfo, tree)
+  end
+  return stream.is_kafka
 end
 
 function K.proto.init()
@@ -175,4 +195,5 @@ function K.proto.prefs_changed()
 end
 
 use_ports("9092-9099")
-K.proto:register_heuristic("tcp", heuristic)
+K.proto:register_heuristic("tcp", in_tcp)
+K.proto:register_heuristic("tls", in_tls)

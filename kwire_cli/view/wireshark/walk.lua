@@ -645,6 +645,7 @@ function K.body(outer, message, version, tree, from, to)
       return w, false
     end
   end
+  local good = K.walk(w, layout, made)
   if guess then
     note(w, made, "UNKNOWN_VERSION",
       string.format("%s has versions %d-%d; %d was decoded by the layout of the nearest one", message.name, message.low,
@@ -652,6 +653,5 @@ function K.body(outer, message, version, tree, from, to)
   elseif message.ambiguous and message.ambiguous[version] then
     note(w, made, "LAYOUT_AMBIGUOUS")
   end
-  local good = K.walk(w, layout, made)
   return w, good and not guess
 end
