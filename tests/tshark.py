@@ -164,8 +164,10 @@ STRUCT = "struct"
 def kinds_of(message):
     """Return for each field, by its path, whether it is an array, and the type of its elements or itself."""
     fields = fields_by_path(kwire.catalog().message(message))
-    return {path.replace("[]", ""): (field.is_array, STRUCT if field.struct_name else field.element_type)
-            for path, field in fields}
+    return {
+        path.replace("[]", ""): (field.is_array, STRUCT if field.struct_name else field.element_type)
+        for path, field in fields
+    }
 
 
 def expected(line):
@@ -203,14 +205,10 @@ def differences(line, layer):
             yield key, mine, theirs
 
 
-SKIPPED = frozenset(
-    {
-        *("kwire.batch.batchLength", "kwire.batch.lastOffsetDelta", "kwire.batch.attributes", "kwire.batch.messageSize"),
-        *("kwire.batch.baseTimestamp", "kwire.batch.hasDeleteHorizon", "kwire.record.length", "kwire.record.attributes"),
-        *("kwire.record.timestampDelta", "kwire.record.offsetDelta", "kwire.record.headers", "kwire.record.compressed"),
-        "kwire.record.control",
-    }
-)
+_BATCH_ONLY = "batchLength lastOffsetDelta attributes messageSize baseTimestamp hasDeleteHorizon"
+_RECORD_ONLY = "length attributes timestampDelta offsetDelta headers compressed control"
+SKIPPED = {f"kwire.batch.{name}" for name in _BATCH_ONLY.split()}
+SKIPPED |= {f"kwire.record.{name}" for name in _RECORD_ONLY.split()}
 """Fields of records that the JSON form has not."""
 
 
@@ -223,16 +221,23 @@ def is_array_of_records(key):
 def _is_in_wrapper(key, layer):
     """Return whether a field is that of a compressed message of format 0 or 1, of which JSON shows what is in it."""
     wrapped = key in {"kwire.record.offset", "kwire.record.timestamp", "kwire.record.key", "kwire.record.value"}
-    return wrapped and layer.values.get("kwire.batch.magic", ["2"])[0] != "2" and any(
-        name != "none" for name in layer.values["kwire.batch.compression"]
+    return (
+        wrapped
+        and layer.values.get("kwire.batch.magic", ["2"])[0] != "2"
+        and any(name != "none" for name in layer.values["kwire.batch.compression"])
     )
 
 
 def _are_close(mine, theirs):
     try:
-        return len(mine) == len(theirs) and all(
-            abs(float(one) - float(other)) <= 1e-9 * abs(float(one)) for one, other in zip(mine, theirs, strict=True)
-        ) and any("." in text or "e" in text for text in mine)
+        return (
+            len(mine) == len(theirs)
+            and all(
+                abs(float(one) - float(other)) <= 1e-9 * abs(float(one))
+                for one, other in zip(mine, theirs, strict=True)
+            )
+            and any("." in text or "e" in text for text in mine)
+        )
     except ValueError:
         return False
 
@@ -257,5 +262,7 @@ def compare(lua, capture, *options, lines=None):
         fields += sum(map(len, expected(line).values()))
         found += ((capture, line["frame"], *difference) for difference in differences(line, match))
     extra = [layer for some in by_packet.values() for layer in some if layer.values.get("kwire.kind")]
-    found += ((capture, "extra", layer.packet, layer.values["kwire.kind"], layer.values["kwire.size"]) for layer in extra)
+    found += (
+        (capture, "extra", layer.packet, layer.values["kwire.kind"], layer.values["kwire.size"]) for layer in extra
+    )
     return frames, fields, found

@@ -52,10 +52,11 @@ COMMANDS = {
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",
+    "wireshark": "Write a dissector for Wireshark that knows every message.",
 }
 """Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
-    "See what bytes mean": ("decode", "dump", "explain", "tui", "watch"),
+    "See what bytes mean": ("decode", "dump", "explain", "tui", "watch", "wireshark"),
     "Ask about traffic and logs": (
         "summary",
         "diagnose",

@@ -27,11 +27,11 @@ from kwire_cli.view.wireshark.layouts import FieldTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
     from kwire_cli.engine.program import Entry
-    from kwire_cli.structs.records.parts import Bits
-    from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.catalog import Entry as Definition
+    from kwire_cli.spec.catalog import Catalog, Entry as Definition
     from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.structs.records.parts import Bits
 
 CHAPTERS = ("numbers", "layouts", "fields", "walk", "payloads", "records", "connections", "frames", "register")
 """The Lua files of this folder in the order in which they stand in the dissector."""
@@ -63,14 +63,14 @@ _RECORD_FIELDS = {"offset", "timestamp", "key", "value"}
 """The fields of a message of the formats 0 and 1 that are called as those of a record of format 2 are."""
 
 
+_HEAD = f"""\
+-- Kafka's wire protocol for Wireshark, written by kwire {VERSION}. Put this file into the folder of personal Lua
+-- plugins, which Wireshark names under Help, About Wireshark, Folders; or load it with -X lua_script:FILE."""
+
+
 def dissector(catalog: Catalog) -> str:
     """Return the text of a Wireshark plugin in Lua that dissects all messages of a catalogue."""
-    parts = [
-        f"-- Kafka's wire protocol for Wireshark, written by kwire {VERSION}. Put this file into the folder of Lua\n"
-        "-- plugins that Help, About Wireshark, Folders names, or load it with -X lua_script:FILE.\n",
-        "local K = {}",
-        *_tables(catalog),
-    ]
+    parts = [_HEAD, "local K = {}", *_tables(catalog)]
     folder = resources.files(__package__ or "")
     for name in CHAPTERS:
         text = (folder / f"{name}.lua").read_text(encoding="utf-8")
@@ -164,12 +164,10 @@ def _runs(layouts: Iterable[tuple[int, str]]) -> str:
 def _api(catalog: Catalog, key: int) -> str:
     api = catalog.api_by_key(key)
     assert api is not None  # noqa: S101 - the key is that of an api
-    names = [_text(name) if _is_valid(catalog, name) else "nil" for name in (api.request, api.response)]
+    names = [
+        _text(name) if name and catalog.entry(name).valid_versions else "nil" for name in (api.request, api.response)
+    ]
     return f"[{key}] = {{{', '.join([_text(api.name), *names])}}}"
-
-
-def _is_valid(catalog: Catalog, name: str | None) -> bool:
-    return name is not None and bool(catalog.entry(name).valid_versions)
 
 
 # Records
@@ -197,10 +195,12 @@ def _own_topics(catalog: Catalog) -> Iterator[str]:
     """Yield Kafka's own topics with the keys and values of each record type."""
     for topic, module in (COORDINATORS | FRAMED).items():
         types = {number: (*names, 0) for number, names in record_types(catalog, module).items()}
-        types |= {number: names for (where, number), names in RETIRED.items() if where == module and number not in types}
+        types |= {
+            number: names for (where, number), names in RETIRED.items() if where == module and number not in types
+        }
         rows = (
             f"[{number}] = {{{_text(key) if key else 'nil'}, {_text(value) if value else 'nil'}, {version}}}"
-            for number, (key, value, version) in sorted(types.items())
+            for number, (key, value, version) in sorted((retired | types).items())
         )
         yield f"{topic} = {{framed = {str(topic in FRAMED).lower()}, types = {{{', '.join(rows)}}}}}"
 

@@ -115,9 +115,9 @@ class FieldTable:
     def _array(self, node: Array) -> Iterator[str]:
         decl: ArrayOf = node.count.decl
         letter = "w" if isinstance(decl, VarintArray) else "A" if decl.compact else "a"
-        holds = not isinstance(node.element, Leaf)
         # The elements of an array of numbers or texts have its path.
-        number = self._number(node.path, COUNT) if holds else self._number(node.path, _TYPES[node.element.kind])
+        kind = _TYPES[node.element.kind] if isinstance(node.element, Leaf) else COUNT
+        number = self._number(node.path, kind)
         yield f"{letter}{'?' * decl.nullable}{number}"
         yield from self._node(node.element)
 

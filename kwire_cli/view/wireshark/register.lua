@@ -1,6 +1,6 @@
 -- The dissector itself: TCP payload in, frames out; and where Wireshark calls it from.
 
-local stream_of = Field.new("tcp.stream")
+local stream_of, tls_record = Field.new("tcp.stream"), Field.new("tls.record")
 local last = {}
 
 -- The budget of a packet, which may come in several pieces.
@@ -57,6 +57,8 @@ local function cut(pinfo, data, whole)
   local number = stream_of()
   local stream = K.stream(number and number.value or -1)
   local from, to, broker = ends_of(pinfo)
+  -- What is within TLS can be put together, though Wireshark 4.0 says that it can't.
+  local joins = whole and (pinfo.can_desegment > 0 or tls_record() ~= nil)
   local time = NSTime.new(math.floor(pinfo.abs_ts), math.floor(pinfo.abs_ts % 1 * 1000000000))
   while at < size do
     local wanted = size - at >= 4 and K.signed(data, at, 4) + 4
@@ -64,7 +66,7 @@ local function cut(pinfo, data, whole)
     if not K.may_begin(stream, from, data, at, size) then
       stop = K.find_frame(stream, from, data, at, size) or size
       cuts[#cuts + 1] = {at, stop}
-    elseif wanted and stop <= size or not whole or pinfo.can_desegment == 0 then
+    elseif wanted and stop <= size or not joins then
       stop = math.min(stop or size, size)
       if stop - at < 4 then
         cuts[#cuts + 1] = {at, stop}

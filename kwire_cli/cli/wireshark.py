@@ -1,0 +1,36 @@
+"""`kwire wireshark`: a dissector for Wireshark and tshark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from kwire_cli.cli.command import Command
+from kwire_cli.cli.options import Output, OverlaidDefinitions
+from kwire_cli.cli.typed_options import takes
+from kwire_cli.view.wireshark.dissector import dissector
+
+if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
+
+EXAMPLES = (
+    ("kwire wireshark -o kwire.lua", "one file, for the folder of Lua plugins"),
+    ("tshark -X lua_script:kwire.lua -r incident.pcap -Y 'kwire.error_code != 0'", "what failed"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Output, OverlaidDefinitions):
+    """Options of `kwire wireshark`."""
+
+
+@click.command(name="wireshark", cls=Command, examples=EXAMPLES)
+@takes(Options)
+def command(environment: Environment, options: Options) -> None:
+    """Write a dissector for Wireshark and tshark that knows every message.
+
+    The dissector is one Lua file. It needs neither kwire nor Python.
+    """
+    environment.write(dissector(options.catalog).rstrip("\n"))
