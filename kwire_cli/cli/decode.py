@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -28,7 +29,7 @@ from kwire_cli.cli.options import Captures, Choosing, Headers, Messages, Overlai
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
-from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, either, flag, option, refuse, takes
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
@@ -59,6 +60,9 @@ _FITS = FITS | {
 }
 
 
+CAPTURE_FORMS = ("pcap", "pcapng", "comments")
+"""The formats that are captures, whose views need what most results do not."""
+
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
     ("kwire decode incident.pcap --stats", "who is slow, who throttles, what fails"),
@@ -87,12 +91,21 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         help="Show at most this many frames.  [default: all; 500 in html]",
     )
     follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice(tuple(VIEWS)),
-        help="Set the output format.  [default: by where it goes]",
+    fmt: str | None = either(
+        option(
+            "--format",
+            "-f",
+            section="Output",
+            type=click.Choice((*VIEWS, *CAPTURE_FORMS)),
+            help="Set the output format.  [default: by where it goes]",
+        ),
+        option("--pcap", section="Output", flag_value="pcap", help="Write the frames as packets of a capture."),
+        option(
+            "--comments",
+            section="Output",
+            flag_value="comments",
+            help="Copy the packets, with what frames mean as comments (pcapng).",
+        ),
     )
     fields: str | None = option(
         "--fields",
@@ -168,7 +181,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.stats:
         return _show_stats(environment, options)
-    views = VIEWS if options.fields is None else FIELD_VIEWS
+    views = _views(options) if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, views)
@@ -192,6 +205,14 @@ def command(environment: Environment, options: Options) -> int:
         run = _Run(environment, options, settings, views, page, interrupt)
         run.show(inputs)
         return run.exit_code
+
+
+def _views(options: Options) -> Mapping[str, type[View]]:
+    """Return the views of all formats, those of captures only if one of these is asked for, as start-up counts."""
+    if (options.fmt or options.suffix_among(CAPTURE_FORMS)) not in CAPTURE_FORMS:
+        return VIEWS
+    views: Mapping[str, type[View]] = importlib.import_module("kwire_cli.cli.capture_files").VIEWS
+    return {**VIEWS, **views}
 
 
 def _new_page(environment: Environment, options: Options) -> Page:
@@ -234,7 +255,7 @@ class _Run:
     def _use_view(self, opened: Opened) -> None:
         """Set the view for an input: on a terminal a table of a capture or a log, a tree of messages and of text."""
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
-        for_eyes = "tree" if self.views is VIEWS and (self.options.full or not is_table) else "table"
+        for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
         self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
         self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
         self._by_format[self.fmt] = self.view

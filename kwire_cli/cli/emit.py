@@ -94,6 +94,9 @@ _NOT_FOR_EYES = {
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
     "svg": "SVG is a picture: write it to a file with -o ladder.svg",
+    "pcap": "a capture is for Wireshark: write it to a file with -o frames.pcap",
+    "pcapng": "a capture is for Wireshark: write it to a file with -o frames.pcapng",
+    "comments": "a capture is for Wireshark: write it to a file with -o commented.pcapng",
 }
 
 

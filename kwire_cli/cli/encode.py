@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file
+from kwire_cli.cli.emit import refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 
 
 FORMS = ("hex", "raw", "base64")
+CAPTURE_FORMS = ("pcap", "pcapng")
+"""The formats in which frames are packets."""
+_Encoded = tuple[bytes, Any]
+"""The bytes of a document or of batches, and the document."""
 EXAMPLES = (
     ("kwire encode --message HeartbeatRequest --message-version 4 heartbeat.json", "JSON as a body"),
     ("kwire decode --format jsonl produce.hex | kwire encode", "what decode printed, as bytes"),
@@ -101,18 +107,21 @@ class Options(Output, OverlaidDefinitions):
     keep_going: bool = flag(
         "--keep-going", section="Output", help="Skip documents that cannot be encoded, and count them."
     )
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        section="Output",
-        type=click.Choice(FORMS),
-        help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
+    fmt: str | None = either(
+        option(
+            "--format",
+            "-f",
+            section="Output",
+            type=click.Choice((*FORMS, *CAPTURE_FORMS)),
+            help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
+        ),
+        option("--pcap", section="Output", flag_value="pcap", help="Write the frames as packets of a capture."),
     )
 
     @property
     def form(self) -> str:
         """The form in which bytes are written: the requested one, or that of the file's suffix."""
-        return self.fmt or self.suffix_among(FORMS, bin="raw") or "hex"
+        return self.fmt or self.suffix_among((*FORMS, *CAPTURE_FORMS), bin="raw") or "hex"
 
 
 @click.command(name="encode", cls=Command, examples=EXAMPLES)
@@ -127,14 +136,14 @@ def command(environment: Environment, options: Options) -> int:
     _check(options)
     done, refused = 0, 0
     encode = _record_set if options.records else _messages
-    write_bytes = WRITERS[options.form]
+    write = _writer(environment, options)
     for data, name in contents(environment, options.source, "the JSON itself"):
         with not_files(options.source if name is None else ()):
             rest = documents(data, name, keep_going=options.keep_going)
             values = chain([*islice(rest, 1)], rest)
         for result in encode(options, values, name):
-            if isinstance(result, bytes):
-                write_bytes(environment, result)
+            if isinstance(result, tuple):
+                write(*result)
                 done += 1
             elif options.keep_going:
                 environment.note(f"kwire: {result}")
@@ -151,8 +160,8 @@ def command(environment: Environment, options: Options) -> int:
     return Exit.DONE
 
 
-def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
-    """Yield the bytes of each document, or the error that says where and why it cannot be encoded."""
+def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
+    """Yield the bytes of each document with the document, or the error that says where and why it can't be encoded."""
     for number, value in enumerate(values, 1):
         if isinstance(value, InputError):
             yield value
@@ -161,12 +170,14 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
         if options.prefixed is not None and "message" not in document:
             document = document | {"prefixed": options.prefixed}
         try:
-            yield encode_document(options.catalog, document)
+            yield encode_document(options.catalog, document), document
         except (EncodeError, InputError) as error:
             yield InputError(f"{name or 'input'}, document {number}: {error}")
 
 
 def _check(options: Options) -> None:
+    if options.form in CAPTURE_FORMS and (options.records or options.prefixed is False):
+        raise click.UsageError("packets carry whole frames with their sizes: omit --as-records and --no-size")
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         return
@@ -178,7 +189,7 @@ def _check(options: Options) -> None:
         )
 
 
-def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
+def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
     """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if
     there are no batches.
     """
@@ -191,7 +202,10 @@ def _record_set(options: Options, values: Iterable[Any], name: str | None) -> It
     if options.new_checksums:
         chosen = with_new_checksums(chosen)
     try:
-        yield write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog)
+        yield (
+            write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog),
+            None,
+        )
     except EncodeError as error:
         yield InputError(f"{name or 'input'}: {error}")
 
@@ -216,6 +230,25 @@ def _document(value: Any, options: Options) -> Any:
         "header": header,
         "body": value,
     }
+
+
+def _writer(environment: Environment, options: Options) -> Callable[[bytes, Any], None]:
+    """Return what writes the bytes of a document."""
+    form = options.form
+    if form not in CAPTURE_FORMS:
+        return lambda data, _document: WRITERS[form](environment, data)
+    refuse_terminal(environment, form)
+    files: Any = importlib.import_module("kwire_cli.cli.capture_files")  # start-up counts
+    capture = files.CaptureFile(environment.write_bytes, form)
+
+    def write_frame(data: bytes, document: Any) -> None:
+        if "message" in document:
+            raise InputError("a body without a header is no frame; --api makes it one")
+        frame = len(data).to_bytes(4) + data if document.get("prefixed") is False else data
+        to_broker = document.get("kind") != "response"
+        capture.add(frame, files.ends_in(document), to_broker=to_broker, time=files.time_in(document))
+
+    return write_frame
 
 
 def _raw(environment: Environment, data: bytes) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.sanitize.packets import Headers, mend, other_proxy
 from kwire_cli.sanitize.records import Frames
@@ -23,7 +22,7 @@ from kwire_cli.source.packets.model import Data, End
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Streams
 from kwire_cli.source.packets.tcp_direction import signed
-from kwire_cli.structs import network as declared
+from kwire_cli.source.packets.writing import PcapngWriter, PcapWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,20 +37,8 @@ if TYPE_CHECKING:
 # Capture files written packet by packet, to places that are written again later: a packet's bytes are known
 # when its stream is.
 #
-# What is not written again stays as it was first, so nothing that was forgotten is in the file. Comments,
-# names, keys and interfaces' descriptions are not taken over.
+# What is not written again stays as it was first, so nothing that was forgotten is in the file.
 
-_RECORD, _BLOCK, _TRAILER = (
-    fixed(declared.PCAP["<"].record),
-    fixed(declared.PCAPNG["<"].block),
-    fixed(declared.PCAPNG["<"].trailer),
-)
-
-
-_ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
-_SNAP_LENGTH = 1 << 18
-_NANOSECONDS = 9
-_SECOND = 1_000_000_000
 _KEPT = 8 << 20
 """Bytes at the end that are kept in memory, since most of what is written again is there."""
 
@@ -108,79 +95,6 @@ def _write(file: int, data: bytes | bytearray, at: int) -> None:
     while view:
         done = os.pwrite(file, view, at)
         view, at = view[done:], at + done
-
-
-class PcapWriter:
-    """A pcap file with times in nanoseconds, of one link type. `places` are where the packets' data begin."""
-
-    def __init__(self, out: Patched, link: int) -> None:
-        self.out = out
-        self.places = array("Q")
-        header = {"magic": declared.PCAP_NANO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
-        out.append(declared.PCAP["<"].header.build({**header, "snap_len": _SNAP_LENGTH, "link_type": link}))
-
-    def add(self, time: int | None, link: int, data: bytes | bytearray, length: int) -> int:  # noqa: ARG002 - there is one link type
-        """Write a packet; where its data begins."""
-        seconds, fraction = divmod(time or 0, _SECOND)
-        self.out.append(_RECORD.pack(seconds & 0xFFFFFFFF, fraction, len(data), length))
-        self.places.append(self.out.size)
-        self.out.append(data)
-        return self.places[-1]
-
-
-class PcapngWriter:
-    """A pcapng file with an interface for each link type, and times in nanoseconds; packets without a time have none
-    here either.
-    """
-
-    def __init__(self, out: Patched) -> None:
-        self.out = out
-        self.places = array("Q")
-        self._layout = declared.PCAPNG["<"]
-        self._interfaces: dict[int, int] = {}
-        section = {
-            "byte_order_magic": declared.BYTE_ORDER_MAGIC,
-            "major_version": 1,
-            "minor_version": 0,
-            "section_length": -1,
-        }
-        self._block(declared.SECTION_BLOCK, self._layout.section.build(section))
-
-    def add(self, time: int | None, link: int, data: bytes | bytearray, length: int) -> int:
-        """Write a packet; where its data begins."""
-        timed = time is not None and time >= 0
-        if not timed and link != next(iter(self._interfaces), link):
-            timed, time = True, 0  # only the first interface can have packets without a time
-        number = self._interface(link)
-        if not timed:
-            head = self._layout.simple.build({"original_packet_length": length})
-            return self._block(declared.SIMPLE_PACKET_BLOCK, head, data)
-        upper, lower = (time or 0) >> 32 & 0xFFFFFFFF, (time or 0) & 0xFFFFFFFF
-        return self._block(
-            declared.ENHANCED_PACKET_BLOCK, _ENHANCED.pack(number, upper, lower, len(data), length), data
-        )
-
-    def _interface(self, link: int) -> int:
-        number = self._interfaces.get(link)
-        if number is None:
-            number = self._interfaces[link] = len(self._interfaces)
-            body = self._layout.interface.build({"link_type": link, "reserved": 0, "snap_len": 0})
-            resolution = self._layout.option.build({"code": declared.OPTION_TSRESOL, "length": 1}) + bytes(
-                (_NANOSECONDS, 0, 0, 0)
-            )
-            end = self._layout.option.build({"code": declared.OPTION_END, "length": 0})
-            self._block(declared.INTERFACE_BLOCK, body + resolution + end)
-        return number
-
-    def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"") -> int:
-        padded = -len(data) % 4
-        total = _BLOCK.size + len(head) + len(data) + padded + _TRAILER.size
-        self.out.append(_BLOCK.pack(kind, total) + head)
-        place = self.out.size
-        self.out.append(bytes(data) + bytes(padded) + _TRAILER.pack(total))
-        if kind in {declared.SIMPLE_PACKET_BLOCK, declared.ENHANCED_PACKET_BLOCK}:
-            self.places.append(place)
-        return place
 
 
 # Captures: packets with blank contents at first, in which the frames of Kafka's streams are put as soon as
@@ -326,7 +240,7 @@ class Sanitizer:
 
     def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> None:
         rewritten = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
-        place = writer.add(packet.time, packet.link, rewritten.data, packet.wire_length)
+        place = writer.add(packet._replace(data=bytes(rewritten.data)))
         segment = self._segments.segment(packet)
         if segment is None:
             return

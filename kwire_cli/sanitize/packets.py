@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.source.first_bytes import PROXY_V2
 from kwire_cli.source.packets import headers as headers_module
-from kwire_cli.source.packets.headers import OtherError, datagram
+from kwire_cli.source.packets.headers import OtherError, datagram, internet_checksum
 from kwire_cli.source.packets.segments import MAX_NESTING
 from kwire_cli.structs import network
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, GRE, GRE_CHECKSUM
@@ -217,14 +217,6 @@ def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:
         data[checksum.at : checksum.at + 2] = b"\0\0"
         computed = internet_checksum(checksum.pseudo + bytes(data[checksum.start : checksum.stop]))
         data[checksum.at : checksum.at + 2] = (computed or (0xFFFF if checksum.never_zero else 0)).to_bytes(2)
-
-
-def internet_checksum(data: bytes) -> int:
-    """The checksum of IP, TCP and UDP (RFC 1071)."""
-    total = int.from_bytes(data + b"\0" * (len(data) % 2))
-    # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
-    rest = total % 0xFFFF
-    return 0xFFFF - rest if rest or not total else 0
 
 
 # PROXY headers, which load balancers put before a connection's bytes: the same form and length, with other

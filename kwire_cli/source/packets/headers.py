@@ -334,3 +334,11 @@ def _gre(data: bytes, start: int) -> Wrapping:
         carried = point_to_point(data, at)
         return Wrapping(carried, (told, (at, carried[1])))
     return Wrapping((protocol, at), (told,))
+
+
+def internet_checksum(data: bytes) -> int:
+    """The checksum of IP, TCP and UDP (RFC 1071)."""
+    total = int.from_bytes(data + b"\0" * (len(data) % 2))
+    # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
+    rest = total % 0xFFFF
+    return 0xFFFF - rest if rest or not total else 0

@@ -198,6 +198,7 @@ def _own_topics(catalog: Catalog) -> Iterator[str]:
         types |= {
             number: names for (where, number), names in RETIRED.items() if where == module and number not in types
         }
+        retired = {number: names for (where, number), names in RETIRED.items() if where == module}
         rows = (
             f"[{number}] = {{{_text(key) if key else 'nil'}, {_text(value) if value else 'nil'}, {version}}}"
             for number, (key, value, version) in sorted((retired | types).items())
