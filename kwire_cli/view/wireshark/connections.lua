@@ -24,7 +24,7 @@ function K.stream(number)
 end
 
 -- Whether the bytes at `at` begin a request, as far as `stop`: a possible size, a known api, a version near the known
--- ones, a client id that is text. The second value: whether it names its client.
+-- ones, a client id that is text. The second value: whether it names its client, and the name is there.
 function K.reads_as_request(data, at, stop)
   if stop - at < 12 then
     return false
@@ -56,7 +56,7 @@ function K.reads_as_request(data, at, stop)
   if text:find("%c") or (past <= stop and not K.is_utf8(text)) then
     return false
   end
-  return true, length > 0
+  return true, length > 0 and past <= stop
 end
 
 -- Whether a whole frame is surely a request: it names its client, and its body fits.
@@ -78,9 +78,8 @@ function K.surely_request(data, at, stop)
   return (K.walk(body, K.layout(message, version), nil))
 end
 
--- Learn which end of a stream is the client. `from` and `to` are ends of the packet; `broker` is the end whose port
--- is one of a broker's, if there is one.
-local function learn_client(stream, from, to, broker, data, at, stop)
+-- Learn from a frame which end of a stream is the client.
+local function learn_client(stream, from, data, at, stop)
   if stream.sure then
     return
   end
@@ -90,12 +89,8 @@ local function learn_client(stream, from, to, broker, data, at, stop)
       stream.pending, stream.first, stream.last = {}, 1, 0
     end
     stream.sure = true
-  elseif not stream.client then
-    if broker then
-      stream.client = broker == to and from or to
-    elseif K.reads_as_request(data, at, stop) then
-      stream.client = from
-    end
+  elseif not stream.client and K.reads_as_request(data, at, stop) then
+    stream.client = from
   end
 end
 
@@ -158,8 +153,8 @@ local function is_no_request(data, at, stop)
 end
 
 -- What a frame is, at the first pass. `number` and `time` are the packet's.
-function K.classify(stream, from, to, broker, data, at, stop, number, time)
-  learn_client(stream, from, to, broker, data, at, stop)
+function K.classify(stream, from, data, at, stop, number, time)
+  learn_client(stream, from, data, at, stop)
   local frame = {number = number, time = time}
   local size = stop - at - 4
   if stream.client == from then

@@ -57,6 +57,9 @@ local function cut(pinfo, data, whole)
   local number = stream_of()
   local stream = K.stream(number and number.value or -1)
   local from, to, broker = ends_of(pinfo)
+  if not stream.client and broker then -- until a frame tells more
+    stream.client = broker == to and from or to
+  end
   -- What is within TLS can be put together, though Wireshark 4.0 says that it can't.
   local joins = whole and (pinfo.can_desegment > 0 or tls_record() ~= nil)
   local time = NSTime.new(math.floor(pinfo.abs_ts), math.floor(pinfo.abs_ts % 1 * 1000000000))
@@ -71,7 +74,7 @@ local function cut(pinfo, data, whole)
       if stop - at < 4 then
         cuts[#cuts + 1] = {at, stop}
       else
-        local frame = K.classify(stream, from, to, broker, data, at, stop, pinfo.number, time)
+        local frame = K.classify(stream, from, data, at, stop, pinfo.number, time)
         stream.begun[from] = true
         cuts[#cuts + 1] = {at, stop, frame}
         if K.accepts_tokens(frame, data, at, stop) then
