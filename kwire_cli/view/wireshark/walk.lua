@@ -8,6 +8,7 @@ local byte, sub = string.byte, string.sub
 K.read, K.prefix = K.read or {}, K.prefix or {}
 local read, prefix = K.read, K.prefix
 local MOST_NOTES = 50
+local NUL = "\226\144\128" -- the symbol for it, U+2400
 
 function K.walker(from, tvb, base, data, pos, stop)
   return {tvb = tvb, base = base, data = data, pos = pos, start = pos, stop = stop, notes = {}, kept = {},
@@ -311,6 +312,8 @@ function read.string(w, node, tree)
     w.room.left = w.room.left - 1
     if from == to then
       made = tree:add(field.proto, range(w, from, to), "")
+    elseif text:find("\0", 1, true) and K.is_utf8(text) then -- Wireshark's strings would end there
+      made = tree:add(field.proto, range(w, from, to), (text:gsub("%z", NUL)))
     else
       made = tree:add_packet_field(field.proto, range(w, from, to), ENC_UTF_8)
     end
@@ -461,17 +464,23 @@ local function read_tags(w, tags, tree)
     return
   end
   settle(w, tree)
-  local last = -1
+  local last, seen = -1, {}
   for _ = 1, count do
     local head = w.pos
     local tag = uvarint(w, head)
+    local of_tag = w.odd -- kept apart, as it is lost where the size can't be read
+    w.odd = nil
+    local size = uvarint(w, head)
+    for _, code in ipairs(of_tag or {}) do
+      odd(w, code)
+    end
     if tag < last or tag < 0 then
       odd(w, "TAG_ORDER")
-    elseif tag == last then
+    end
+    if seen[tag] then
       odd(w, "TAG_DUPLICATE")
     end
-    last = tag
-    local size = uvarint(w, head)
+    last, seen[tag] = tag, true
     local node = tags.known[tag]
     if node then
       settle(w, tree)
