@@ -19,6 +19,7 @@ BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "startup": lambda block, options: block(options.runs),
     "guess": lambda block, options: block(options.golden, options.logs),
     "captures": lambda block, options: block(options.turns, options.captures),
+    "wireshark": lambda block, options: block(options.turns, options.captures),
     "overhead": lambda block, options: block(options.turns, options.captures),
     "questions": lambda block, options: block(options.turns, options.captures),
     "records": lambda block, options: block(options.rounds, options.records),

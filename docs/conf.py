@@ -7,9 +7,11 @@ from pathlib import Path
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "doctor", "limits", "completion"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
-    "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui"],
-    "On disk": ["dump", "log-directories", "state", "payloads", "tables", "query", "grafana", "pipeline", "clusters"],
-    "Understand a message": ["explain", "model", "json-schemas", "anomalies", "html", "markdown", "encode-records", "specs"],
+    "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui", "wireshark"],
+    "On disk": ["dump", "log-directories", "state", "payloads", "schemas", "tables", "query", "grafana", "pipeline", "clusters"],
+    "Understand a message": [
+        "explain", "model", "json-schemas", "anomalies", "html", "markdown", "encode-records", "specs",
+    ],  # fmt: skip
     "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules", "pull-requests"],
     "Share": ["secrets", "sanitize"],
