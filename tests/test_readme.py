@@ -41,7 +41,7 @@ def test_commands_print_what_the_readme_says(updating, monkeypatch, tmp_path):
 def test_what_one_has_leads_to_commands_that_run(monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     commands = re.findall(r"^\| .*? \| `(kwire .*?)` \|", README.read_text("utf-8"), re.MULTILINE)
-    assert len(commands) == 6
+    assert len(commands) == 7
     for command in commands:
         if not command.startswith("kwire scan "):  # Spark; tests/pipeline runs the same command
             assert "[exit" not in seen(command), command

@@ -168,9 +168,7 @@ class Catalog:
         return iter(self.entries)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A catalogue goes to another process with the definitions and overlays that people brought, whose files need
-        not be there.
-        """
+        """Send a catalogue with the definitions and overlays that people brought: their files need not be there."""
         bare = _sent, (self._kafka, self._pickled)
         return (Catalog.with_serdes, (self.with_serdes(None), self.serdes)) if self.serdes else bare
 
@@ -273,15 +271,11 @@ class Catalog:
         return definition
 
     def request_header_version(self, api_key: int, version: int) -> int:
-        """The version of a request's header: by the definition's headerVersions, by Kafka's exceptions, else 2 where
-        flexible and 1.
-        """
+        """Return the header version of a request: by headerVersions, Kafka's exceptions, else 2 if flexible or 1."""
         return self._header_version(api_key, version, "request")
 
     def response_header_version(self, api_key: int, version: int) -> int:
-        """The version of a response's header: by the definition's headerVersions, by Kafka's exceptions, else 1 where
-        flexible and 0.
-        """
+        """Return the header version of a response: by headerVersions, Kafka's exceptions, else 1 if flexible or 0."""
         return self._header_version(api_key, version, "response")
 
     def _header_version(self, api_key: int, version: int, kind: str) -> int:
@@ -329,10 +323,9 @@ class Catalog:
         return {int(value): name for value, name in names.items() if value.lstrip("-").isdigit()}
 
     def named_value(self, message: str, field_path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-        """The name of a field's value, if it has one; names joined by | for a bit set. A path has no indexes:
-        Topics.ErrorCode.
+        """Return the name of a field's value, or None; names joined by | for a bit set.
 
-        What the catalogue has no definition of (record batches, what Kafka writes by hand) has no names.
+        A path has no indexes: Topics.ErrorCode. Record batches, and what Kafka writes by hand, have no names.
         """
         entry = self._by_name.get(message.lower())
         if entry is None:

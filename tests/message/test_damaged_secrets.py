@@ -35,8 +35,8 @@ RECORDS = [row for row in NEWEST if row[0].endswith("Record")]
 TWIN = "V~(%jVq43lPj-}~Kr9Er"
 """Text that differs from SECRET in every byte. A batch with either of them has the same CRC-32C, wherever it stands."""
 FORMATS = ("tree", "hex", "json", "jsonl", "table", "csv", "html")
-SOME, ALL = 9, pytest.param(1, marks=pytest.mark.slow)
-"""The fast tier takes every ninth damage."""
+SOME, MOST = 9, pytest.param(2, marks=pytest.mark.slow)
+"""The fast tier takes every ninth damage, the other one every second."""
 OF_BATCHES = [
     *(["dump", "--deep", "--full", "-f", form] for form in FORMATS),
     *(["dump", "-f", form] for form in FORMATS),
@@ -156,7 +156,7 @@ def hold_segment(folder, data, how):
     return texts
 
 
-@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize("row", RECORDS[:2], ids=str)
 def test_no_view_of_a_damaged_header_depends_on_the_secret(row, step, tmp_path):
     neighbour = record_sets.batch(0, [record_sets.record(value=b"x")])
@@ -167,7 +167,7 @@ def test_no_view_of_a_damaged_header_depends_on_the_secret(row, step, tmp_path):
         assert dict(views_of_segment(segment_file(tmp_path, twin + neighbour))) == texts, how
 
 
-@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize(
     "codec", [0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)]
 )
@@ -223,7 +223,7 @@ def hold_capture(path, data, how):
     assert not shows("".join(json.dumps(frame.to_json()) + repr(frame) for frame in kwire_cli.read_frames(data))), how
 
 
-@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize("row", RECORDS[:2], ids=str)
 def test_no_view_of_a_message_with_a_damaged_batch_shows_a_secret(row, step, tmp_path):
     batch = batch_of(row[0], row[1])
@@ -255,7 +255,7 @@ def malformed(frame, kind):
             yield f"high bit in byte {place}", sized(flipped(rest, [(place - 4, 0x80)]))
 
 
-@pytest.mark.parametrize("step", [SOME, ALL])
+@pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize("row", FRAMES[::5], ids=str)
 def test_no_view_of_a_malformed_frame_shows_a_secret(row, step, tmp_path):
     hold_frame(row, step, tmp_path)
