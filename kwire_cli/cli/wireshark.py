@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("kwire wireshark -o kwire.lua", "one file, for the folder of Lua plugins"),
-    ("tshark -X lua_script:kwire.lua -r incident.pcap -Y 'kwire.error_code != 0'", "what failed"),
+    ("kwire wireshark --specs MetadataResponse.json -o kwire.lua", "with a definition of your own"),
+    ("kwire wireshark --kafka 3.9 -o kwire.lua", "as Kafka 3.9 reads what releases read differently"),
 )
 
 
