@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,7 +129,7 @@ class SegmentTable:
                     part.segment.path, f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
                 )
 
-    @property
+    @cached_property
     def rows_schema(self) -> pa.Schema:
         """The columns that `rows` makes."""
         return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
