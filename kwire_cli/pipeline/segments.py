@@ -96,25 +96,29 @@ class SegmentTable:
             for start, stop in places:
                 yield Part(segment, limits.selection, start, stop)
 
-    def read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
+    def read(
+        self, part: Part, names: Sequence[str], reading: Reading, source: Callable[[], Source] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one.
+
+        `source` gives the part's record set, by default `source_of_part`: several tables may share what was opened.
+        """
         try:
-            yield from self._read(part, names, reading)
+            yield from self._read(part, names, reading, source or partial(source_of_part, part, reading))
         except InputError as error:  # the file is gone, or became shorter while it was read
             reading.told.fault(part.segment.path, error.reason)
             if self.name == FAULTS_NAME:
                 yield self._shown(part, unreadable(error.reason), names)
 
-    def _read(self, part: Part, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+    def _read(
+        self, part: Part, names: Sequence[str], reading: Reading, source_of: Callable[[], Source]
+    ) -> Iterator[pa.RecordBatch]:
         own = [
             name
             for name in self.rows_schema.names
             if name in names or name in {self.times.get(column) for column in names}
         ]
-        data = mapped(part.segment.path, part.start, part.stop)
-        source = recognised_source(
-            data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
-        )
+        source = source_of()
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         reading.told.size += max(stop - part.start, 0)
@@ -146,6 +150,14 @@ class SegmentTable:
             else:
                 columns.append(found.column(name))
         return pa.RecordBatch.from_arrays(columns, names=[*names])
+
+
+def source_of_part(part: Part, reading: Reading) -> Source:
+    """Open a part of a segment, as the record set that its topic makes it. InputError if it cannot be read."""
+    data = mapped(part.segment.path, part.start, part.stop)
+    return recognised_source(
+        data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
+    )
 
 
 def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:

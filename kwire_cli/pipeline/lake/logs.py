@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -9,15 +10,23 @@ import pyarrow as pa
 from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
 from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES, rows_of
 from kwire_cli.pipeline.lake.tables import FAULTS
-from kwire_cli.pipeline.segments import FAULTS_NAME, INDEX_FAULTS, INDEX_TABLE, SEGMENT_FAULTS, SEGMENT_TABLES
+from kwire_cli.pipeline.segments import (
+    FAULTS_NAME,
+    INDEX_FAULTS,
+    INDEX_TABLE,
+    SEGMENT_FAULTS,
+    SEGMENT_TABLES,
+    source_of_part,
+)
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
+    from kwire_cli.records.batch import Source
     from kwire_cli.source.packets.descriptors import Schedule
 
 
@@ -45,13 +54,14 @@ def log_rows(
             wanted = {source.name: source.schema for source in sources}
             yield from ((table, shaped(table, rows)) for table, rows in rows_of(part, wanted, reading))
             continue
+        opened = (cache(partial(source_of_part, part, reading)),) if file.kind == "segment" else ()
         for source in sources:
-            yield from ((source.name, rows) for rows in part_rows(source, part, reading))
+            yield from ((source.name, rows) for rows in part_rows(source, part, reading, *opened))
 
 
-def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a table of OF_KINDS has of a part of a log."""
-    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
+def part_rows(source: Any, part: Any, reading: Reading, *opened: Callable[[], Source]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a table of OF_KINDS has of a part of a log; of a segment's, `opened` may give the source."""
+    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading, *opened))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:
