@@ -79,6 +79,14 @@ class Walk:
         mask: npt.NDArray[np.bool_] = (self.jobs[:, 5] == 0) | (self.jobs[:, 6] == p.GAP)
         return mask
 
+    @property
+    def doubtful(self) -> Ints:
+        """The numbers of the messages that may have an anomaly that no flag tells: the tree of each has to."""
+        mask = np.zeros(len(self.jobs), np.bool_)
+        doubts = np.array([p.doubt_of(leaf) for leaf in self.program.leaves], np.int8)
+        compiled(numba_loops.doubtful)(self.data, self.node, self.value, self.end, self.first, doubts, mask)
+        return np.flatnonzero(mask)
+
     def only(self, jobs: Ints) -> Walk:
         """Return the spans of some messages, in order."""
         sizes = self.first[jobs + 1] - self.first[jobs]

@@ -103,6 +103,21 @@ def sum_spans(
     return job, at
 
 
+def doubtful(data: Any, node: Any, value: Any, end: Any, first: Any, doubts: Any, mask: Any) -> None:
+    """Mark the messages with a text that is not ASCII, a bool that is neither 0 nor 1, or a field of which only a tree
+    can tell; `doubts` are those of leaves (`program.doubt_of`).
+    """
+    for job in range(len(mask)):
+        for i in range(first[job], first[job + 1]):
+            doubt = doubts[node[i]]
+            if doubt == p.DOUBTFUL or (doubt == p.FLAG and data[end[i] - 1] > 1):
+                mask[job] = True
+            elif doubt == p.TEXT:
+                for at in range(value[i], end[i]):
+                    if data[at] > 0x7F:
+                        mask[job] = True
+
+
 def fixed_numbers(data: Any, start: Any, length: int, signed: bool, out: Any) -> None:  # noqa: FBT001 - of a compiled function
     """Big-endian integers of `length` bytes."""
     shift = 64 - 8 * length

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.structs.numbers import Bool
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -214,6 +216,21 @@ class Entry(NamedTuple):
     program: Program
     pc: int
     root: Struct
+
+
+CERTAIN, TEXT, FLAG, DOUBTFUL = range(4)
+
+
+def doubt_of(leaf: Leaf) -> int:
+    """Return what has to be looked at, beside the flags of spans, to know that a value has no anomaly.
+
+    TEXT may be invalid UTF-8, FLAG has to be 0 or 1, and of what is DOUBTFUL only a tree can tell.
+    """
+    if leaf.kind == "string":
+        return TEXT
+    if isinstance(leaf.decl, Bool):
+        return FLAG
+    return DOUBTFUL if leaf.kind in {"tag-header", "unknown-tag"} or getattr(leaf.decl, "declared", None) else CERTAIN
 
 
 JOB = 7

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import MEANING, Anomaly, codes
-from kwire_cli.engine.program import Array, Leaf, Series, Struct, Tags
+from kwire_cli.engine.program import DOUBTFUL, FLAG, TEXT, Array, Leaf, Series, Struct, Tags, doubt_of
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import often_read
 from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
@@ -175,14 +175,11 @@ def is_regular(spans: Spans) -> bool:
         return False
     data, leaves = spans.data, spans.program.leaves
     for at, number in enumerate(spans.node):
-        leaf = leaves[number]
-        if leaf.kind == "string":
-            regular = _is_utf8(data[spans.value[at] : spans.end[at]])
-        elif isinstance(leaf.decl, Bool):
-            regular = data[spans.end[at] - 1] <= 1
-        else:
-            regular = leaf.kind not in {"tag-header", "unknown-tag"} and not getattr(leaf.decl, "declared", None)
-        if not regular:
+        doubt = doubt_of(leaves[number])
+        if doubt == TEXT:
+            if not _is_utf8(data[spans.value[at] : spans.end[at]]):
+                return False
+        elif doubt == DOUBTFUL or (doubt == FLAG and data[spans.end[at] - 1] > 1):
             return False
     return True
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, numpy_type, octets, read_rows, walk_many
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import anomalies
 from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
@@ -376,6 +378,8 @@ def _groups(
                 raise _OddError
         walk = walk_many(layout.entry.program, side.data, jobs_of(layout.entry, start + size, stop))
         if walk.jobs[:, 5].any() or len(walk.flags):
+            raise _OddError
+        if any(anomalies(build(layout.entry, walk.spans(job))) for job in walk.doubtful.tolist()):
             raise _OddError
         if kind == "request" and key == PRODUCE and not _all_answered(walk):
             raise _OddError

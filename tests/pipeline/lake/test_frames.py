@@ -2,6 +2,7 @@
 
 import base64
 import random
+import re
 from functools import partial
 from pathlib import Path
 
@@ -214,6 +215,23 @@ def test_frames_of_damaged_captures(tmp_path, seed):
     path = tmp_path / "made.pcap"
     path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(out, 1)]))
     assert check(path) > 0
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize("name", ["kafka-python-4.4.0", "sarama-0.8.2.0-3.9.2"])
+def test_frames_with_texts_that_are_not_utf8(tmp_path, name):
+    """The kernel finds nothing wrong with them."""
+    segments = []
+    for segment in Segments()(packets(ROOT / "samples" / "captures" / f"{name}.pcapng")):
+        payload = bytearray(segment.payload)
+        if len(segments) % 7 == 3 and (texts := [*re.finditer(rb"[a-z]{6,}", payload)]):
+            payload[texts[-1].start() + 2] |= 0x80
+        segments.append(segment._replace(payload=bytes(payload)))
+    path = tmp_path / "made.pcap"
+    path.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    assert check(path) > 0
+    codes = {anomaly for row in tables_of(path, "frames")["frames"] for anomaly in row["anomalies"]}
+    assert any("INVALID_UTF8" in code for code in codes)
 
 
 # Bodies.
