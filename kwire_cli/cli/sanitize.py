@@ -14,7 +14,8 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.options import PORT, Definitions, topic_option
+from kwire_cli.cli.options import PORT, topic_option
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
@@ -38,14 +39,13 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Definitions):
+class Options(Payloads):
     """Options of `kwire sanitize`."""
 
     source: str = argument(metavar="INPUT", shell_complete=complete_file)
     target: str = argument(metavar="OUTPUT", shell_complete=complete_file)
-    key: str | None = option(
+    secret: str | None = option(
         "--secret",
-        former=("--key",),
         section="Output",
         metavar="TEXT",
         help="Derive replacements from this text; the same text gives the same ones.  [default: random]",
@@ -82,7 +82,7 @@ def command(environment: Environment, options: Options) -> int:
         raise InputError(what, file=options.target)
     if out.exists() and not options.force:
         raise InputError("is there already; --force writes over it", file=options.target)
-    fields = Fields(options.catalog, Replacement(options.key.encode() if options.key is not None else None))
+    fields = Fields(options.catalog, Replacement(options.secret.encode() if options.secret is not None else None))
     if file.is_dir():
         return _folder(environment, fields, file, out)
     if begins_as(source) is Kind.CAPTURE:

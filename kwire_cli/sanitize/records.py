@@ -32,6 +32,7 @@ from kwire_cli.sanitize.replacing import (
     fitted,
     stays,
 )
+from kwire_cli.sanitize.values import of_part
 from kwire_cli.source.kafka.framing import GSSAPI_TAG
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition_of, topic_of
@@ -273,7 +274,7 @@ class RecordSets:
                 decoded = (payload.control or payload.record) if payload else None
                 if decoded:
                     inner |= {
-                        at: self.fields.payload(part)
+                        at: of_part(self.fields, part, batch, record)
                         for at, part in ((record.key_at, decoded.key), (record.value_at, decoded.value))
                         if part and at >= 0
                     }
@@ -307,7 +308,9 @@ class RecordSets:
                 if decoded:
                     base = layout.head.size
                     places = ((record.key_at, decoded.key), (record.value_at, decoded.value))
-                    inner |= {base + at: self.fields.payload(part) for at, part in places if part and at >= 0}
+                    inner |= {
+                        base + at: of_part(self.fields, part, batch, record) for at, part in places if part and at >= 0
+                    }
         sanitized = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
         if spans.lost < 0:
             return sanitized

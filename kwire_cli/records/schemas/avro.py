@@ -25,7 +25,7 @@ from kwire_cli.records.schemas.model import UnfitError, Value, each
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kwire_cli.records.schemas.model import Reader, Schema
+    from kwire_cli.records.schemas.model import Leaf, Reader, Schema
 
     Convert = Callable[[Any], Any]
     Names = dict[str, Any]
@@ -62,9 +62,14 @@ class _Reader:
         self, written: Any, names: Names, bounds: Bounds | None, read: Any = None, others: Names | None = None
     ) -> None:
         self._written, self._bounds, self._read = written, bounds, read
+        self._names = names
         shape, known = (written, names) if read is None else (read, others or {})
         self._convert = _conversion(shape, known, {})
         self._type = shape.get("name", "") if isinstance(shape, dict) else ""
+
+    def leaves(self, data: bytes, start: int) -> list[Leaf]:
+        """Return the values in a value that fits."""
+        return Bounds(self._written, self._names).leaves(data, start)
 
     def __call__(self, data: bytes, start: int) -> Value:
         if self._bounds:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kwire_cli.records.schemas.model import UnfitError
+from kwire_cli.records.schemas.model import Leaf, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST
 
-_FIXED = {"null": 0, "float": 4, "double": 8, "boolean": 1}
+FLAGS = (b"\0", b"\1")
+_FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """Bytes of the longest varint of 64 bits."""
 
@@ -24,6 +25,12 @@ class Bounds:
 
     schema: Any
     names: dict[str, Any]
+
+    def leaves(self, data: bytes, start: int) -> list[Leaf]:
+        """Return the values in a value that fits."""
+        walk = _Walk(data, self.names)
+        walk.skip(self.schema, start, 0)
+        return walk.leaves
 
     def check(self, data: bytes, start: int) -> None:
         """Raise UnfitError for a value that nests too deeply, has more items than bytes, or ends early."""
@@ -73,11 +80,17 @@ def _takes_none(schema: Any, names: dict[str, Any], above: tuple[str, ...]) -> b
     return False if kind in ("array", "map", "enum") else _takes_none(kind, names, above)
 
 
+def _one_byte(symbols: int) -> tuple[bytes, ...]:
+    """Return the numbers of symbols that take one byte."""
+    return tuple(bytes([2 * number]) for number in range(min(symbols, 64)))
+
+
 class _Walk:
     """Skips values, and counts items that take no bytes."""
 
     def __init__(self, data: bytes, names: dict[str, Any]) -> None:
         self.data, self.names, self.left = data, names, len(data)
+        self.leaves: list[Leaf] = []
 
     def skip(self, schema: Any, at: int, depth: int) -> int:
         """Return where the value at an offset ends."""
@@ -98,8 +111,15 @@ class _Walk:
         if kind in ("array", "map"):
             return self.blocks(schema, at, depth + 1)
         if kind == "fixed":
-            return self.within(at + int(schema["size"]))
-        return self.skip("int" if kind == "enum" else kind, at, depth)
+            return self.leaf(at, self.within(at + int(schema["size"])), "raw")
+        if kind == "enum":
+            return self.leaf(at, self.long(at)[1], "choice", _one_byte(len(schema["symbols"])))
+        return self.skip(kind, at, depth)
+
+    def leaf(self, at: int, end: int, kind: str, choices: tuple[bytes, ...] = ()) -> int:
+        """Note a value without values in it, and return where it ends."""
+        self.leaves.append(Leaf(at, end, kind, choices))
+        return end
 
     def blocks(self, schema: dict[str, Any], at: int, depth: int) -> int:
         """Skip the blocks of an array or map."""
@@ -120,14 +140,16 @@ class _Walk:
 
     def primitive(self, kind: str, at: int) -> int:
         """Skip a primitive value."""
-        if kind in _FIXED:
-            return self.within(at + _FIXED[kind])
-        number, at = self.long(at)
-        if kind not in ("bytes", "string"):
+        if kind == "null":
             return at
+        if kind in _FIXED:
+            return self.leaf(at, self.within(at + _FIXED[kind]), "choice" if kind == "boolean" else "raw", FLAGS)
+        number, end = self.long(at)
+        if kind not in ("bytes", "string"):
+            return self.leaf(at, end, "varint")
         if number < 0:
-            raise UnfitError(f"the length before byte {at} is negative")
-        return self.within(at + number)
+            raise UnfitError(f"the length before byte {end} is negative")
+        return self.leaf(end, self.within(end + number), "text")
 
     def long(self, at: int) -> tuple[int, int]:
         """Return the number at an offset, and where it ends."""

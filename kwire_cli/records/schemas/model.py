@@ -61,6 +61,18 @@ class Value(NamedTuple):
     """The reason why a value that was read violates its schema, if it does."""
 
 
+class Leaf(NamedTuple):
+    """The bytes of a value that has none inside it: [start, end), and of what kind they are.
+
+    Kinds are text, varint, raw (bytes that may be any), json (a whole JSON text) and choice (one of `choices`).
+    """
+
+    start: int
+    end: int
+    kind: str
+    choices: tuple[bytes, ...] = ()
+
+
 class Reader(Protocol):
     """Reads values of one schema."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
 from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
-from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Serde, UnfitError, Value
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Leaf, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.store import NAMES, SchemaStore, module_of
@@ -243,6 +243,31 @@ class Serdes:
         assert first  # noqa: S101 - there is a place
         return first
 
+    def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> list[Leaf] | None:
+        """Return the values in the bytes of a part that was read; None if they are not known one by one."""
+        rule, data, name = self._rule(topic), bytes(part.data), part.path
+        serde = (rule and (rule.key if name == "key" else rule.value)) or _BY_ID
+        if part.format in ("json", *plain.FIXED):
+            return [Leaf(0, len(data), "json" if part.format == "json" else "raw")]
+        if part.format not in WITH_SCHEMA:
+            return None
+        told = told_by(data, headers, name)
+        if told and told.unpacked is not None:
+            return None
+        by_id = self.store.told(told) if told else None
+        schema = by_id[0] if by_id else self.store.named(serde.schema) if serde.schema else None
+        schema = schema or self.store.of_subject(f"{topic}-{name}")
+        start = by_id[1] if by_id else 0
+        if schema is None or serde.reader:
+            return None
+        if schema.kind == JSON_SCHEMA:
+            return [Leaf(start, len(data), "json")]
+        reader, message = self.store.reader(schema), []
+        if schema.kind == PROTOBUF:
+            *message, start = self._message(serde, schema, data, start, told if by_id else None)
+        leaves: list[Leaf] = reader.leaves(data, start, *message)
+        return leaves
+
     def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
         if serde.format not in (schema.kind, REGISTRY):
             raise UnfitError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES[serde.format]}")
@@ -251,6 +276,12 @@ class Serdes:
                 data, start
             )
             return value
+        message, start = self._message(serde, schema, data, start, told)
+        read: Value = self.store.reader(schema).read(data, start, message)
+        return read
+
+    def _message(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> tuple[Any, int]:
+        """Return the message that a value of a Protobuf schema is, and where it begins."""
         messages = self.store.reader(schema)
         message = messages.first
         if told is None:
@@ -267,8 +298,7 @@ class Serdes:
             message, start = messages.by_indexes(data, start)
         if serde.type and (message := messages.named(serde.type)) is None:
             raise UnfitError(f"the schema has no message called {serde.type}")
-        read: Value = messages.read(data, start, message)
-        return read
+        return message, start
 
 
 class Read(NamedTuple):
