@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from copy import deepcopy
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Names = dict[str, Any]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
-DAY_ZERO = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
 _UNREADABLE = (
     EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, RecursionError, AttributeError,
     fastavro.read.SchemaResolutionError,
@@ -308,8 +308,7 @@ def _moment(unit: int, zone: str, value: int) -> str | int:
         moment = DAY_ZERO + timedelta(seconds=seconds)
     except OverflowError:
         return value
-    digits = {1000: 3, 1_000_000: 6, 1_000_000_000: 9}[unit]
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{part:0{digits}d}{zone}"
+    return f"{moment.isoformat()}.{str(unit + part)[1:]}{zone}"
 
 
 def _date(value: int) -> str | int:
@@ -323,8 +322,7 @@ def _time(unit: int, value: int) -> str | int:
     seconds, part = divmod(value, unit)
     if not 0 <= seconds < 86400:
         return value
-    digits = 3 if unit == 1000 else 6
-    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{part:0{digits}d}"
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{str(unit + part)[1:]}"
 
 
 def _uuid(value: bytes | str) -> str:

@@ -262,7 +262,8 @@ class Serdes:
             return None
         if schema.kind == JSON_SCHEMA:
             return [Leaf(start, len(data), "json")]
-        reader, message = self.store.reader(schema), []
+        reader = self.store.reader(schema)
+        message: list[Any] = []
         if schema.kind == PROTOBUF:
             *message, start = self._message(serde, schema, data, start, told if by_id else None)
         leaves: list[Leaf] = reader.leaves(data, start, *message)
