@@ -130,3 +130,17 @@ def test_the_table_of_records_has_what_was_decoded(tmp_path):
     data = json.loads(rows[0]["payload"])["decoded"]["value"]["data"]
     assert (data["paid"], data["customer"]["name"]) == ("<redacted 52 bytes>", "Ada")
     assert CARD not in file.read_text("utf-8")
+
+
+def test_the_fields_of_records_that_differ_are_named(tmp_path):
+    values = {"a": {"card": {"cvc": 1}, "n": [1, 2]}, "b": {"card": {"cvc": 2}, "n": [1, 3], "x": None}}
+    for name, value in values.items():
+        folder = tmp_path / name / "orders-0"
+        folder.mkdir(parents=True)
+        records = json.dumps({"records": [{"value": {"text": json.dumps(value)}}]})
+        batch = kwire("encode", "--as-records", "--format", "raw", records)
+        (folder / "00000000000000000000.log").write_bytes(batch.raw)
+    done = kwire("diff", tmp_path / "a", tmp_path / "b", "--value", "json", "--redact", "value.n", "--format", "json")
+    (difference,) = json.loads(done.out)["tables"]["differences"]
+    fields = "value.card.cvc 1, 2; value.x nothing, null"
+    assert difference["detail"] == f"the record at offset 0 is the first that differs: {fields}"

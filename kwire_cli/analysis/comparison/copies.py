@@ -9,7 +9,7 @@ from kwire_cli.analysis.comparison.partitions import KINDS, Item, compare
 from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
-from kwire_cli.source.logs.files import nothing_in, walk
+from kwire_cli.source.logs.files import nothing_in, topic_at, walk
 from kwire_cli.source.logs.model import Kind
 from kwire_cli.stores import path_of, path_text
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.comparison.partitions import Comparison, Copy, Difference, Side
     from kwire_cli.answer import Block, Row
+    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
 
 MOST_SHOWN = 10
@@ -75,9 +76,12 @@ class Pair(NamedTuple):
     b_files: list[Place]
 
 
-def compared(a: Place, b: Place) -> list[tuple[Pair, Comparison]]:
-    """Return how the copies of partitions in two places differ. Raises InputError if they cannot be compared."""
-    return [(pair, _compared(pair)) for pair in _pairs(a, b)]
+def compared(a: Place, b: Place, catalog: Catalog | None = None) -> list[tuple[Pair, Comparison]]:
+    """Return how the copies of partitions in two places differ. Raises InputError if they cannot be compared.
+
+    The formats of a catalogue say in which fields records differ.
+    """
+    return [(pair, _compared(pair, catalog)) for pair in _pairs(a, b)]
 
 
 def copies_answer(comparisons: Sequence[tuple[Pair, Comparison]]) -> Answer:
@@ -165,14 +169,14 @@ def _partitions(folder: Place) -> dict[str, list[Place]]:
     return segments
 
 
-def _compared(pair: Pair) -> Comparison:
-    comparison = compare(_items(pair.a_files), _items(pair.b_files))
+def _compared(pair: Pair, catalog: Catalog | None) -> Comparison:
+    comparison = compare(_items(pair.a_files, catalog), _items(pair.b_files, catalog))
     if not comparison.a.batches and not comparison.b.batches and comparison.a.size + comparison.b.size:
         raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
     return comparison
 
 
-def _items(files: list[Place]) -> Iterator[Item]:
+def _items(files: list[Place], catalog: Catalog | None) -> Iterator[Item]:
     for file in files:
-        for item in items(source_of(file)):
+        for item in items(source_of(file, topic=topic_at(file), catalog=catalog)):
             yield Item(path_text(path_of(file.name)), item)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.analysis.comparison.decoded_records import differing_fields
 from kwire_cli.records.batch import PADDING, Batch
 
 if TYPE_CHECKING:
@@ -147,6 +148,13 @@ class Found:
     only_b: int = 0
     lacking: int | None = None
     keyless: bool = False
+    fields: str = ""
+
+    @property
+    def differs(self) -> str:
+        """The first record that differs, with its fields that do if they are known."""
+        fields = f": {self.fields}" if self.fields else ""
+        return f"the record at offset {self.first} is the first that differs{fields}"
 
     @property
     def first(self) -> int | None:
@@ -177,7 +185,7 @@ def side_by_side(a: Sequence[Batch], b: Sequence[Batch], last: int) -> Found:
             if (one.timestamp, one.key, one.value, one.headers) == (two.timestamp, two.key, two.value, two.headers):
                 out.same += 1
             elif out.changed is None:
-                out.changed = one.offset
+                out.changed, out.fields = one.offset, differing_fields(a[0].source, one, two)
             one, two = next(mine, None), next(other, None)
     return out
 
@@ -356,7 +364,7 @@ def _kind(x: Batch, y: Batch) -> tuple[str, str]:
         return told
     record_diff = side_by_side([x], [y], p.last_offset)
     if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):
-        return "RECORDS", f"the record at offset {record_diff.first} is the first that differs"
+        return "RECORDS", record_diff.differs
     if record_diff.only_a or record_diff.only_b:
         return _lacks(record_diff)
     names = [
@@ -445,11 +453,7 @@ def _kind_of_overlap(a: list[Batch], b: list[Batch], last: int) -> tuple[str, in
     if record_diff.first is None:
         return "RECOMPRESSED", offset, f"{detail}; {record_diff.same} records are the same"
     if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):
-        return (
-            "BOUNDARIES",
-            record_diff.first,
-            f"{detail}; the record at offset {record_diff.first} is the first that differs",
-        )
+        return "BOUNDARIES", record_diff.first, f"{detail}; {record_diff.differs}"
     kind, lacks = _lacks(record_diff)
     return kind, record_diff.first, f"{detail}; {lacks}"
 
