@@ -250,7 +250,7 @@ def command(environment: Environment, options: Options) -> int:
     if options.by is not None:
         raise click.UsageError("--by is for two captures or request logs")
     if two and _are_partitions(options, *things):
-        comparisons = compared(*map(path_of, things), options.catalog)
+        comparisons = compared(path_of(things[0]), path_of(things[1]), options.catalog)
         emit(environment, copies_answer(comparisons), options)
         verdicts = {comparison.verdict for _, comparison in comparisons}
         different = "diverges" in verdicts or ("legal" in verdicts and not options.ignore_legal)

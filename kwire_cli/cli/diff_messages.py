@@ -13,7 +13,7 @@ from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, message_option, version_option
 from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import flag, option
+from kwire_cli.cli.typed_options import flag, option, refuse
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import checked
 from kwire_cli.message.frames import Frame
@@ -227,6 +227,7 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     Each is a file, - for standard input, or the bytes themselves; FILE@N is one frame of several. Without `b`, --frames
     names two frames of `a`. InputError if there is no such message, or if the two are of different kinds.
     """
+    refuse(options, ("redact",), "is for copies of partitions: messages show where their bytes differ")
     catalog = options.catalog
     operands = find(environment, options, options.places(a, b))
     comparison = _compared(catalog, operands[0], operands[1], options)
