@@ -107,7 +107,7 @@ class Serdes:
             try:
                 self.store.reader(schema, read_as)
             except UnfitError as error:
-                raise InputError(str(error)) from None
+                raise InputError(str(error), file=schema.file) from None
 
     def _of_kind(self, name: str, form: str) -> Schema:
         schema = self.store.named(name)

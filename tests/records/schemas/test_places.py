@@ -1,0 +1,129 @@
+"""Schemas are found wherever they are: by the names of files, in folders, descriptor sets, archives and captures."""
+
+import base64
+import json
+import shutil
+
+import pytest
+from command_line import ROOT, kwire
+from google.protobuf import descriptor_pb2
+from packets import ethernet, ipv4, packet, pcap_file, tcp
+
+from kwire_cli.errors import InputError
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF
+from kwire_cli.records.schemas.proto_text import read_proto
+from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
+from kwire_cli.records.schemas.store import SchemaStore
+from kwire_cli.source.reading import Reading
+from kwire_cli.source.schema_inputs import schemas_at
+from kwire_cli.spec.catalog import catalog
+
+SOURCES = ROOT / "bench" / "schema_samples"
+INT = '{"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]}'
+
+
+def found(*places):
+    return schemas_at(map(str, places), Reading(catalog=catalog()))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "ids", "subject", "version"),
+    [
+        ("7.avsc", INT, AVRO, (7,), "", -1),
+        ("orders-value.avsc", INT, AVRO, (), "orders-value", -1),
+        ("orders-value-v3.avsc", INT, AVRO, (), "orders-value", 3),
+        ("orders-value.json", INT, AVRO, (), "orders-value", -1),
+        ("orders-value.json", '{"type": "object"}', JSON_SCHEMA, (), "orders-value", -1),
+        ("orders-value.proto", "message A {}", PROTOBUF, (), "orders-value", -1),
+        ("12.json", json.dumps({"schema": INT}), AVRO, (12,), "", -1),
+        ("a.json", json.dumps({"subject": "s", "version": 2, "id": 5, "schema": INT}), AVRO, (5,), "s", 2),
+        ("a.jsonl", json.dumps({"subject": "s", "version": 2, "id": 5, "schema": INT}) + "\n\n", AVRO, (5,), "s", 2),
+    ],
+)
+def test_the_name_of_a_file_says_what_its_text_does_not(tmp_path, name, text, kind, ids, subject, version):
+    (tmp_path / name).write_text(text, "utf-8")
+    (schema,) = found(tmp_path)
+    assert (schema.kind, schema.ids, schema.subject, schema.version) == (kind, ids, subject, version)
+
+
+def test_a_uuid_is_a_name_too(tmp_path):
+    guid = "0F2e4a2c-0000-1111-2222-333344445555"
+    (tmp_path / f"{guid}.avsc").write_text(INT, "utf-8")
+    assert found(tmp_path)[0].guid == guid.lower()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.avsc", b"{"), ("a.json", b"\xff"), ("a.zip", b"no"), ("a.desc", b"\xff\xff")]
+)
+def test_a_file_that_holds_none_is_refused_with_its_name(tmp_path, name, text):
+    (tmp_path / name).write_bytes(text)
+    with pytest.raises(InputError) as refused:
+        Serdes(SchemaStore(found(tmp_path)), (Rule("*", None, serde_of("protobuf:a")),)).check()
+    assert name in str(refused.value)
+
+
+def test_files_use_each_others_types(tmp_path):
+    for name in ("order.avsc", "customer.avsc"):
+        shutil.copy(SOURCES / name, tmp_path)
+    serdes = Serdes(SchemaStore(found(tmp_path)), (Rule("*", None, serde_of("avro:order")),))
+    serdes.check()
+    (tmp_path / "customer.avsc").unlink()
+    serdes = Serdes(SchemaStore(found(tmp_path)), serdes.rules)
+    with pytest.raises(InputError, match=r"has the type acme\.shop\.Customer, which no schema defines"):
+        serdes.check()
+
+
+LINE = b"\x0a\x01z\x10\x07"
+
+
+def test_messages_are_named_in_files_and_descriptor_sets(tmp_path):
+    for name in ("order.proto", "customer.proto"):
+        shutil.copy(SOURCES / name, tmp_path)
+    files = [read_proto((SOURCES / name).read_text("utf-8"), name, name) for name in ("customer.proto", "order.proto")]
+    (tmp_path / "all.desc").write_bytes(descriptor_pb2.FileDescriptorSet(file=files).SerializeToString())
+    for schema in ("order", "order.proto", "all.desc"):
+        for message in ("Line", "acme.shop.Order.Line"):
+            rule = Rule("*", None, serde_of(f"protobuf,type={message}:{schema}"))
+            value = Serdes(SchemaStore(found(tmp_path)), (rule,)).record("t", None, LINE).to_json()["value"]
+            assert (value["type"], value["data"]) == ("acme.shop.Order.Line", {"sku": "z", "count": 7})
+
+
+def test_the_file_of_the_subject_reads_values_without_ids(tmp_path):
+    (tmp_path / "t-value.avsc").write_text(INT, "utf-8")
+    serdes = Serdes(SchemaStore(found(tmp_path)))
+    assert serdes.record("t", None, b"\x54").to_json()["value"]["data"] == {"n": 42}
+    assert serdes.record("other", None, b"\x54") is None
+
+
+def test_an_export_of_apicurio_may_be_unpacked(tmp_path):
+    shutil.unpack_archive(ROOT / "samples" / "schemas" / "apicurio" / "export.zip", tmp_path)
+    packed = found(ROOT / "samples" / "schemas" / "apicurio" / "export.zip")
+    sets = [
+        {(one.ids, one.global_id, one.subject, one.text) for one in schemas} for schemas in (packed, found(tmp_path))
+    ]
+    assert sets[0] == sets[1]
+    assert len(packed) == 4
+
+
+def test_a_capture_of_a_registry_holds_the_topic(tmp_path):
+    segment = ROOT / "samples" / "schemas" / "_schemas-0" / "00000000000000000000.log"
+    partition = {"index": 0, "records": base64.b64encode(segment.read_bytes()).decode()}
+    topic = {"name": "_schemas", "partitionData": [partition]}
+    body = {"transactionalId": None, "acks": -1, "timeoutMs": 9, "topicData": [topic]}
+    header = {"correlationId": 1, "clientId": "registry"}
+    request = {"kind": "request", "api": "Produce", "apiVersion": 9, "header": header, "body": body}
+    done = kwire("encode", "--format", "raw", json.dumps(request))
+    made, at = [], 1000
+    for start in range(0, len(done.raw), 1200):
+        piece = done.raw[start : start + 1200]
+        made.append(packet(ethernet(ipv4(tcp(piece, sequence=at))), len(made) + 1))
+        at += len(piece)
+    (tmp_path / "a.pcap").write_bytes(pcap_file(made))
+    of_capture, of_log = found(tmp_path / "a.pcap"), found(segment)
+    assert [(one.ids, one.text) for one in of_capture] == [(one.ids, one.text) for one in of_log]
+    assert " frame 1 offset " in of_capture[-1].file
+
+
+def test_a_segment_alone_holds_the_topic_too():
+    folder = ROOT / "samples" / "schemas" / "_schemas-0"
+    assert found(folder) == found(folder / "00000000000000000000.log")
