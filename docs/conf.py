@@ -27,6 +27,7 @@ SECTIONS = {
         "anomalies",
         "html",
         "markdown",
+        "otlp",
         "encode-records",
         "specs",
     ],

@@ -10,7 +10,7 @@ from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.view import brief, json
+from kwire_cli.view import brief, json, otlp
 from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.html.page import Page
-
-    Hidden = dict[str, frozenset[int]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -244,13 +242,10 @@ class Brief(Json):
     """A short line for each message, records by size."""
 
     raw_records = False
+    pair = View.pair
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, replace(settings, records="size", lossless=False), page)
-
-    def pair(self, request: Captured | None, response: Captured) -> None:
-        """Write a request and its response, a line each."""
-        View.pair(self, request, response)
 
     def _write(self, document: dict[str, Any]) -> None:
         self.environment.write(brief.line_text(self.catalog, document))
@@ -425,19 +420,27 @@ class FieldsJson(Columns):
 
     INDENT: ClassVar[bool] = True
 
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, settings, page)
-        self._dumps = partial(json.dumps, indent=self.INDENT)
-
     def line(self, line: Captured) -> None:
         """Write a line of a capture."""
-        self.environment.write(self._dumps(dict(zip(self.columns, self.values(line), strict=True))))
+        document = dict(zip(self.columns, self.values(line), strict=True))
+        self.environment.write(json.dumps(document, indent=self.INDENT))
 
 
 class FieldsJsonLines(FieldsJson):
     """The columns as JSON, a message a line."""
 
     INDENT = False
+
+
+class Spans(View):
+    """Spans of OpenTelemetry, one for each response whose request the capture has."""
+
+    FRAMES = False
+
+    def line(self, line: Captured) -> None:
+        """Write the span of a response and its request."""
+        if span := otlp.traces(line):
+            self.environment.write(json.dumps(span, indent=False))
 
 
 class Entries(View):
@@ -483,6 +486,7 @@ VIEWS: dict[str, type[View]] = {
     "csv": Csv,
     "parquet": Parquet,
     "arrow": Arrow,
+    "otlp": Spans,
 }
 FIELD_VIEWS: dict[str, type[View]] = {
     "table": Table,
