@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sized
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -220,7 +221,8 @@ class Chart(NamedTuple):
 Block = Table | Facts | Note | Outline | Chart
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Answer:
     """The result of a question: a title, and blocks in the order in which a person reads them.
 
     `found` says that there is what the question looks for, such as a fault: the command exits with 1.
@@ -246,7 +248,7 @@ class Answer(NamedTuple):
         """The texts of the notes."""
         return [block.text for block in self.blocks if isinstance(block, Note)]
 
-    def __getitem__(self, name: str) -> Table:  # type: ignore[override] # parts of an Answer have names
+    def __getitem__(self, name: str) -> Table:
         """Return the table of a name. Raises KeyError, with the names that there are, if there is no such table."""
         for table in self.tables:
             if table.name == name:
@@ -275,7 +277,7 @@ class Answer(NamedTuple):
                     blocks.append(block._replace(series=[*block.series]))
                 case Note():
                     blocks.append(block)
-        return self._replace(blocks=blocks)
+        return replace(self, blocks=blocks)
 
     @property
     def ladder(self) -> Chart | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import click
@@ -58,4 +58,4 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         ask(environment, options, diagnosis, connections=True)
         answer = diagnosis.answer(cast("Severity", options.severity), typed(options.source))
-        return emit(environment, answer._replace(found=answer.found and options.exit_code), options)
+        return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ def arranged(answer: Answer, options: Report, *, for_eyes: bool) -> Answer:
             return _first_rows(block, order, top, for_eyes=for_eyes)
         return block
 
-    return answer._replace(blocks=[part(block) for block in answer.blocks])
+    return replace(answer, blocks=[part(block) for block in answer.blocks])
 
 
 def _table_to_sort(answer: Answer, order: Order, name: str | None) -> Table:

@@ -240,7 +240,7 @@ def _folds(run: Run, counted: dict[str, Counted], what: str, beside: str) -> dic
 def _diagnose(run: Run) -> Answer:
     folds: dict[str, Diagnosis] = _asked(run, Diagnosis, connections=True)
     least = cast("Severity", run.options.severity)
-    return together("diagnosis", {name: fold.answer(least)._replace(found=False) for name, fold in folds.items()})
+    return together("diagnosis", {name: replace(fold.answer(least), found=False) for name, fold in folds.items()})
 
 
 def _summary(run: Run) -> Answer:
@@ -271,7 +271,7 @@ def _diff(run: Run) -> Answer:
         raise click.UsageError(f"--report diff compares two paths, and there are {len(paths)}")
     sides = [_asked(replace(run, inputs=replace(run.inputs, paths=[path])), Profiles, logs=False) for path in paths]
     merged = [next(iter(folds.values())) for folds in sides]
-    return traffic_answer(merged[0], merged[1], (paths[0], paths[1]))._replace(found=False)
+    return replace(traffic_answer(merged[0], merged[1], (paths[0], paths[1])), found=False)
 
 
 def _groups(run: Run) -> Answer:

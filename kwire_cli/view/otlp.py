@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.source.kafka.columns import host_of, port_of
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
@@ -57,6 +55,8 @@ def traces(line: Captured) -> dict[str, Any] | None:
 
 
 def _digest(line: Captured, request: Captured) -> str:
+    from hashlib import sha256  # noqa: PLC0415 - start-up counts
+
     place = (line.origin.capture or "", line.stream, request.number, request.seen.time, request.src, request.dst)
     return sha256("\0".join(map(str, place)).encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -66,7 +66,8 @@ def _facts(line: Captured, request: Captured, api: str, topics: list[str], error
     group = request.field("groupId")
     ends: dict[str, Any] = {}
     for name, end in (("client", request.src), ("server", request.dst), ("network.peer", request.dst)):
-        ends |= {f"{name}.address": host_of(end), f"{name}.port": port_of(end)}
+        host, _, port = end.rpartition(":")
+        ends |= {f"{name}.address": host.strip("[]"), f"{name}.port": int(port)}
     return {
         "messaging.system": "kafka",
         "messaging.operation.name": api,

@@ -6,7 +6,7 @@ fold over the parts that can be verified on their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -175,4 +175,4 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False) -> Answer:
     for part in parts_to_verify(paths):
         verification.add(part)
     answer = verification.answer().read()
-    return answer._replace(found=verification.checked.faults > 0)
+    return replace(answer, found=verification.checked.faults > 0)

@@ -221,8 +221,7 @@ def host_of(end: str) -> str:
     return end.rpartition(":")[0].strip("[]")
 
 
-def port_of(end: str) -> int:
-    """Return the port of an address."""
+def _port(end: str) -> int:
     return int(end.rpartition(":")[2])
 
 
@@ -232,7 +231,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "src": lambda line: line.src,
     "dst": lambda line: line.dst,
     "host": lambda line: [host_of(line.src), host_of(line.dst)],
-    "port": lambda line: [port_of(line.src), port_of(line.dst)],
+    "port": lambda line: [_port(line.src), _port(line.dst)],
     "stream": lambda line: line.stream,
     "packet": lambda line: line.where.packet,
     "capture": lambda line: line.origin.point,
