@@ -50,6 +50,8 @@ assert_type(kwire.read_records(b""), Iterator[Batch | Gap])
 assert_type(kwire.write_records([]), bytes)
 assert_type(kwire.catalog(), Catalog)
 
+kwire.decode("0012", message="HeartbeatRequest", version=4)  # type: ignore[arg-type] # text is no bytes
+kwire.encode(b"", message="HeartbeatRequest", version=4)  # type: ignore[arg-type] # no fields
 kwire.diagnose("a", least="high")  # type: ignore[arg-type] # no severity
 kwire.stats("a", ports=1)  # type: ignore[call-arg] # no argument
 kwire.open(1)  # type: ignore[arg-type] # no path

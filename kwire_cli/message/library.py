@@ -13,16 +13,21 @@ from kwire_cli.message.redaction import redacting_body
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from mmap import mmap
+    from typing import TypeAlias
 
     import pyarrow as pa
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Paths
 
+    Octets: TypeAlias = bytes | bytearray | memoryview | mmap
+    """Data that is bytes-like. Other objects with such a buffer are taken too."""
+
 
 def decode(
-    data: Any,
+    data: Octets,
     *,
     message: str,
     version: int,
@@ -46,7 +51,7 @@ def decode(
 
 
 def encode(
-    value: Any,
+    value: Mapping[str, Any],
     *,
     message: str,
     version: int,
@@ -63,7 +68,7 @@ def encode(
 
 
 def columns(
-    bodies: Iterable[Any],
+    bodies: Iterable[Octets],
     *,
     message: str,
     version: int,

@@ -16,16 +16,19 @@ from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import IO
 
     from kwire_cli.message.frames import Frame
+    from kwire_cli.message.library import Octets
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
     from kwire_cli.spec.catalog import Paths
 
 
 def read_frames(
-    source: Any,
+    source: str | os.PathLike[str] | IO[bytes] | Octets,
     *,
     input: str = "auto",  # noqa: A002 - the name of the command's option
     api: str | int | None = None,
@@ -65,7 +68,7 @@ def read_frames(
 
 
 def read_records(
-    data: Any,
+    data: str | os.PathLike[str] | IO[bytes] | Octets,
     format: str = "auto",  # noqa: A002 - the name that the issue of it has
     topic: str | None = None,
     *,
@@ -95,7 +98,7 @@ def read_records(
 
 
 def write_records(
-    items: Any,
+    items: Iterable[Mapping[str, Any]],
     format: str = "auto",  # noqa: A002 - as read_records has it
     topic: str | None = None,
     *,
