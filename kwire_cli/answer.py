@@ -111,12 +111,12 @@ class Table(NamedTuple):
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows as a DataFrame of pandas, which has to be installed."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        frame: pd.DataFrame = _view("arrow").data_frame(self.to_arrow(), "pandas")
         return frame
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a DataFrame of polars, which has to be installed."""
-        frame: pl.DataFrame = import_module("polars").from_arrow(self.to_arrow())
+        frame: pl.DataFrame = _view("arrow").data_frame(self.to_arrow(), "polars")
         return frame
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -272,6 +273,15 @@ def arrow_table(table: Table) -> pa.Table:
     pieces: list[bytes] = []
     write_table(pieces.append, table, "arrow")
     return _pyarrow().ipc.open_file(b"".join(pieces)).read_all()
+
+
+def data_frame(table: pa.Table, library: str) -> Any:
+    """Return a table of Arrow as a DataFrame of pandas or polars. Raises InputError if the library is not installed."""
+    try:
+        module = import_module(library)
+    except ImportError:
+        raise InputError(f"this needs {library}, which is not installed: pip install {library}") from None
+    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
 
 
 def _type_of(column: Column, at: int, rows: Iterable[Row]) -> str:

@@ -1,6 +1,7 @@
 """`kwire_cli.open`: what inputs hold, one by one, as objects and as columns."""
 
 import json
+import sys
 from datetime import UTC, datetime
 from itertools import islice
 
@@ -65,7 +66,7 @@ def test_request_logs_and_log_directories_have_subjects_too():
     assert batch.to_json()["records"][0]["offset"] == 0
 
 
-def test_columns_are_those_of_the_table_frames(tmp_path):
+def test_columns_are_those_of_the_table_frames(tmp_path, monkeypatch):
     pq = pytest.importorskip("pyarrow.parquet")
     table = kwire.open(CAPTURE).to_arrow()
     assert run("export", CAPTURE, "--into", tmp_path / "lake", "--tables", "frames").code == 0
@@ -77,6 +78,10 @@ def test_columns_are_those_of_the_table_frames(tmp_path):
     assert rows == wanted
     assert len(rows) == 332
     assert kwire.open(CAPTURE, filter="api == Fetch").to_pandas()["api"].unique().tolist() == ["Fetch"]
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "polars", None)  # as if it were not installed
+        with pytest.raises(kwire.InputError, match="this needs polars, which is not installed"):
+            kwire.open(LOG).to_polars()
     assert kwire.open(LOG).to_polars()["kind"].to_list()[:2] == ["request", "response"]
     with pytest.raises(kwire.InputError, match="kwire export writes them"):
         kwire.open(ROOT / "samples/segments/orders-zstd-0").to_arrow()
