@@ -305,6 +305,14 @@ FORMS: dict[str, tuple[str, Schema]] = {
         "a batch of records or a gap, as kwire dump prints it",
         {"anyOf": [{"$ref": "#/$defs/batch"}, {"$ref": "#/$defs/gap"}], "$defs": _BATCH},
     ),
+    "definition": (
+        "a message definition, as kwire spec show --format json prints it",
+        _object({"name": _TEXT, "type": _TEXT, "fields": _list({"type": "object"})}, is_open=True),
+    ),
+    "explanation": (
+        "an explanation, as kwire explain --format json prints it",
+        _object({"explanation": _list({"type": "object"}), "rules": _list({"type": "object"})}, is_open=True),
+    ),
     "log-file": (
         "an index, a snapshot or a checkpoint, as kwire dump --format json prints it",
         _object(

@@ -97,6 +97,22 @@ def test_frames_and_batches_are_what_their_schemas_say(name, arguments, fmt, mon
     hold(validator(name), kwire(*arguments, "-f", fmt).out)
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("definition", ["spec", "show", "HeartbeatRequest"]),
+        ("definition", ["spec", "show", "HeartbeatRequest", "4"]),
+        ("explanation", ["explain", "error", "27"]),
+        ("explanation", ["explain", "varint", "300"]),
+        ("explanation", ["explain", "samples/frames/produce-v13-request.hex"]),
+    ],
+    ids=named,
+)
+def test_definitions_and_explanations_are_what_their_schemas_say(name, arguments, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    hold(validator(name), kwire(*arguments, "-f", "json").out)
+
+
 def test_files_of_log_directories_are_what_their_schema_says(monkeypatch):
     monkeypatch.chdir(ROOT)
     schema = validator("log-file")
@@ -138,7 +154,7 @@ def test_rows_of_another_shape_are_refused():
 def test_every_name_has_a_schema_and_a_test():
     listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
     assert listed == sorted({*FORMS, *ANSWERS})
-    assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {"answer", "log-file"}
+    assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {"answer", "definition", "explanation", "log-file"}
 
 
 @pytest.mark.parametrize(
