@@ -12,7 +12,7 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import escaped
-from kwire_cli.view.tables import bar, text_of
+from kwire_cli.view.tables import text_of
 from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
 
 if TYPE_CHECKING:
@@ -155,18 +155,8 @@ def _parts(block: Block) -> Iterator[str]:
             yield f"{_heading(block.title)}{_lines(lines)}"
         case Chart(kind="ladder"):
             yield f"{_heading(block.title)}{_lines(ladder_lines(block, None))}"
-        case Chart(kind="bars"):
-            yield _bars(block)
         case Chart():
             pass  # its numbers stand in a table
-
-
-def _bars(chart: Chart) -> str:
-    """Return bars of text, of which a person is shown the first ones."""
-    series = [(str(name), value) for name, value in islice(chart.series, MOST_ROWS)]
-    most = max((value for _, value in series), default=0)
-    rows = [f"<tr><td>{_text(name)}</td><td><code>{bar(value, most)}</code></td></tr>" for name, value in series]
-    return f"{_heading(chart.title)}<table>{''.join(rows)}</table>"
 
 
 def _table(table: Table) -> Iterator[str]:
