@@ -96,7 +96,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             "--format",
             "-f",
             section="Output",
-            type=click.Choice((*VIEWS, *CAPTURE_FORMS)),
+            type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
             help="Set the output format.  [default: by where it goes]",
         ),
         option("--pcap", section="Output", flag_value="pcap", help="Write the frames as packets of a capture."),

@@ -54,7 +54,7 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
         "--format",
         "-f",
         section="Output",
-        type=click.Choice(tuple(VIEWS)),
+        type=click.Choice((*VIEWS, "markdown")),
         help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
     )
     deep: bool = flag("--deep", section="Output", help="Show the records of each batch.")

@@ -416,6 +416,7 @@ def _print_typed(environment: Environment, frame: DataFrame, options: Options) -
 ROW_WRITERS: dict[str, Callable[[Environment, DataFrame, Options], int]] = {
     "table": partial(_print_table, form="table"),
     "html": partial(_print_table, form="html"),
+    "markdown": partial(_print_table, form="markdown"),
     "json": partial(_print_texts, form="json"),
     "jsonl": partial(_print_texts, form="jsonl"),
     "csv": _print_csv,

@@ -8,6 +8,8 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table
+from kwire_cli.cli.options import REPORT_FORMATS
+from kwire_cli.cli.scan import ROW_WRITERS
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.markdown import answer_markdown
 
@@ -94,6 +96,8 @@ def test_levels_are_alerts_and_charts_stay_away():
         (("diagnose", "samples/incidents/rebalancing.pcap"), "\nERROR GROUP_REBALANCE_LOOP"),
         (("breaking", "samples/definitions/before", "samples/definitions/after"), "\n| --- |"),
         (("errors",), "| -1 | UNKNOWN_SERVER_ERROR |"),
+        (("decode", "--stats", "samples/incidents/rebalancing.pcap"), "\n| Fetch 12 | 30 |"),
+        (("dump", "--verify", "samples/segments/bitflip-0"), "\n| CRC_MISMATCH |"),
     ],
 )
 def test_commands_write_it(arguments, seen, monkeypatch, tmp_path):
@@ -104,6 +108,17 @@ def test_commands_write_it(arguments, seen, monkeypatch, tmp_path):
     file = tmp_path / "report.md"
     kwire(*arguments, "-o", file)
     assert file.read_text("utf-8") == out
+
+
+def test_rows_of_a_scan_have_the_formats_of_reports():
+    assert {*ROW_WRITERS} == {*REPORT_FORMATS}
+
+
+def test_frames_and_batches_have_none():
+    for arguments in (("decode", "samples/incidents/sasl.pcap"), ("dump", "samples/segments/bitflip-0")):
+        done = kwire(arguments[0], ROOT / arguments[1], "-f", "markdown")
+        assert done.code == 2
+        assert "not markdown" in done.err
 
 
 def test_the_page_shows_what_the_command_prints(updating, monkeypatch):
