@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.errors import counted
@@ -274,8 +276,10 @@ def among_messages(
 ) -> BatchRun:
     """Return what shows record batches and log files among messages, as `kwire dump` does.
 
-    `wanted` is the filter. Raises FilterError if it is none.
+    `wanted` is the filter. Raises FilterError if it is none, and UsageError for a format that batches do not have.
     """
+    if fmt not in VIEWS:
+        raise click.UsageError(f"--format {fmt} is for packet captures, and these are record batches")
     settings = BatchSettings(
         view=VIEWS[fmt],
         redaction=redaction,

@@ -76,9 +76,10 @@ def test_the_classes_of_otlp_read_it():
 
 
 def test_only_captures_have_spans():
-    done = kwire("decode", ROOT / "samples/frames/metadata-v13-response.hex", "-f", "otlp")
-    assert done.code == 2
-    assert "--format otlp is for packet captures" in done.err
+    for path in ("frames/metadata-v13-response.hex", "segments/orders-zstd-0/00000000000000000000.log"):
+        done = kwire("decode", ROOT / "samples" / path, "-f", "otlp")
+        assert done.code == 2
+        assert "--format otlp is for packet captures" in done.err
 
 
 def test_the_page_shows_what_the_command_prints(updating, monkeypatch):
