@@ -188,4 +188,6 @@ def text_of(done):
         return repr(pq.read_table(io.BytesIO(done.raw)).to_pylist())
     if done.raw.startswith(b"ARROW1"):
         return repr(pa.ipc.open_file(io.BytesIO(done.raw)).read_all().to_pylist())
+    if done.raw.startswith((b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")):
+        return done.raw.decode("latin-1")  # a capture
     return done.out

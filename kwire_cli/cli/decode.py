@@ -99,10 +99,17 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
             help="Set the output format.  [default: by where it goes]",
         ),
-        option("--pcap", section="Output", flag_value="pcap", help="Write the frames as packets of a capture."),
+        option(
+            "--pcap",
+            section="Output",
+            rare=True,
+            flag_value="pcap",
+            help="Write the frames as packets of a capture.",
+        ),
         option(
             "--comments",
             section="Output",
+            rare=True,
             flag_value="comments",
             help="Copy the packets, with what frames mean as comments (pcapng).",
         ),
