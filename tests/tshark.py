@@ -159,6 +159,8 @@ class _Values:
 
 
 STRUCT = "struct"
+HELD = ("ConsumerProtocolSubscription", "ConsumerProtocolAssignment", "DefaultPrincipalData")
+"""Messages in fields that the dissector knows."""
 
 
 @cache
@@ -184,6 +186,10 @@ def expected(line):
         api = kwire.catalog().api(line["apiKey"])
         message = api.request if line["kind"] == "request" else api.response
         out.body(message, kinds_of(message), body)
+    for payload in line.get("payloads", ()):
+        fits = not any(anomaly["path"].startswith(payload["path"]) for anomaly in line["anomalies"])
+        if payload["type"] in HELD and fits and not payload.get("guess"):
+            out.body(payload["type"], kinds_of(payload["type"]), payload["data"])
     return {key: values for key, values in out.values.items() if values}
 
 
@@ -200,7 +206,7 @@ def differences(line, layer):
         mine, theirs = wanted.get(key, []), layer.values.get(key, [])
         if is_array_of_records(key) or _is_in_wrapper(key, layer):
             continue
-        if has_more and key.startswith("kwire.") and not key.startswith(f"kwire.{message}."):
+        if has_more and not key.split(".")[1][0].isupper():
             theirs = theirs[: len(mine)]  # what is inside comes after it
         if sorted(mine) != sorted(theirs) and not _are_close(mine, theirs):
             yield key, mine, theirs
@@ -244,9 +250,13 @@ def _are_close(mine, theirs):
 
 
 def is_compared(line):
-    """Return whether both sides show a line: not what kwire guesses without a request, nor a frame that is cut."""
-    is_cut = any(anomaly["code"] == "TRUNCATED" for anomaly in line.get("anomalies", ()))
-    return line["kind"] in {"request", "response", "sasl-token"} and not line.get("guess") and not is_cut
+    """Return whether both sides show a line: not what kwire guesses of a response without its request."""
+    return line["kind"] in {"request", "response", "sasl-token"} and "candidates" not in line
+
+
+def _is_cut(line):
+    """Return whether bytes of a frame are missing, of which Wireshark may show nothing."""
+    return any(anomaly["code"] == "TRUNCATED" for anomaly in line.get("anomalies", ()))
 
 
 def compare(lua, capture, *options, lines=None):
@@ -262,7 +272,8 @@ def compare(lua, capture, *options, lines=None):
         theirs = [layer for layer in by_packet[line["packet"]] if layer.values.get("kwire.kind")]
         match = next((layer for layer in theirs if layer.values["kwire.size"] == [str(line["size"])]), None)
         if match is None:
-            found.append((capture, line["frame"], "missing", line["kind"], line["packet"]))
+            if not _is_cut(line):
+                found.append((capture, line["frame"], "missing", line["kind"], line["packet"]))
             continue
         by_packet[line["packet"]].remove(match)
         frames += 1

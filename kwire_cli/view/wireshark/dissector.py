@@ -20,6 +20,7 @@ from kwire_cli.message.roles import (
     roles,
 )
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MESSAGES, RETIRED, record_types
+from kwire_cli.records.payload_fields import FAMILIES, MEMBERS, OTHERS, PRINCIPAL
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID, VERSION
 from kwire_cli.spec.model import header_version_of
 from kwire_cli.structs.records import v0, v1, v2
@@ -40,15 +41,10 @@ ROLES = {"topic": "t", "topic-id": "u", "error": "e"}
 SECRET, CONFIG, CARRIES, KEPT = "x", "c", "f", "k"
 """The flags of fields that are secret, that hold a config's value, a forwarded request, or what the dissector has to
 know of a message."""
-_KEPT = {
-    "ProduceRequest": {"acks"},
-    "SaslHandshakeResponse": {"errorCode"},
-    "ApiVersionsResponse": {"errorCode"},
-    "JoinGroupRequest": {"protocolType"},
-    "JoinGroupResponse": {"protocolType"},
-    "SyncGroupRequest": {"protocolType"},
-    "SyncGroupResponse": {"protocolType"},
-}
+_KEPT = {"ProduceRequest": {"acks"}, "ApiVersionsResponse": {"errorCode"}}
+_PRINCIPAL = "p"
+_HELD = {"metadata": "m", "assignment": "g"}
+"""The flags of fields that hold a principal, or what a member of a group says."""
 _BESIDE = {"name", "key", "isSensitive"}
 """Fields beside the value of a config that say whether it is secret."""
 RECORD_PARTS = (
@@ -87,6 +83,8 @@ def _tables(catalog: Catalog) -> Iterator[str]:
     yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
     yield _table("K.sensitive", map(_text, _sensitive_words()))
     yield _table("K.topics", _own_topics(catalog))
+    held = {_HELD[role]: name for role, name in FAMILIES["consumer"].items()} | {_PRINCIPAL: PRINCIPAL}
+    yield _table("K.held", (f"{flag} = {_text(name)}" for flag, name in held.items()))
     controls = (f"[{number}] = {{{_text(kind)}, {_text(name)}}}" for number, (kind, name) in MESSAGES.items())
     yield _table("K.controls", controls)
     yield f"K.metadata_topic, K.metadata_id = {_text(CLUSTER_METADATA)}, {_text(CLUSTER_METADATA_ID)}"
@@ -139,7 +137,11 @@ def _flags(spec: MessageSpec, entry: Entry, node: Leaf | Struct) -> str:
     flags += SECRET * (node.path in SECRET_FIELDS.get(spec.name, frozenset()))
     flags += CONFIG * (node.path in configs)
     flags += CARRIES * (node.path == CARRIED.get(spec.name) and not flags)
-    return flags + KEPT * (node.path in _KEPT.get(spec.name, frozenset()) or (bool(configs) and node.name in _BESIDE))
+    members = [row for row in MEMBERS if row.message == spec.name]
+    flags += "".join(_HELD[row.role] for row in members if row.path == node.path)
+    flags += _PRINCIPAL * any((row.message, row.path, row.kind) == (spec.name, node.path, PRINCIPAL) for row in OTHERS)
+    kept = _KEPT.get(spec.name, set()) | {row.protocol_type for row in members} | (_BESIDE if configs else set())
+    return flags + KEPT * (node.name in kept)
 
 
 def _field(path: str, kind: str, flags: str, names: Mapping[int, str]) -> str:

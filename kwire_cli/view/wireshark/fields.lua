@@ -125,6 +125,7 @@ local function declare(title, message, keeps)
     field.is_error = flags:find("e", 1, true) ~= nil
     field.is_secret = flags:find("x", 1, true) ~= nil
     field.is_config = flags:find("c", 1, true) ~= nil
+    field.held = K.held[flags:match("[mgp]") or ""]
     field.carries = flags:find("f", 1, true) ~= nil
     field.is_kept = keeps or flags:find("k", 1, true) ~= nil
     if field.is_error then

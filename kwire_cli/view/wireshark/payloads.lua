@@ -55,10 +55,20 @@ function payloads.forwarded_request(w, node, tree, from, to)
   end
 end
 
--- What the bytes of other fields hold. `made` is their item.
+-- What the bytes of other fields hold, behind a version: shown if all of it fits. `made` is their item.
 function payloads.of_field(w, node, made, from, to)
-  if not made or to == from or not w.message then
+  local message = node.field.held and K.messages[node.field.held]
+  if not made or not message or to - from < 2 then
     return
+  end
+  local kind = w.kept.protocolType
+  local version = K.signed(w.data, from, 2)
+  if (kind and kind ~= "consumer") or version < message.low or version > message.high then
+    return
+  end
+  local _, fits = K.body(inner(w, true), message, version, nil, from + 2, to)
+  if fits then
+    K.body(inner(w, false), message, version, made, from + 2, to)
   end
 end
 

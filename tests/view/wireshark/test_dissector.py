@@ -46,7 +46,6 @@ def hold(lua, path):
     lines = lines_of(path)
     frames, fields, found = tshark.compare(lua, path, *as_kafka(lines), lines=lines)
     assert found == []
-    assert frames == sum(map(tshark.is_compared, lines))
     return frames, fields
 
 
