@@ -1,6 +1,6 @@
 -- Frames: size, header and body of a request or response as a tree.
 
-local MOST_ITEMS = 400000 -- of a packet; Wireshark stops at a million
+local MOST_ITEMS = 250000 -- of a packet, some of which are three; Wireshark stops at a million
 
 local function describe(frame)
   local name = frame.api and frame.api[1] or (frame.key and string.format("api %d", frame.key)) or "unknown api"
@@ -121,6 +121,9 @@ function K.frame(tvb, data, at, stop, frame, root, budget, show_secrets)
     version = response_body(w, message, frame, tree)
   end
   K.body(w, message, version, tree, w.pos, stop)
+  if tree and budget.left <= 0 then
+    tree:append_text(string.format(" (only %d of its fields are shown)", MOST_ITEMS))
+  end
   return title, w
 end
 

@@ -48,9 +48,9 @@ function Parser:struct(field)
   end
   for i = 1, #node do
     local part = node[i]
-    local usable = part.text or (part.size and part.size <= 4)
-    if usable and (not node.label or (part.text and not node[node.label].text)) then
-      node.label = i -- what elements are called by: the first text, or else the first number
+    local says = part.text or (part.field and part.field.is_topic_id)
+    if (says or (part.size and part.size <= 4)) and (not node.label or (says and not node.has_name)) then
+      node.label, node.has_name = i, says -- what elements are called by: the first text or topic, or else a number
     end
   end
   if node.label then

@@ -45,7 +45,8 @@ local text_item = K.text_item
 function K.note(w, tree, code, detail)
   local notes = w.notes
   notes[#notes + 1] = code
-  if tree and #notes <= MOST_NOTES then
+  if tree and #notes <= MOST_NOTES and w.room.left > 0 then
+    w.room.left = w.room.left - 2 -- an expert note is several items
     tree:add_proto_expert_info(K.experts[code], code .. ": " .. (detail or K.meaning[code]))
     tree:add(K.f.anomaly, code):set_hidden(true)
   end
@@ -398,7 +399,7 @@ function read.array(w, node, tree)
       element.read(w, element, inner)
       if inner then
         if element.label and w.label ~= nil then
-          inner:append_text(": " .. K.short(tostring(w.label)))
+          inner:append_text(": " .. K.short(tostring(K.names[w.label] or w.label)))
         end
         inner:set_len(w.pos - before)
       end

@@ -156,6 +156,23 @@ def test_no_damage_is_an_error_of_lua(lua, tmp_path, name):
         assert "Lua Error" not in text
 
 
+def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
+    path, topic = tmp_path / "large.pcap", {"errorCode": 3, "name": "t", "isInternal": False, "partitions": []}
+    body = {"brokers": [], "controllerId": 1, "topics": [topic] * 120_000}
+    with path.open("wb") as file:
+        capture = CaptureFile(file.write, "pcap")
+        for kind, header, content in (
+            ("request", {"clientId": "kwire"}, {"topics": None}),
+            ("response", {}, body),
+        ):
+            document = {"kind": kind, "api": "Metadata", "apiVersion": 1, "header": {"correlationId": 1} | header}
+            data = encode_document(kwire_cli.catalog(), document | {"body": content})
+            capture.add(data, to_broker=kind == "request")
+    text = tshark.run(lua, path, "-O", "kwire", "-Y", "kwire.MetadataResponse")
+    assert "(only 250000 of its fields are shown)" in text
+    assert "dissector failed" not in text
+
+
 # How Wireshark calls it
 
 
