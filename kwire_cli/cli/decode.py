@@ -264,6 +264,9 @@ class _Run:
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
         for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
         self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
+        if self.fmt in CAPTURE_FORMS and opened.kind in BATCHES.kinds | {Kind.REQUEST_LOG}:
+            text = f"--format {self.fmt} is for captures and messages, and {opened.label} is {opened.kind.what}"
+            raise click.UsageError(text)
         self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
         self._by_format[self.fmt] = self.view
 

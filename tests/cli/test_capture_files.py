@@ -12,6 +12,8 @@ from kwire_cli.source.packets.files import packets
 SAMPLES = ROOT / "samples"
 IPV6 = SAMPLES / "captures" / "ipv6.pcap"
 SASL = SAMPLES / "incidents" / "sasl.pcap"
+SEGMENT = SAMPLES / "segments" / "orders-zstd-0" / "00000000000000000000.log"
+LOG = SAMPLES / "request-logs" / "kafka-request.log"
 HEARTBEAT = SAMPLES / "json" / "heartbeat-v4.json"
 KEPT = ("time", "src", "dst", "kind", "size", "header", "body")
 
@@ -115,6 +117,8 @@ def test_comments_show_no_secret(tmp_path):
             ("decode", "--message", "HeartbeatRequest", "--message-version", 4, "076f", "--pcap", "-o", "x"),
             "is a body without a header",
         ),
+        (("decode", SEGMENT, "--pcap", "-o", "x"), "is for captures and messages"),
+        (("decode", LOG, "-o", "x.pcapng"), "is for captures and messages"),
         (("encode", "--as-records", "[]", "--pcap", "-o", "x"), "omit --as-records"),
     ],
 )
@@ -129,3 +133,10 @@ def test_comments_need_a_file(tmp_path):
     done = kwire("decode", "-", "--comments", "-o", tmp_path / "x.pcapng", stdin=IPV6.read_bytes())
     assert done.code == 2
     assert "give a file, not a pipe" in done.err
+
+
+def test_bytes_without_a_capture_get_comments_too(tmp_path):
+    out = tmp_path / "one.pcapng"
+    assert kwire("decode", "0000000d00120000000000070003617070", "--comments", "-o", out).code == 0
+    assert out.read_bytes().count(b"ApiVersions v0 request, client app") == 1
+    assert [line["api"] for line in lines(out)] == ["ApiVersions"]
