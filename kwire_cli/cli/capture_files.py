@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.cli.message_views import View
@@ -70,8 +71,12 @@ class Pcap(View):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        self.file = CaptureFile(environment.write_bytes, self.FORM)
         self._skipped = 0
+
+    @cached_property
+    def file(self) -> CaptureFile:
+        """The capture, which is begun when it is asked for: an input that is refused leaves nothing."""
+        return CaptureFile(self.environment.write_bytes, self.FORM)
 
     def frame(self, frame: Frame) -> None:
         """Write a frame without a capture around it."""
@@ -85,7 +90,7 @@ class Pcap(View):
 
     def body(self, body: Decoded) -> None:
         """Refuse a body."""
-        raise InputError(f"{body.message} is a body without a header, and packets carry whole frames")
+        raise InputError(f"--format {self.FORM} is for whole frames, and {body.message} is a body without a header")
 
     def line(self, line: Captured) -> None:
         """Write a frame of a capture, with its ends and its time."""
@@ -111,7 +116,8 @@ class Pcap(View):
         return data if frame.prefixed else len(data).to_bytes(4) + data
 
     def end(self) -> None:
-        """Tell how much is not in the file."""
+        """Tell how much is not in the file, which is there if it is empty, too."""
+        _ = self.file
         if self._skipped:
             self.environment.note(f"kwire: left out: {counted(self._skipped, 'piece')} that are no whole frame")
 
