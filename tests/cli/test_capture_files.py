@@ -115,7 +115,7 @@ def test_comments_show_no_secret(tmp_path):
         ),
         (
             ("decode", "--message", "HeartbeatRequest", "--message-version", 4, "076f", "--pcap", "-o", "x"),
-            "is a body without a header",
+            "is for whole frames",
         ),
         (("decode", SEGMENT, "--pcap", "-o", "x"), "is for captures and messages"),
         (("decode", LOG, "-o", "x.pcapng"), "is for captures and messages"),
