@@ -334,11 +334,10 @@ def test_the_page_on_installing_has_each_extra_with_its_libraries():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", page, re.MULTILINE)
     extras = PROJECT["optional-dependencies"]
-    assert {*dict(rows)} == {*extras} - {"fast", "otlp"}
+    assert {*dict(rows)} == {*extras} - {"fast"}
     for name, libraries in rows[:-1]:
         parts = [re.match(r"kwire\[(\w+)\]|[\w-]+", line) for line in extras[name]]
-        named = [part[1] or part[0] for part in parts]
-        assert named == (["otlp"] if "otlp" in extras and name == "schemas" else libraries.split(", "))
+        assert [part[1] or part[0] for part in parts] == libraries.split(", ")
     assert extras["all"] == [f"kwire[{','.join(sorted(name for name, _ in rows[:-1]))}]"]
 
 

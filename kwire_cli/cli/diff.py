@@ -236,9 +236,9 @@ def command(environment: Environment, options: Options) -> int:
     """Show the differences between two definitions, messages, partitions or captures.
 
     Two versions of a message or api: kwire diff MetadataResponse 9 12. Otherwise A and B are two definitions
-    (files, folders, jars, git revisions as REV:PATH) or two encoded messages (files, FILE@FRAME, or the bytes
-    themselves). Of two copies of a partition (folders, log directories, segments), the first difference is
-    shown. Of two captures or brokers' request logs, the clients are compared.
+    (files, folders, jars, git revisions as REV:PATH), two encoded messages (files, FILE@FRAME, bytes), two
+    captures or request logs, whose clients are compared, or two copies of a partition (folders, log
+    directories, segments), whose first difference is shown.
     """
     things = options.things
     two = len(things) == 2 and options.values is None and not options.traffic

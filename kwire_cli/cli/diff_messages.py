@@ -65,7 +65,7 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         help="Ignore this field and everything in it, such as header.correlationId.",
     )
     ignore_bytes: bool = flag(
-        "--ignore-bytes", section="Choose", help="Ignore bytes that differ where the values are equal."
+        "--ignore-bytes", section="Choose", help="Ignore differing bytes of equal values."
     )
     full: bool = flag("--full", section="Output", help="Show all differences, and long values in full.")
 

@@ -47,7 +47,7 @@ def test_help_explains_every_option(name, command):
 def test_a_command_is_found_by_the_beginning_of_its_name(name):
     starts = [name[:length] for length in range(2, len(name) + 1)]
     short = next(start for start in starts if start == name or sum(one.startswith(start) for one in COMMANDS) == 1)
-    assert len(short) == 2 or name.startswith(("comp", "dia", "dif", "exp"))
+    assert len(short) == 2 or name.startswith(("comp", "dia", "dif", "exp", "sca", "sch"))
     assert kwire(short, "--help").out == kwire(name, "--help").out
 
 

@@ -43,9 +43,9 @@ class Installed:
 
     requires = (
         "click<9,>=8.2",
-        'numba<1,>=0.61; extra == "fast"',
-        "numpy (>=2.0,<3) ; extra == 'fast'",
-        "kwire[fast]; extra == 'spark'",
+        'numba<1,>=0.61; extra == "lake"',
+        "numpy (>=2.0,<3) ; extra == 'lake'",
+        "kwire[lake]; extra == 'spark'",
         "moto[server]>=5; extra == 'spark'",
         "tomli>=2; python_version < '3.11'",
     )
@@ -64,8 +64,8 @@ def test_needs_are_read_from_the_metadata(monkeypatch):
     Installed(monkeypatch)
     assert [*needs()][:4] == [
         Need("click", "<9,>=8.2"),
-        Need("numba", "<1,>=0.61", "fast"),
-        Need("numpy", ">=2.0,<3", "fast"),
+        Need("numba", "<1,>=0.61", "lake"),
+        Need("numpy", ">=2.0,<3", "lake"),
         Need("moto", ">=5", "spark"),
     ]
 
@@ -76,11 +76,11 @@ def test_what_is_missing_is_broken_or_absent_and_told_how_to_get(monkeypatch):
     assert found["click"].state == "broken"
     assert found["click"].how == "pip install 'kwire'"
     assert (found["numba"].state, found["numba"].found) == ("broken", "0.60.1")
-    assert "kwire needs <1,>=0.61: pip install 'kwire[fast]'" in found["numba"].how
+    assert "kwire needs <1,>=0.61: pip install 'kwire[lake]'" in found["numba"].how
     assert found["numpy"].state == "ok"
     assert found["moto"].state == "absent"
     assert [each.group for each in doctor.libraries() if each.name == "(unknown)"] == [
-        f"kwire[{x}]" for x in sorted(PURPOSES.keys() - {"fast", "spark"})
+        f"kwire[{x}]" for x in sorted(PURPOSES.keys() - {"lake", "spark"})
     ]
 
 
