@@ -64,9 +64,7 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         metavar="FIELD",
         help="Ignore this field and everything in it, such as header.correlationId.",
     )
-    ignore_bytes: bool = flag(
-        "--ignore-bytes", section="Choose", help="Ignore differing bytes of equal values."
-    )
+    ignore_bytes: bool = flag("--ignore-bytes", section="Choose", help="Ignore differing bytes of equal values.")
     full: bool = flag("--full", section="Output", help="Show all differences, and long values in full.")
 
     @property
