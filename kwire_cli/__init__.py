@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.verify import verify
     from kwire_cli.message.library import columns, decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
+    from kwire_cli.source.schema_inputs import serdes
     from kwire_cli.spec.catalog import catalog
 
 __version__ = VERSION
@@ -43,6 +44,7 @@ __all__ = [
     "read_frames",
     "read_records",
     "sequence",
+    "serdes",
     "stats",
     "summary",
     "transactions",
@@ -64,6 +66,7 @@ _MODULES = {
     "overhead": "analysis.costs.library",
     "read_frames": "source.library",
     "read_records": "source.library",
+    "serdes": "source.schema_inputs",
     "sequence": "analysis.library",
     "stats": "analysis.library",
     "summary": "analysis.library",

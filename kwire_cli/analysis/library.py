@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all, with_captures
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
@@ -83,7 +83,7 @@ def ask(
 
 def count(fold: Counter[Any], inputs: Iterable[Input], how: Reading, about: Collection[Kind]) -> None:
     """Add all subjects of inputs to a fold. Raises InputError as `ask` does."""
-    files = [file for path in inputs for file in with_captures(str(path))]
+    files = [str(path) for path in inputs]
     ended = getattr(fold, "end_input", None)  # of a summary, which tells the inputs too
     if not add_all(open_inputs(files, how, takes=about), fold, ended=ended):
         raise InputError("there is no request of Kafka and no batch in this")

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem, with_captures
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction, redacting
 from kwire_cli.records.batch import Batch
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.schemas.serdes import Serdes
     from kwire_cli.source.reading import Opened
     from kwire_cli.source.request_log.reading import LineFault
     from kwire_cli.spec.catalog import Catalog, Paths
@@ -269,6 +270,7 @@ def open(  # noqa: A001 - the library's word for it
     show_secrets: bool = False,
     specs: Paths | None = None,
     kafka: str | None = None,
+    serdes: Serdes | None = None,
 ) -> Subjects:
     """Open captures, request logs and logs: iterate over the result to get what they hold, one subject at a time.
 
@@ -280,6 +282,7 @@ def open(  # noqa: A001 - the library's word for it
         show_secrets: Whether `to_json` shows secrets.
         specs: Definitions beside the bundled ones.
         kafka: The release whose definitions are used.
+        serdes: The formats of keys and values that applications wrote, as `kwire.serdes` gives them.
 
     Raises:
         InputError: There are no inputs or the filter is none; as the subjects are read, an input cannot be read.
@@ -287,9 +290,9 @@ def open(  # noqa: A001 - the library's word for it
     """
     if not inputs:
         raise InputError("no input: give paths of captures, request logs or log directories")
-    definitions: Catalog = catalog(specs, kafka)
+    definitions: Catalog = catalog(specs, kafka).with_serdes(serdes)
     if filter is not None:
         filter_of(definitions, filter, "either")
-    files = [file for path in inputs for file in with_captures(str(path))]
+    files = [str(path) for path in inputs]
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
     return Subjects(files, how, filter, show_secrets=show_secrets)

@@ -10,10 +10,6 @@ from kwire_cli.analysis.calls import Calls
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
-from kwire_cli.source.logs.files import files_in
-from kwire_cli.source.logs.model import BATCH_KINDS
-from kwire_cli.source.packets.files import captures_of
-from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -82,18 +78,6 @@ class Bounded(list[Any]):
         room = self.most - len(self)
         super().extend(other[:room])
         self.dropped += other.dropped + max(len(other) - room, 0)
-
-
-def with_captures(argument: str) -> list[str]:
-    """Return the captures in a folder that holds captures and no log of a partition; else the argument itself."""
-    if argument == "-" or not exists(argument) or not path_of(argument).is_dir():
-        return [argument]
-    if any(files_in(path_of(argument), BATCH_KINDS)):
-        return [argument]
-    try:
-        return captures_of([argument])
-    except InputError:
-        return [argument]
 
 
 def subjects_of(opened: Opened) -> Iterator[Any]:

@@ -14,7 +14,6 @@ from kwire_cli.analysis.comparison.definitions import Difference, definitions_an
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.overlaid import costs, forms_to_compare
 from kwire_cli.analysis.costs.traffic_prices import Change, price_traffic
-from kwire_cli.analysis.subjects import with_captures
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
@@ -126,8 +125,7 @@ def _with_traffic(
     """Return an answer on differences, with what the messages of --traffic cost on both sides."""
     if not options.traffic:
         return definitions_answer(differences)
-    paths = [path for argument in options.traffic for path in with_captures(argument)]
-    inputs = open_inputs(paths, reading_of(options), Terminal(environment), takes=_TRAFFIC)
+    inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC)
     unchanged = price_traffic(changed, (body for opened in inputs for body in _bodies(opened)))
     if not unchanged and not any(change.traffic for change in changed.values()):
         raise InputError("--traffic has no message that can be read whole; --port says which port is the broker's")

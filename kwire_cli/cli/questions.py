@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all, with_captures
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Definitions, Report
@@ -62,7 +62,7 @@ def ask(
             Captures and request logs together: both may show the same requests, which would count twice.
 
     """
-    source = tuple(path for argument in options.source for path in with_captures(argument))
+    source = options.source
     wanted = [name for kind, name in _NAMES.items() if kind in takes]
     if not source and environment.stdin.isatty():
         raise InputError(f"no input: give {' or '.join(wanted)}, or - for standard input")

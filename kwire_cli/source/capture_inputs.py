@@ -6,10 +6,14 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.errors import InputError
 from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.growing import Following
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.logs.files import files_in
+from kwire_cli.source.logs.model import BATCH_KINDS
+from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import Point, Timed, apart_notes, points_of
 from kwire_cli.source.reading import Caller, Opened, Reading
@@ -191,3 +195,13 @@ class CapturePoints:
         name = recognised.label
         point = Point(name, ((Timed(name, NO_TIME, NO_TIME),),))
         return PointFiles(point, others=True, several=True, index=self._count + self._live, live=source)
+
+
+def with_captures(argument: str) -> list[str]:
+    """Return the captures in a folder that holds captures and no log of a partition; else the argument itself."""
+    if any(files_in(path_of(argument), BATCH_KINDS)):
+        return [argument]
+    try:
+        return captures_of([argument])
+    except InputError:
+        return [argument]

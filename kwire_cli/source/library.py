@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.library import Octets
     from kwire_cli.records.batch import Batch
     from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.schemas.serdes import Serdes
     from kwire_cli.spec.catalog import Paths
 
 
@@ -39,18 +40,19 @@ def read_frames(
     kafka: str | None = None,
     overlays: Paths | None = None,
     tls_keylog: Sequence[str] = (),
+    serdes: Serdes | None = None,
 ) -> Iterator[Frame]:
     """The requests and responses in a file (a path or an open binary file) or in bytes: hex in any common form, base64
     or raw, or a packet capture.
 
     `input` names the form; `api`, `version` and `kind` ("request", "response") say what a frame is where it can't say
-    so itself. `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md).
+    so itself. `tls_keylog` are paths of key logs, for TLS in a capture (docs/tls.md), `serdes` the formats of records.
 
     `to_json` of a frame, its header and its body redacts secrets unless `show_secrets` is true; `value`, `spans` and
     `data` are what is on the wire (docs/secrets.md).
     """
     how = Reading(
-        catalog=catalog(specs, kafka, overlays),
+        catalog=catalog(specs, kafka, overlays).with_serdes(serdes),
         form=input,
         api=api,
         version=version,
@@ -76,6 +78,7 @@ def read_records(
     max_decompressed: int | None = None,
     specs: Paths | None = None,
     kafka: str | None = None,
+    serdes: Serdes | None = None,
 ) -> Iterator[Batch | Gap]:
     """The batches of a record set or log segment (bytes-like, or a path), and the gaps between them: `item.to_json()`,
     `batch.records()`.
@@ -83,7 +86,8 @@ def read_records(
     They cover the bytes once and in order; what is in a batch is read when it is asked for. `format` is "auto" (by each
     magic byte), "v0", "v1", "v2", "kip98-draft" or "kip82-draft". Records of Kafka's own topics are decoded: `topic`
     names theirs; without it the folder of a file does, or the records show it, as for `kwire dump`. `max_decompressed`
-    are the bytes that one batch may become. A file may also be text that holds batches in any form, such as hex.
+    are the bytes that one batch may become, `serdes` the formats of keys and values. A file may also be text that holds
+    batches in any form, such as hex.
     InputError for a file that cannot be read, and for captures, requests and responses, which `read_frames` reads;
     nothing else, whatever the bytes.
 
@@ -91,7 +95,7 @@ def read_records(
     records of `batch.records()` and their `repr` are what is in the bytes (docs/secrets.md).
     """
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
-    definitions = catalog(specs, kafka)
+    definitions = catalog(specs, kafka).with_serdes(serdes)
     how = Reading(catalog=definitions, record_format=format, topic=topic, limits=limits)
     source = open_records(data, how)
     return read_items(source if show_secrets else replace(source, hide=RecordRedaction(definitions)))

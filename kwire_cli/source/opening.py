@@ -198,6 +198,8 @@ class Inputs:
         waits: bool,
     ) -> None:
         self._waits = waits
+        if Kind.CAPTURE in takes:
+            arguments = [*_with_captures(arguments)]
         self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
         self._pieces = pieces
         self._points = self._capture_points()
@@ -264,6 +266,17 @@ class Inputs:
         return (recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog),)
 
 
+def _with_captures(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield arguments, and in place of a folder of captures these."""
+    for argument in arguments:
+        if argument == "-" or not exists(argument) or not path_of(argument).is_dir():
+            yield argument
+            continue
+        from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
+
+        yield from with_captures(argument)
+
+
 def open_inputs(
     arguments: Sequence[str],
     how: Reading,
@@ -276,7 +289,8 @@ def open_inputs(
 ) -> Inputs:
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
 
-    Arguments that are neither files nor folders are joined and read as text. Without arguments the input is standard
+    A folder that holds captures and no log stands for its captures, if the caller takes captures. Arguments that are
+    neither files nor folders are joined and read as text. Without arguments the input is standard
     input, unless that is a terminal.
 
     Args:

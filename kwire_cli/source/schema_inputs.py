@@ -18,15 +18,18 @@ from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Reading
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.stores import exists, path_of
 
-__all__ = ["is_format", "rules_in", "schemas_at", "serdes_from"]
+__all__ = ["is_format", "rules_in", "schemas_at", "serdes", "serdes_from"]
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.records.schemas.model import Schema, Serde
-    from kwire_cli.source.reading import Opened, Reading
+    from kwire_cli.source.reading import Opened
 
 
 def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
@@ -100,9 +103,31 @@ def serdes_from(
     named = {name for rule in rules for serde in (rule.key, rule.value) for name in _files_of(serde, store)}
     if named:
         store = SchemaStore([*found, *schemas_at(sorted(named), how)])
-    serdes = Serdes(store, tuple(rules), FieldRedaction.of(redact))
-    serdes.check()
-    return serdes
+    formats = Serdes(store, tuple(rules), FieldRedaction.of(redact))
+    formats.check()
+    return formats
+
+
+def serdes(
+    *schemas: str | os.PathLike[str],
+    key: str | None = None,
+    value: str | None = None,
+    formats: str | os.PathLike[str] | None = None,
+    redact: Iterable[str] = (),
+) -> Serdes:
+    """Return the formats in which applications wrote keys and values, for `read_records`, `read_frames` and `open`.
+
+    `schemas` are files, folders, exports of a registry or a `_schemas` topic. `key` and `value` are formats such as
+    "avro" or "protobuf:order.proto", `formats` is a TOML file with those of topics, and `redact` are fields that are
+    not shown, such as "value.card.*" (docs/schemas.md).
+
+    Raises:
+        InputError: A format, schema or field is wrong, a file cannot be read, or a package of `kwire[schemas]` is
+            missing.
+
+    """
+    file = None if formats is None else str(formats)
+    return serdes_from(Reading(catalog=catalog()), map(str, schemas), key=key, value=value, file=file, redact=redact)
 
 
 def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:

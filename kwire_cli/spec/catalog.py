@@ -118,10 +118,7 @@ class Api(NamedTuple):
 
 
 class ErrorCode(NamedTuple):
-    """A row of Kafka's error codes.
-
-    `retriable` says whether its exception is a RetriableException (org.apache.kafka.common.protocol.Errors).
-    """
+    """A row of Kafka's error codes; `retriable` says whether its exception is a RetriableException (`Errors`)."""
 
     code: int
     name: str
@@ -173,7 +170,9 @@ class Catalog:
         return (Catalog.with_serdes, (self.with_serdes(None), self.serdes)) if self.serdes else bare
 
     def with_serdes(self, serdes: Serdes | None) -> Catalog:
-        """Return the catalogue with formats of records."""
+        """Return the catalogue with formats of records: itself if it has these."""
+        if serdes is self.serdes:
+            return self
         other = object.__new__(Catalog)
         vars(other).update({name: value for name, value in vars(self).items() if name != "field_names"}, serdes=serdes)
         return other

@@ -95,3 +95,17 @@ def test_secrets_are_redacted_unless_they_are_asked_for(tmp_path):
     assert texts
     assert not any(map(shows, texts))
     assert any(shows(str(subject.to_json())) for subject in kwire.open(file, show_secrets=True))
+
+
+def test_records_are_decoded_by_the_formats_that_are_given():
+    pytest.importorskip("fastavro")
+    folder = ROOT / "samples/schemas"
+    formats = kwire.serdes(folder / "_schemas-0", key="text", redact=["value.id"])
+    [subject] = kwire.open(folder / "avro-orders-0", serdes=formats)
+    decoded = [record.get("decoded") for record in subject.to_json()["records"]]
+    assert [each and each["key"]["data"] for each in decoded] == ["order-0", "order-1", "order-2", "order-3"]
+    assert decoded[0]["value"]["data"]["id"].startswith("<redacted ")
+    assert decoded[2]["value"]["error"] == "the value ends early, after 149 bytes"
+    with pytest.raises(kwire.InputError, match="did you mean avro"):
+        kwire.serdes(value="avor")
+    assert "decoded" not in next(iter(kwire.open(folder / "avro-orders-0"))).to_json()["records"][0]

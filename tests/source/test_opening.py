@@ -105,3 +105,17 @@ def test_records_of_the_library_are_a_file_or_the_bytes_themselves():
         assert (len(source.data), source.topic) == (SEGMENT.stat().st_size, "mine")
     with pytest.raises(InputError, match="which read_frames reads"):
         open_records(CAPTURE.read_bytes(), how)
+
+
+def test_a_folder_without_logs_stands_for_its_captures(tmp_path):
+    copies = [tmp_path / name for name in ("a.pcap", "b.pcapng")]
+    for copy, name in zip(copies, ("midstream.pcap", "kafka-python-4.4.0.pcapng"), strict=True):
+        copy.write_bytes((SAMPLES / "captures" / name).read_bytes())
+    (tmp_path / "notes.txt").write_text("nothing of Kafka")
+    found = kinds_and_subjects([tmp_path])
+    assert found == kinds_and_subjects(copies)
+    assert {kind for kind, _ in found} == {Kind.CAPTURE}
+    partition = tmp_path / "orders-0"
+    partition.mkdir()
+    (partition / SEGMENT.name).write_bytes(SEGMENT.read_bytes())
+    assert [kind for kind, _ in kinds_and_subjects([tmp_path])] == [Kind.FOLDER]
