@@ -136,3 +136,20 @@ def test_the_screenshot_of_the_page(updating, monkeypatch):
             assert svg_text(file.read_text("utf-8"))[-len(now) :] == now
 
     run(steps())
+
+
+def test_values_are_decoded_by_their_schema(monkeypatch):
+    pytest.importorskip("fastavro")
+    monkeypatch.chdir(ROOT / "samples" / "schemas")
+
+    async def steps():
+        file = "avro-orders-0/00000000000000000000.log"
+        async with opened(file, (160, 60), schemas=("_schemas-0",), key="text", redact=("value.customer.name",)) as pilot:
+            await press(pilot, "down", "tab", "end")
+            text = screen(pilot.app)
+            assert "vip: true" in text
+            assert "avro: the value ends early, after 149 bytes" in text
+            assert "Ada" not in text
+            assert re.search(r"name: <redacted \d+ bytes>", text)
+
+    run(steps())
