@@ -144,12 +144,14 @@ def test_values_are_decoded_by_their_schema(monkeypatch):
 
     async def steps():
         file = "avro-orders-0/00000000000000000000.log"
-        async with opened(file, (160, 60), schemas=("_schemas-0",), key="text", redact=("value.customer.name",)) as pilot:
+        async with opened(
+            file, (160, 60), schemas=("_schemas-0",), key="text", redact=("value.customer.name",)
+        ) as pilot:
             await press(pilot, "down", "tab", "end")
             text = screen(pilot.app)
             assert "vip: true" in text
             assert "avro: the value ends early, after 149 bytes" in text
             assert "Ada" not in text
-            assert re.search(r"name: <redacted \d+ bytes>", text)
+            assert 'name: "<redacted 3 bytes>"' in text
 
     run(steps())
