@@ -56,6 +56,8 @@ CONFLUENT = {
 }
 """The files that Confluent's registry has without a reference; of the first, schemas use options alone."""
 MOST_INDEXES = 100
+INT32 = 5
+"""The most bytes of a varint of 32 bits."""
 NAME_FIELD = 0x0A
 """The tag of the field of Apicurio's Ref, a message that names another one."""
 MOST_VALUES = 32
@@ -114,8 +116,8 @@ class Reader:
     def by_name(self, data: bytes, start: int) -> tuple[Any, int] | None:
         """Return the message whose name Apicurio writes before it, and where it begins; None if there is no name."""
         try:
-            size, at = _varint(data, start)
-            length, name_at = _varint(data, at + 1)
+            size, at = _number(data, start, INT32)
+            length, name_at = _number(data, at + 1, INT32)
         except UnfitError:
             return None
         if data[at] != NAME_FIELD or name_at + length != at + size or at + size > len(data):
@@ -150,7 +152,7 @@ class Reader:
         """Return the message whose number AWS Glue writes, which counts all messages of the file in the order of their
         full names, and where it begins.
         """
-        index, at = _varint(data, start)
+        index, at = _number(data, start, INT32)
         messages = sorted(_ordered(self._main), key=lambda message: str(message.full_name))
         if index >= len(messages):
             raise UnfitError(f"the schema has no message number {index}")
@@ -165,21 +167,8 @@ def _ordered(file: Any) -> Iterable[Any]:
         waiting += message.nested_types
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    number = 0
-    for shift in range(0, 35, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return number, at
-    raise UnfitError("the number of the message ends early")
-
-
 def _zigzag(data: bytes, at: int) -> tuple[int, int]:
-    number, at = _varint(data, at)
+    number, at = _number(data, at, INT32)
     return (number >> 1) ^ -(number & 1), at
 
 
@@ -246,16 +235,13 @@ _FIXED_TYPES = frozenset(
 )
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _number(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
+    """Read a varint of at most so many bytes. Return the number, and where it ends."""
     number = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7F) << shift
+    for place, byte in enumerate(data[at : at + most]):
+        number |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
-            return number, at
+            return number, at + place + 1
     raise UnfitError("a number ends early")
 
 
