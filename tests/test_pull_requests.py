@@ -125,7 +125,7 @@ def test_a_definition_that_cannot_be_read_is_told_by_the_rules(repository):
     ("variables", "said"),
     [
         ({"KWIRE_DEFINITIONS": " \n"}, "the input definitions is empty"),
-        ({"KWIRE_DEFINITIONS": "specs", "KWIRE_BASE": "nowhere"}, "there is no revision nowhere"),
+        ({"KWIRE_DEFINITIONS": "specs", "KWIRE_BASE": "nowhere"}, "no revision nowhere"),
     ],
 )
 def test_what_the_action_lacks_is_an_error(repository, variables, said):

@@ -73,7 +73,7 @@ TEXTS: dict[str, Callable[[Environment, list[Break], list[str]], None]] = {
 
 EXAMPLES = (
     ("kwire breaking definitions/before definitions/after", "what breaks between two releases"),
-    ("kwire breaking specs/MetadataResponse.json MetadataResponse.json", "a proposal beside Kafka's own"),
+    ("kwire breaking specs/MetadataResponse.json MetadataResponse.json", "a proposal compared with Kafka's definition"),
     ("kwire breaking definitions/after --against definitions/before --format github", "for a pull request"),
 )
 
@@ -103,7 +103,7 @@ class Options(Report):
         "--except",
         multiple=True,
         metavar="RULE[:PATH]",
-        help="Skip a rule, everywhere or below this message or field.",
+        help="Skip this rule, everywhere or below a message or field.",
     )
     fmt: str | None = option(
         "--format",
@@ -119,8 +119,8 @@ class Options(Report):
 def command(environment: Environment, options: Options) -> Exit:
     """Check whether programs with OLD definitions and programs with NEW ones understand each other.
 
-    OLD and NEW are files, folders, Kafka's jars, or git revisions as REV:PATH. With --against all arguments are
-    new ones. Exits with 1 if something breaks. The rules are in docs/breaking.md.
+    OLD and NEW are files, folders, Kafka's jars, or git revisions as REV:PATH. With --against, all arguments are
+    NEW. Exits with 1 if something breaks. The rules are in docs/breaking.md.
     """
     paths, against = options.paths, options.against
     if not against and len(paths) != 2:

@@ -1,4 +1,4 @@
-"""Results that are captures: frames as packets, and packets with kwire's meaning of frames as comments."""
+"""Captures as output: frames as packets, and packets with comments that describe their frames."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_NAMES = 5
-"""The most names of a list in a comment."""
+"""The most names that a comment lists."""
 
 
 class CaptureFile:
-    """A capture made of frames, which is written one by one."""
+    """A capture made of frames, written one by one."""
 
     def __init__(self, write: Callable[[bytes], None], form: str) -> None:
         sink = Growing(write)
@@ -75,7 +75,7 @@ class Pcap(View):
 
     @cached_property
     def file(self) -> CaptureFile:
-        """The capture, which is begun when it is asked for: an input that is refused leaves nothing."""
+        """Return the capture. It is created on first use, so that a rejected input leaves no file."""
         return CaptureFile(self.environment.write_bytes, self.FORM)
 
     def frame(self, frame: Frame) -> None:
@@ -89,11 +89,11 @@ class Pcap(View):
         )
 
     def body(self, body: Decoded) -> None:
-        """Refuse a body."""
-        raise InputError(f"--format {self.FORM} is for whole frames, and {body.message} is a body without a header")
+        """Raise InputError, since a body without a header is no frame."""
+        raise InputError(f"--format {self.FORM} is for whole frames: {body.message} is a body without a header")
 
     def line(self, line: Captured) -> None:
-        """Write a frame of a capture, with its ends and its time."""
+        """Write a frame of a capture, with its addresses and its time."""
         seen = line.seen
         if line.kind not in {"request", "response", "sasl-token"} or seen.missing:
             self._skipped += 1
@@ -116,10 +116,10 @@ class Pcap(View):
         return data if frame.prefixed else len(data).to_bytes(4) + data
 
     def end(self) -> None:
-        """Tell how much is not in the file, which is there if it is empty, too."""
+        """Note how much was skipped. Create the file even if it has no frames."""
         _ = self.file
         if self._skipped:
-            self.environment.note(f"kwire: left out: {counted(self._skipped, 'piece')} that are no whole frame")
+            self.environment.note(f"kwire: skipped: {counted(self._skipped, 'piece')} that are not whole frames")
 
 
 class Pcapng(Pcap):
@@ -129,9 +129,9 @@ class Pcapng(Pcap):
 
 
 class Commented(Pcapng):
-    """The packets of captures as they are, with the meaning of the frames that end in a packet as its comments.
+    """The unchanged packets of captures, each with comments that describe the frames that end in the packet.
 
-    A frame without a capture around it is in a packet of its own.
+    A frame that was not captured gets a packet of its own.
     """
 
     COMMENTS = True
@@ -151,7 +151,7 @@ class Commented(Pcapng):
         """Copy the packets of the files, with the comments."""
         for file, comments in self._comments.items():
             if file is None:
-                raise InputError("--comments reads a capture twice: give a file, not a pipe")
+                raise InputError("--comments reads the capture twice: give a file, not a pipe")
             for packet in packets(file):
                 texts = comments.get(packet.number, ())
                 self.file.writer.add(packet, texts)
@@ -159,14 +159,14 @@ class Commented(Pcapng):
 
 
 def ends_in(document: dict[str, Any]) -> tuple[str | None, str | None]:
-    """Return the client and the broker of a document, as decode prints those of a capture; None without them."""
+    """Return the client and broker of a document that decode prints for a capture. None for a missing one."""
     ends = [value if isinstance(value := document.get(name), str) else None for name in ("src", "dst")]
     client, broker = ends if document.get("kind") != "response" else reversed(ends)
     return client, broker
 
 
 def time_in(document: dict[str, Any]) -> int | None:
-    """Return the time of a document in nanoseconds; None without one."""
+    """Return the time of a document in nanoseconds, None if it has no time."""
     text = document.get("time")
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None
@@ -178,7 +178,7 @@ def time_in(document: dict[str, Any]) -> int | None:
 
 
 def comment_of(column: Callable[[str], Any]) -> str:
-    """Return a frame in one line, from the columns that tables show of it: `Fetch v12 request, client checkout`."""
+    """Describe a frame in one line, from its columns in tables: `Fetch v12 request, client checkout`."""
     kind, api, version = column("kind"), column("api"), column("apiVersion")
     if kind == "sasl-token":
         return "SASL token"
@@ -198,4 +198,4 @@ def comment_of(column: Callable[[str], Any]) -> str:
 
 
 VIEWS: dict[str, type[View]] = {"pcap": Pcap, "pcapng": Pcapng, "comments": Commented}
-"""The formats that are captures."""
+"""Views by output format."""

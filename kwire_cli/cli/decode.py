@@ -79,7 +79,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         "--filter",
         metavar="TEXT",
         shell_complete=complete_filter,
-        help="Show only frames or batches that match, as 'latency > 100ms'.",
+        help="Show only what matches, such as 'latency > 100ms'.",
     )
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
     limit: int | None = option(
@@ -111,7 +111,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             section="Output",
             rare=True,
             flag_value="comments",
-            help="Copy the packets, with what frames mean as comments (pcapng).",
+            help="Copy the packets, with comments that describe their frames (pcapng).",
         ),
     )
     fields: str | None = option(
@@ -184,7 +184,7 @@ def command(environment: Environment, options: Options) -> int:
     """Decode Kafka requests, responses and other messages.
 
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
-    response does not say what it is: give --api and --message-version, or take the best guess.
+    response does not name its api: give --api and --message-version, or take the best guess.
     """
     if options.stats:
         return _show_stats(environment, options)

@@ -179,7 +179,7 @@ _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
     ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
-    ("kwire diff broken-0 replica-0", "where two copies of a partition part ways"),
+    ("kwire diff broken-0 replica-0", "where two copies of a partition first differ"),
     ("kwire diff before.pcapng after.pcapng", "what a new version of a client does differently"),
 )
 

@@ -130,8 +130,8 @@ def command(environment: Environment, options: Options) -> int:
     """Encode JSON to the bytes that Kafka would write.
 
     INPUT is files, - for standard input, or the JSON itself: documents as decode prints them (json or jsonl).
-    A bare body needs --message and --message-version; to become a whole frame it needs --api, --message-version
-    and --request or --response. With --as-records the JSON is the batches of a record set.
+    A bare body needs --message and --message-version. To write a body as a whole frame, give --api,
+    --message-version and --request or --response. With --as-records, the JSON is the batches of a record set.
     """
     _check(options)
     done, refused = 0, 0

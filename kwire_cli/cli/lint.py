@@ -64,9 +64,9 @@ what is wrong."""
 
 EXAMPLES = (
     ("kwire lint NewRequest.json", "which rules of Kafka's own generator it breaks"),
-    ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the book of KIP-482's draft"),
-    ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "what real values speak against"),
-    ("kwire lint definitions/after --against definitions/before --advice", "only what is new, as for a pull request"),
+    ("kwire lint definitions/draft --rules kip482-draft", "a folder, by the rule book of KIP-482's draft"),
+    ("kwire lint specs/JoinGroupRequest.json --traffic after.pcapng", "advice from the values in real traffic"),
+    ("kwire lint definitions/after --against definitions/before --advice", "only new findings, as for a pull request"),
 )
 
 
@@ -104,9 +104,9 @@ class Options(Report, Decryption):
         multiple=True,
         metavar="[REV:]PATH",
         shell_complete=complete_file,
-        help="Skip what these old definitions have too, such as HEAD~1:specs; repeatable.",
+        help="Skip findings of these old definitions, such as HEAD~1:specs; repeatable.",
     )
-    advice: bool = flag("--advice", help="Suggest better names and types, and name tags that do not pay.")
+    advice: bool = flag("--advice", help="Suggest better names and types, and name tags that waste bytes.")
     traffic: tuple[str, ...] = option(
         "--traffic",
         multiple=True,
@@ -121,8 +121,8 @@ class Options(Report, Decryption):
 def command(environment: Environment, options: Options) -> Exit:
     """Check message definitions, one by one and against each other.
 
-    All violations are reported at once, each with its rule and place. Of a folder, a request needs its response.
-    Exits with 1 if any is an error; advice is not.
+    All violations are reported at once, each with its rule and place. In a folder, each request needs its response.
+    Exits with 1 if a violation is an error; advice is not an error.
     """
     paths = options.paths + options.specs
     if not paths:

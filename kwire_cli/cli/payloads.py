@@ -1,4 +1,4 @@
-"""Options for keys and values that applications wrote: their formats and schemas, and fields that are not shown."""
+"""Options for keys and values that applications wrote: formats, schemas, and fields to hide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def schema_inputs() -> Any:
-    """Return the module that reads schemas, which few runs need."""
+    """Return the module that reads schemas, loaded on demand because few runs need it."""
     from kwire_cli.source import schema_inputs as module
 
     return module
@@ -61,12 +61,12 @@ class Payloads(Definitions):
 
     @property
     def key_format(self) -> str | None:
-        """The format of keys."""
+        """Return the format of keys."""
         return self.key
 
     @cached_property
     def catalog(self) -> Catalog:
-        """The definitions of the input, with the formats of its records."""
+        """Return the definitions, with the formats of keys and values."""
         catalog = super().catalog
         if not (self.value or self.key_format or self.schemas or self.serdes or self.redact):
             return catalog

@@ -59,7 +59,7 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
     "transactions": ("kwire transactions", lambda: Transactions().answer()),
     "verify": ("kwire dump --verify", lambda: Verification([]).answer()),
 }
-"""Answers without rows by name, with what prints them: they have the columns."""
+"""The commands that print each Answer, and the Answer without rows, by name. Its columns give the schema."""
 _COLUMNS = (Column("name"), Column("describes"))
 
 EXAMPLES = (
@@ -77,24 +77,24 @@ class Options(Report, OverlaidDefinitions):
 
     name: str | None = argument(required=False, shell_complete=complete_message)
     version: int | None = version_option("Set the version of the message.  [default: the newest]")
-    lines: bool = flag("--lines", section="Choose", help="Describe a line of --format jsonl (reports).")
+    lines: bool = flag("--lines", section="Choose", help="Describe one line of --format jsonl (reports).")
 
 
 @click.command(name="schema", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int | None:
-    """Print a JSON Schema (2020-12) of what kwire prints, or list the schemas.
+    """Print the JSON Schema (2020-12) of kwire's JSON output, or list all schemas.
 
-    NAME is one of the names that kwire schema lists, or a message, whose body is described.
+    NAME is a name that kwire schema lists, or the name of a message: the schema then describes its body.
     """
     name = options.name
     if name is None:
         rows = [(name, what) for name, (what, _) in sorted({**FORMS, **ANSWERS}.items())]
         return emit(environment, Answer("JSON Schemas", [Table("schemas", _COLUMNS, rows)]), options)
     if options.fmt not in {None, "json", "jsonl"}:
-        raise click.UsageError(f"a schema is JSON: --format json or jsonl, not {options.fmt}")
+        raise click.UsageError(f"a schema is JSON: use --format json or jsonl, not {options.fmt}")
     if options.lines and name not in ANSWERS:
-        raise click.UsageError("--lines is for reports: other JSON is the same in --format json and jsonl")
+        raise click.UsageError("--lines is for reports: other schemas describe --format json and jsonl alike")
     environment.write(dumps(_schema(options.catalog, name, options), indent=options.fmt != "jsonl"))
     return None
 
@@ -110,10 +110,10 @@ def _schema(catalog: Catalog, name: str, options: Options) -> dict[str, Any]:
         message = catalog.message(name)
     except InputError as error:
         raise InputError(
-            f"{name} is no schema{did_you_mean(close_to(name, [*FORMS, *ANSWERS]))}, and {error}"
+            f"no schema is called {name}{did_you_mean(close_to(name, [*FORMS, *ANSWERS]))}, and {error}"
         ) from None
     versions = message.valid_versions
     version = versions.high if options.version is None else options.version
     if version not in versions:
-        raise InputError(f"{message.name} has versions {versions}, and not {version}")
+        raise InputError(f"{message.name} has versions {versions}, not {version}")
     return document(f"the body of {message.name} {version}", body_schema(message, version))

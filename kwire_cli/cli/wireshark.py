@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 EXAMPLES = (
-    ("kwire wireshark -o kwire.lua", "one file, for the folder of Lua plugins"),
+    ("kwire wireshark -o kwire.lua", "one file, for Wireshark's folder of Lua plugins"),
     ("kwire wireshark --specs MetadataResponse.json -o kwire.lua", "with a definition of your own"),
-    ("kwire wireshark --kafka 3.9 -o kwire.lua", "as Kafka 3.9 reads what releases read differently"),
+    ("kwire wireshark --kafka 3.9 -o kwire.lua", "with the layouts of Kafka 3.9 where releases differ"),
 )
 
 

@@ -80,7 +80,7 @@ def columns(
     body that is not whole.
 
     Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are
-    ignored. Values are what is on the wire, secrets too. Needs `kwire[fast,stores]`. InputError for an unknown message
+    ignored. Values are what is on the wire, secrets too. Needs `kwire[lake]`. InputError for an unknown message
     or version, for data that is not bytes, and if a package of the extras is missing.
     """
     spec = catalog(specs, kafka, overlays).message(message)
@@ -93,7 +93,7 @@ def columns(
         from kwire_cli.engine.arrow import columns as arrow_columns  # noqa: PLC0415 - it needs the extra
         from kwire_cli.engine.compiled import jobs_of, octets, walk_many  # noqa: PLC0415 - as above
     except ImportError as error:
-        raise InputError(f"columns need numba and pyarrow ({error}): pip install 'kwire[fast,stores]'") from None
+        raise InputError(f"columns need numba and pyarrow ({error}): pip install 'kwire[lake]'") from None
     parts = [as_bytes(body) for body in bodies]
     ends = [*accumulate(map(len, parts))]
     entry = entry_for(spec, version)

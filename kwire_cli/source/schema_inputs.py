@@ -1,6 +1,6 @@
-"""Schemas from inputs, and the formats of topics in a file.
+"""Schemas from inputs, and the formats of topics from a TOML file.
 
-Schemas are in files, or in the records of a `_schemas` topic: a log folder, a segment or a capture.
+Schemas come from files, or from the records of a `_schemas` topic in a log folder, a segment or a capture.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ if TYPE_CHECKING:
 def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
     """Return the schemas at places: files, folders of files, and inputs with records of a `_schemas` topic.
 
-    InputError for a place that has none.
+    InputError for a place without schemas.
     """
     schemas: list[Schema] = []
     for place in places:
         path = path_of(place)
         if not path.exists():
-            raise InputError("there is no such file or folder of schemas", file=place)
+            raise InputError("no such file or folder of schemas", file=place)
         files = schema_files(path)
         found = read_files(path, files) if files else _of_records(place, how)
         if not found:
-            raise InputError("there are no schemas in this", file=place)
+            raise InputError(
+                "no schemas found: give schema files, an export of a registry, or a _schemas topic", file=place
+            )
         schemas += found
     return schemas
 
@@ -60,7 +62,7 @@ def _of_records(place: str, how: Reading) -> list[Schema]:
 
 
 def _batches(opened: Opened) -> Iterator[tuple[str, Batch]]:
-    """Yield the batches of an input that may be of a `_schemas` topic."""
+    """Yield the batches of an input that may belong to a `_schemas` topic, each with a label for its place."""
     if isinstance(opened, LogInput):
         for file in opened.files():
             if file.has_batches and file.topic in (SCHEMAS_TOPIC, None):
@@ -90,10 +92,10 @@ def serdes_from(
     file: str | None = None,
     redact: Iterable[str] = (),
 ) -> Serdes:
-    """Return the formats of keys and values, with the schemas that are at places or that the formats name.
+    """Return the formats of keys and values, with the schemas at places and the schema files that the formats name.
 
-    `key` and `value` are the formats of topics that the file has no formats for. InputError for formats, schemas or
-    fields that are wrong.
+    `key` and `value` apply to topics for which the file has no formats. InputError for an invalid format, schema or
+    field.
     """
     rules = rules_in(file) if file else []
     if key or value:
@@ -118,11 +120,11 @@ def serdes(
     """Return the formats in which applications wrote keys and values, for `read_records`, `read_frames` and `open`.
 
     `schemas` are files, folders, exports of a registry or a `_schemas` topic. `key` and `value` are formats such as
-    "avro" or "protobuf:order.proto", `formats` is a TOML file with those of topics, and `redact` are fields that are
-    not shown, such as "value.card.*" (docs/schemas.md).
+    "avro" or "protobuf:order.proto", `formats` is a TOML file with the formats of topics, and `redact` are fields to
+    hide, such as "value.card.*" (docs/schemas.md).
 
     Raises:
-        InputError: A format, schema or field is wrong, a file cannot be read, or a package of `kwire[schemas]` is
+        InputError: A format, schema or field is invalid, a file cannot be read, or a package of `kwire[schemas]` is
             missing.
 
     """
@@ -131,7 +133,7 @@ def serdes(
 
 
 def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
-    """Yield the schemas of a format that are files, and not names of schemas that are here."""
+    """Yield the schemas of a format that name files, unless the store has a schema of this name."""
     serde = serde.inner if serde and serde.inner else serde
     if serde and serde.format in WITH_SCHEMA:
         for name in filter(None, (serde.schema, serde.reader)):
@@ -140,7 +142,7 @@ def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
 
 
 def rules_in(file: str) -> list[Rule]:
-    """Return the formats in a TOML file: a table for each topic or pattern, with `key` and `value`."""
+    """Return the formats in a TOML file: a table for each topic or pattern of topics, with `key` and `value`."""
     import tomllib  # noqa: PLC0415 - few give such a file
 
     try:
@@ -159,7 +161,7 @@ def _rule(topic: str, table: Any, file: str) -> Rule:
         or not all(isinstance(text, str) for text in table.values())
     ):
         raise InputError(
-            f"a topic has a table with key and value, as in [orders] value = 'avro'; {topic} has another", file=file
+            f"{topic} is not a table with formats for key and value, as in [orders] value = 'avro'", file=file
         )
     try:
         key, value = (serde_of(table[name]) if name in table else None for name in ("key", "value"))

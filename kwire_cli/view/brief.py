@@ -1,7 +1,7 @@
 """A line for each frame, message or batch, for people in a hurry and for language models.
 
-A line has what differs from the defaults, in the order of the JSON form that it is made of, and at most `MOST`
-characters. Lists are cut, and say how many more elements they have: `[a,b,+7]`.
+A line shows only what differs from the defaults, in the order of the JSON form, in at most `MOST` characters. A list
+that is cut counts its other elements: `[a,b,+7]`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 MOST = 400
-"""Characters of a line."""
+"""The most characters of a line."""
 _LISTS = ((8, 8), (3, 3), (1, 1), (1, 0), (0, 0))
-"""Elements of lists, and messages in fields, that are shown: the first pair with which a line is short enough."""
+"""The most elements of a list, and messages in fields, to show. The first pair is used that makes a short line."""
 _LONGEST = 64
-"""Characters of a text that are shown."""
+"""The most characters of a text to show."""
 _NAMED = 3
-"""Errors, anomalies and candidates that a line names."""
+"""The most errors and candidates that a line names."""
 _BARE = re.compile(r"[\w.:/@+-]+|<redacted \d+ bytes>")
-"""Texts that need no quotes."""
+"""Text that needs no quotes."""
 _EMPTY: tuple[Any, ...] = (None, [], (), {}, "")
 _USUAL = {
     "magic": 2,
@@ -44,25 +44,25 @@ _USUAL = {
     "guess": False,
     "prefixed": True,
 }
-"""What nearly all batches, records and frames have, which is left out."""
+"""Values that nearly all batches, records and frames have. A line omits them."""
 _OCTETS = ("key", "value")
-"""Keys of records that are base64 text; the key of a record's header is its name."""
+"""The names of base64 values in a record. The `key` of a record's header is plain text."""
 _UNSAID = frozenset({"crc", "keySize", "valueSize", "packet", "apiKey", "headerVersion"})
-"""Keys that add nothing for eyes."""
+"""Names that a line omits, whatever their value."""
 
 
 def line_text(catalog: Catalog, document: Mapping[str, Any]) -> str:
-    """Return the line of a frame, a message, or what else a capture has, by its JSON form with records by size."""
+    """Return the line of a frame, message or other subject of a capture, from its JSON form with records by size."""
     return _shortest(lambda most, inside: _line(catalog, document, most, inside))
 
 
 def batch_text(document: Mapping[str, Any]) -> str:
-    """Return the line of a batch, a gap, or a file of a log directory, by its JSON form."""
+    """Return the line of a batch, a gap, or a file of a log directory, from its JSON form."""
     return _shortest(lambda most, _: " ".join(_pairs(_batch(document), most)))
 
 
 def _shortest(text_of: Callable[[int, int], str]) -> str:
-    """Return the text with the longest lists that is short enough; cut if it is too long without lists too."""
+    """Return the text with the longest lists that fit. Cut the text if it is too long even without lists."""
     text = ""
     for numbers in _LISTS:
         text = text_of(*numbers)
@@ -72,7 +72,7 @@ def _shortest(text_of: Callable[[int, int], str]) -> str:
 
 
 def _line(catalog: Catalog, document: Mapping[str, Any], most: int, inside: int) -> str:
-    """Return the line of a frame with so many elements of each list, and of messages in its fields."""
+    """Return the line of a frame with at most `most` elements of each list and `inside` messages in fields."""
     spec = _spec(catalog, document)
     number, time, kind = (document.get(name) for name in ("frame", "time", "kind"))
     name = document.get("api") or document.get("message")
@@ -99,7 +99,7 @@ def _line(catalog: Catalog, document: Mapping[str, Any], most: int, inside: int)
 
 
 def _spec(catalog: Catalog, document: Mapping[str, Any]) -> MessageSpec | None:
-    """Return the definition of the body of a frame or message, None if there is none."""
+    """Return the definition of the body of a frame or message, None if the body has no definition."""
     if name := document.get("message"):
         return catalog.message(name)
     key, kind = document.get("apiKey"), document.get("kind")
@@ -109,7 +109,7 @@ def _spec(catalog: Catalog, document: Mapping[str, Any]) -> MessageSpec | None:
 
 
 def _about(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is said of a frame before its body. Who asked is said by the request alone, if that is known."""
+    """Return the pairs that precede the body. A response whose request is known has no addresses and no client."""
     header = document.get("header") or {}
     latency = document.get("latency")
     about = {name: document.get(name) for name in ("capture", "file", "label", "src", "dst", "stream")}
@@ -142,7 +142,7 @@ def _errors(catalog: Catalog, spec: MessageSpec, body: Mapping[str, Any]) -> Ite
 
 
 def _payload(catalog: Catalog, payload: Mapping[str, Any], most: int) -> str:
-    """Return a message in a field: where it is, what it is, and its fields."""
+    """Return a message in a field: its path, its type and its fields."""
     data, type_ = payload.get("data"), str(payload.get("type"))
     if isinstance(data, dict) and data.keys() == {"header", "body"}:
         data = data["body"]  # of a request or response in an Envelope
@@ -155,7 +155,7 @@ def _payload(catalog: Catalog, payload: Mapping[str, Any], most: int) -> str:
 
 
 class _Fields:
-    """The fields of a message with so many elements of each list, without those that have their default."""
+    """The fields of a message that differ from their defaults, with at most `most` elements of each list."""
 
     def __init__(self, catalog: Catalog, spec: MessageSpec | None, most: int) -> None:
         self._catalog, self._spec, self._most = catalog, spec, most
@@ -167,7 +167,7 @@ class _Fields:
         return f"{{{' '.join(part for part in parts if part)}}}"
 
     def _part(self, name: str, value: Any, field: FieldSpec | None, above: str) -> str:
-        """Return a field with its value; empty if that is its default."""
+        """Return a field with its value, an empty text if the value is the default."""
         if field is None:
             return "" if value in _EMPTY else f"{escaped(name)}={_value(value, self._most)}"
         if value == default_value(field):
@@ -193,7 +193,7 @@ class _Fields:
 
 
 def _batch(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a batch in words of a line: the range of its offsets, and the codes of its anomalies."""
+    """Return the pairs of a batch, with its offsets as a range and its anomalies as codes."""
     out = dict(document)
     if "baseOffset" in out and "lastOffset" in out:
         first, last = out.pop("baseOffset"), out.pop("lastOffset")
@@ -205,7 +205,7 @@ def _batch(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pairs(values: Mapping[str, Any], most: int) -> list[str]:
-    """Return the values that differ from the usual ones, with their names."""
+    """Return NAME=VALUE for each value that differs from the usual one."""
     octets = _OCTETS if "keySize" in values else _OCTETS[1:]
     return [
         f"{escaped(str(name))}={_octets(value) if name in octets and isinstance(value, str) else _value(value, most)}"
@@ -215,7 +215,7 @@ def _pairs(values: Mapping[str, Any], most: int) -> list[str]:
 
 
 def _value(value: Any, most: int) -> str:
-    """Return any value of JSON."""
+    """Return the text of any JSON value."""
     match value:
         case None:
             return "null"
@@ -242,7 +242,7 @@ def _text(text: str) -> str:
 
 
 def _octets(base64: str) -> str:
-    """Return bytes as text if they are printable; otherwise their number."""
+    """Return bytes as text if they are printable, otherwise their size."""
     if base64.startswith("<"):
         return base64  # redacted
     try:

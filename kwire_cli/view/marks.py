@@ -1,4 +1,4 @@
-"""Findings as marks at lines of files, for reviews of code: workflow commands of GitHub, and SARIF 2.1.0."""
+"""Findings as marks at lines of files, for code reviews: GitHub's workflow commands, and SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Level = Literal["error", "warning", "note"]
 
 
 class Mark(NamedTuple):
-    """A finding at a line and column of a file, which count from 1."""
+    """A finding at a line and column of a file. Both count from 1."""
 
     rule: str
     level: Level
     severity: str
-    """The level in the words of the command that found this."""
+    """The severity in the words of the command that reports the finding."""
     place: str
     """The message and the field in it."""
     text: str
@@ -40,7 +40,7 @@ class Mark(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The meaning of a rule: one sentence, and further ones."""
+    """The meaning of a rule: a summary, and further sentences."""
 
     summary: str
     help: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ _LEVELS: dict[str, Level] = {
 
 
 def break_marks(found: Iterable[Break]) -> Iterator[Mark]:
-    """Yield the marks of what breaks, each with what either reader does and the rule."""
+    """Yield the marks of breaks. The text of each says what old and new readers do, and gives the rule."""
     for each in found:
         place = f"{each.message}.{each.path}" if each.path else each.message
         level, file = _LEVELS[each.severity], _file(each.file)
@@ -74,7 +74,7 @@ def lint_marks(found: Iterable[Finding]) -> Iterator[Mark]:
 
 
 def _file(name: str | None) -> str | None:
-    """Return the path of a definition as a repository has it: without the revision, from the current folder on."""
+    """Return the path of a definition in the repository: relative to the current folder, without the revision."""
     if not name:
         return None
     if is_revision(name):
@@ -85,7 +85,7 @@ def _file(name: str | None) -> str | None:
     return path.as_posix()
 
 
-# Workflow commands of GitHub, which it shows at their lines in a pull request.
+# GitHub's workflow commands: GitHub shows them at their lines in a pull request.
 
 
 def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
@@ -98,19 +98,19 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
 
 
 def _escaped(text: str, more: str) -> str:
-    """Return text as workflow commands take it. Properties have further characters that end them."""
+    """Escape text for a workflow command. `more` are further characters to escape, which would end a property."""
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
     return text
 
 
-# SARIF 2.1.0 (OASIS), as code scanning of GitHub and others take it.
+# SARIF 2.1.0 (OASIS), as GitHub's code scanning and other tools read it.
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif_text(marks: Iterable[Mark], command: str) -> str:
-    """Return a SARIF log of one run of a command, with the rules that its marks are of."""
+    """Return the SARIF log of one run of a command, with the rules of its marks."""
     marks = [*marks]
     rules = list(dict.fromkeys(mark.rule for mark in marks))
     levels = {mark.rule: mark.level for mark in reversed(marks)}
@@ -140,7 +140,7 @@ def explanation(rule: str) -> Explanation:
     if rule in RULES:
         books = ", ".join(RULES[rule].books)
         return Explanation(RULES[rule].summary, (f"A rule of {books}.",))
-    return Explanation((ADVICE | TRAFFIC_ADVICE)[rule], ("Advice that is a rule of no book.",))
+    return Explanation((ADVICE | TRAFFIC_ADVICE)[rule], ("Advice, not a rule of a rule book.",))
 
 
 def _rule(rule: str, level: Level) -> dict[str, Any]:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
 
 SCHEMA = "https://opentelemetry.io/schemas/1.27.0"
-"""The semantic conventions whose names of attributes are used."""
+"""The version of the semantic conventions that name the attributes."""
 _CLIENT, _ERROR = 3, 2
-"""The kind of a span that stands for a call to another service, and the code of a status."""
+"""The kind of a span that calls another service, and the status code of an error."""
 _OPERATIONS = {
     "Produce": "send",
     "Fetch": "receive",
@@ -21,17 +21,17 @@ _OPERATIONS = {
     "TxnOffsetCommit": "settle",
     "ShareAcknowledge": "settle",
 }
-"""Types of messaging operations by api; other apis have none."""
+"""The type of messaging operation by api. Other apis have no type."""
 MOST_TOPICS = 20
-"""Topics of a span that has several."""
+"""The most topics that a span lists."""
 
 
 def traces(line: Captured) -> dict[str, Any] | None:
-    """Return a response with its request as the spans of one resource, `{"resourceSpans": [...]}`.
+    """Return a response and its request as one span of one resource, `{"resourceSpans": [...]}`.
 
-    Return None for a line that is no response, or whose request or time the capture does not have. A span has nothing
-    of the body but topics, the group, the throttle time and error codes. Its ids are a hash of the capture point, the
-    connection and the frame, so that the same capture always gives the same spans.
+    Return None if the line is not a response, or if the capture lacks its request or time. Of the bodies, a span
+    contains only topics, the group, the throttle time and error codes. Its ids are a hash of the capture point, the
+    connection and the request's frame, time and addresses: the same capture always gives the same ids.
     """
     request = line.request
     if request is None or line.seen.time is None or request.seen.time is None:
@@ -62,7 +62,7 @@ def _digest(line: Captured, request: Captured) -> str:
 
 
 def _facts(line: Captured, request: Captured, api: str, topics: list[str], errors: list[str]) -> dict[str, Any]:
-    """Return the attributes of a span by name; None for what is not known."""
+    """Return the attributes of a span by name. None for unknown ones."""
     group = request.field("groupId")
     ends: dict[str, Any] = {}
     for name, end in (("client", request.src), ("server", request.dst), ("network.peer", request.dst)):
@@ -100,7 +100,7 @@ def _attributes(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _value(value: Any) -> dict[str, Any]:
-    """Return a value as OTLP has it: 64-bit integers are text."""
+    """Return a value in OTLP's JSON form, in which 64-bit integers are text."""
     if isinstance(value, int):
         return {"intValue": str(value)}
     return (

@@ -1,5 +1,5 @@
-"""JSON Schemas (2020-12) of what kwire prints: of Answers by their columns, of bodies by their definitions, and of
-frames and batches.
+"""JSON Schemas (2020-12) of kwire's JSON output: Answers by their columns, bodies by their definitions, and frames and
+batches.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _list(items: Schema) -> Schema:
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None, *, is_open: bool = False) -> Schema:
-    """Return the schema of an object. One that is open may have other keys too."""
+    """Return the schema of an object. An open object may have other keys too."""
     schema = {"type": "object", "properties": required | (optional or {}), "required": [*required]}
     return schema if is_open else schema | {"additionalProperties": False}
 
@@ -61,14 +61,14 @@ _VALUES: dict[Kind, Schema] = {
     "spark": _list({"type": ["number", "null"]}),
     "text": _TEXT,
 }
-"""Values by the kind of their column. NaN and infinities are text. An instant is ISO 8601 in UTC."""
+"""Schemas of values by the kind of their column. NaN and infinities are text. An instant is ISO 8601 in UTC."""
 
 
 def answer_schema(answer: Answer | None = None, *, lines: bool = False) -> Schema:
-    """Return the schema of an Answer in --format json, or of its `lines` in --format jsonl.
+    """Return the schema of an Answer in --format json, or of one line in --format jsonl if `lines` is set.
 
-    Tables and facts of the answer have the columns and kinds that it gives them. Others may come beside them: some
-    tables are there only if they have rows. Without an answer, the schema is that of any Answer.
+    The schema gives the columns and kinds of the answer's tables and facts. It allows other tables, since an Answer
+    has some tables only if they have rows. Without an answer, the schema describes any Answer.
     """
     tables = {table.name: _row(table.columns) for table in answer.tables} if answer else {}
     facts = {
@@ -90,7 +90,7 @@ def _open(properties: dict[str, Schema]) -> Schema:
 
 
 def _row(columns: Iterable[Column]) -> Schema:
-    """Return the schema of a row. Of several inputs in one answer, `of` names the input."""
+    """Return the schema of a row. `of` names the input if the answer has several inputs."""
     known = {column.name: _nullable(_VALUES[column.kind]) for column in columns if column.kind != "bar"}
     return _object(known, {"of": _TEXT})
 
@@ -133,8 +133,8 @@ _PATCHES = _list(_object({"path": _TEXT, "kind": _TEXT, "data": _TEXT}))
 def body_schema(spec: MessageSpec, version: int) -> Schema:
     """Return the schema of the body of a message that was decoded to its end.
 
-    A tagged field is left out at its default. A secret is a text instead of any value, records are base64, batches or,
-    under the name with SizeInBytes, a size.
+    A tagged field may be missing, and then has its default. A text may stand for any redacted value. Records are
+    base64, batches, or a size under their name with SizeInBytes.
     """
     structs: dict[str, Schema] = {}
     body = _struct(spec, spec.fields, version, structs)
@@ -295,14 +295,14 @@ FORMS: dict[str, tuple[str, Schema]] = {
         _object({"request": _nullable(_ANY_FRAME), "response": _ANY_FRAME}) | {"$defs": _FRAME},
     ),
     "message": (
-        "a body alone, as kwire decode --message prints it",
+        "a body without a header, as kwire decode --message prints it",
         _object(
             {"message": _TEXT, "version": _NUMBER, "size": _COUNT, "body": {"type": "object"}, "anomalies": _ANOMALIES},
             {"guess": {"const": True}},
         ),
     ),
     "batch": (
-        "a batch of records or a gap, as kwire dump prints it",
+        "a record batch or a gap, as kwire dump prints it",
         {"anyOf": [{"$ref": "#/$defs/batch"}, {"$ref": "#/$defs/gap"}], "$defs": _BATCH},
     ),
     "definition": (
@@ -328,4 +328,4 @@ FORMS: dict[str, tuple[str, Schema]] = {
         ),
     ),
 }
-"""Schemas of what is no Answer by name, with what it is."""
+"""Schemas of JSON that is not an Answer, by name, each with a description."""

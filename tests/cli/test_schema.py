@@ -162,7 +162,7 @@ def test_every_name_has_a_schema_and_a_test():
     [
         (["sumary"], "did you mean summary"),
         (["Heartbeet"], "Heartbeat"),
-        (["HeartbeatRequest", "--message-version", "9"], "HeartbeatRequest has versions 0-4, and not 9"),
+        (["HeartbeatRequest", "--message-version", "9"], "HeartbeatRequest has versions 0-4, not 9"),
         (["frame", "--lines"], "--lines is for reports"),
         (["stats", "-f", "csv"], "a schema is JSON"),
     ],

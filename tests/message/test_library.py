@@ -38,5 +38,5 @@ def test_what_it_refuses(bodies, message, version):
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(kwire.InputError, match=r"pip install 'kwire\[fast,stores\]'"):
+    with pytest.raises(kwire.InputError, match=r"pip install 'kwire\[lake\]'"):
         kwire.columns([b""], message="HeartbeatRequest", version=4)

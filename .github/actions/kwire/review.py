@@ -1,7 +1,7 @@
-"""Review changed message definitions in a workflow of GitHub: annotations, the summary of the job, and SARIF.
+"""Review changed message definitions in a GitHub workflow: annotations, the job summary, and SARIF.
 
-Its options are the variables KWIRE_DEFINITIONS, KWIRE_BASE, KWIRE_LEVEL, KWIRE_EXCEPT, KWIRE_RULES and KWIRE_TRAFFIC,
-which action.yml describes. It exits with 1 if something breaks or is an error, and with 2 if something cannot be read.
+The inputs are the variables KWIRE_DEFINITIONS, KWIRE_BASE, KWIRE_LEVEL, KWIRE_EXCEPT, KWIRE_RULES and KWIRE_TRAFFIC,
+which action.yml describes. Exits with 1 if there is a break or an error, and with 2 if something cannot be read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 
 def lines(name: str) -> list[str]:
-    """Return the lines of a variable that are not empty."""
+    """Return the lines of an environment variable, without empty lines."""
     return [line.strip() for line in os.environ.get(name, "").splitlines() if line.strip()]
 
 
@@ -33,13 +33,13 @@ def fail(text: str) -> NoReturn:
 
 
 def git(*arguments: str) -> str:
-    """Return what git prints; an empty text if it fails."""
+    """Return the output of git, an empty text if git fails."""
     done = subprocess.run(["git", *arguments], capture_output=True, check=False, text=True)
     return "" if done.returncode else done.stdout.strip()
 
 
 def base() -> str:
-    """Return the commit to compare with, which is fetched if a shallow checkout lacks it."""
+    """Return the commit to compare with. Fetch it if a shallow checkout lacks it."""
     named, branch = os.environ.get("KWIRE_BASE", "").strip(), os.environ.get("GITHUB_BASE_REF", "")
     revision = named or (f"origin/{branch}" if branch else "HEAD~1")
     if not git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"):
@@ -50,11 +50,11 @@ def base() -> str:
             git("fetch", "--quiet", "--no-tags", "--depth=1", "origin", f"+refs/heads/{branch}:refs/remotes/{revision}")
         else:
             git("fetch", "--quiet", "--no-tags", "--deepen=1", "origin")
-    # What the target got since the branch left it is no change of the branch. Where a shallow checkout does not know
-    # their common commit, it is a merge of the branch with the target itself.
+    # Compare with the merge base: later commits of the target are not changes of the branch. If a shallow checkout has
+    # no merge base, HEAD is a merge of the branch and the target, so the target itself is the base.
     since = git("merge-base", revision, "HEAD") or git("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     if not since:
-        fail(f"there is no revision {named or revision} to compare with: give the input base")
+        fail(f"no revision {named or revision} to compare with: set the input base")
     return git("rev-parse", "--short=12", since)
 
 
@@ -67,19 +67,19 @@ def written(since: str, paths: list[str], folder: Path) -> list[str]:
 
 
 def kwire(*arguments: str) -> tuple[str, str]:
-    """Return what kwire prints, and its note on that."""
+    """Return the output of kwire, and its notes."""
     done = subprocess.run([sys.executable, "-m", "kwire_cli", *arguments], capture_output=True, check=False, text=True)
     return (done.stdout, done.stderr.strip()) if done.returncode in {0, 1} else fail(done.stderr)
 
 
 def told(variable: str, text: str) -> None:
-    """Append text to the file that a variable of GitHub names."""
+    """Append text to the file that one of GitHub's variables names."""
     with Path(os.environ[variable]).open("a", encoding="utf-8") as file:
         file.write(text)
 
 
 def reviewed(sarif: Path, *command: str) -> list[Any]:
-    """Print the annotations of a command, write its summary and its SARIF, and return its results."""
+    """Print the annotations of a command, write its summary and its SARIF log, and return its results."""
     print(kwire(*command, "--format", "github")[0], end="", flush=True)
     text, _ = kwire(*command, "--format", "sarif")
     (sarif / f"{command[0]}.sarif").write_text(text, "utf-8")
@@ -89,8 +89,8 @@ def reviewed(sarif: Path, *command: str) -> list[Any]:
 
 
 def main() -> int:
-    """Review, and return the exit code."""
-    definitions = lines("KWIRE_DEFINITIONS") or fail("the input definitions is empty: it names folders or files")
+    """Review the definitions, and return the exit code."""
+    definitions = lines("KWIRE_DEFINITIONS") or fail("the input definitions is empty: give folders or files")
     sarif = Path(os.environ["RUNNER_TEMP"]) / "kwire-sarif"
     sarif.mkdir(exist_ok=True)
     told("GITHUB_OUTPUT", f"sarif={sarif}\n")
@@ -98,7 +98,7 @@ def main() -> int:
     told("GITHUB_STEP_SUMMARY", f"# Message definitions since {since}\n\n")
     there = [path for path in definitions if git("cat-file", "-t", f"{since}:{path}")]
     against = repeated("--against", [f"{since}:{path}" for path in there])
-    # A definition that cannot be read ends what follows, and this says why.
+    # lint runs first: it explains definitions that the other commands cannot read.
     findings = reviewed(sarif, "lint", *definitions, *against, *repeated("--rules", lines("KWIRE_RULES")))
     errors = sum(finding["level"] == "error" for finding in findings)
     told("GITHUB_OUTPUT", f"errors={errors}\n")
@@ -108,7 +108,7 @@ def main() -> int:
         breaks = reviewed(sarif, "breaking", *there, *against, "--level", level, *allowed)
     told("GITHUB_OUTPUT", f"breaks={len(breaks)}\n")
     traffic = repeated("--traffic", lines("KWIRE_TRAFFIC"))
-    if traffic and there:  # which programs spoke that had the old definitions
+    if traffic and there:  # the traffic was written with the old definitions
         traffic += repeated("--specs", written(since, there, sarif.with_name("kwire-before")))
     for path in there:
         told("GITHUB_STEP_SUMMARY", kwire("diff", f"{since}:{path}", path, *traffic, "--format", "markdown")[0] + "\n")

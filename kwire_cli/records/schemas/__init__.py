@@ -1,1 +1,1 @@
-"""Keys and values of records by the schemas that applications wrote them with."""
+"""Keys and values of records, read with the formats and schemas that applications wrote them with."""

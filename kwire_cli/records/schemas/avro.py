@@ -1,7 +1,7 @@
-"""Avro values as JSON: read by fastavro, with logical types, bytes and numbers that JSON lacks converted by schema.
+"""Avro values as JSON: fastavro reads them, then logical types, bytes and numbers that JSON lacks are converted.
 
-fastavro gets the schema without its logical types, so that no number is too large for a type of Python. What JSON can't
-hold is converted where the schema has it, and nowhere else.
+fastavro gets the schema without its logical types, so that no number is too large for a Python type. Only values
+whose schema needs a conversion are converted.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _UNREADABLE = (
 def reader_of(
     schema: Schema, used: Sequence[Schema], read_as: tuple[Schema, Sequence[Schema]] | None, files: Sequence[Schema]
 ) -> Reader:
-    """Return what reads values of an Avro schema; `used` are the schemas that it refers to, first what others use.
+    """Return the reader of values of an Avro schema. `used` are the schemas that it refers to, dependencies first.
 
-    `read_as` is the schema that values are resolved to, with those that it refers to. `files` are schemas that say
-    nothing of what they refer to. InputError for a schema that is none.
+    `read_as` is the schema to which values are resolved, with the schemas that it refers to. `files` are schemas
+    without declared references, which may define missing types. InputError if a schema is invalid.
     """
     names: Names = {}
     written = _parsed(schema, used, names, files)
@@ -56,7 +56,7 @@ def reader_of(
 
 
 class _Reader:
-    """Reads values of one schema, resolved to another one if it is given."""
+    """Reader of values of one schema, resolved to another schema if one is given."""
 
     def __init__(
         self, written: Any, names: Names, bounds: Bounds | None, read: Any = None, others: Names | None = None
@@ -68,7 +68,7 @@ class _Reader:
         self._type = shape.get("name", "") if isinstance(shape, dict) else ""
 
     def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the values in a value that fits."""
+        """Return the leaves of a value that fits."""
         return Bounds(self._written, self._names).leaves(data, start)
 
     def __call__(self, data: bytes, start: int) -> Value:
@@ -81,7 +81,9 @@ class _Reader:
                 file, self._written, self._read, return_named_type=True, return_named_type_override=True
             )
             if file.tell() != len(data):
-                raise UnfitError(f"{len(data) - file.tell()} of the {len(data) - start} bytes are left over")
+                raise UnfitError(
+                    f"the last {len(data) - file.tell()} of the {len(data) - start} bytes are not part of the value"
+                )
             if self._read is not None:
                 value = deepcopy(value)  # defaults are the schema's own
             if self._convert:
@@ -93,14 +95,14 @@ class _Reader:
 
 def _reason(error: Exception, at: int, size: int) -> str:
     if isinstance(error, fastavro.read.SchemaResolutionError):
-        return "the schema of the value can't be resolved to that of the reader"
+        return "the schema of the value cannot be resolved to the reader's schema"
     if isinstance(error, EOFError) or (isinstance(error, IndexError) and at >= size):
         return f"the value ends early, after {size} bytes"
     if isinstance(error, IndexError):
-        return f"before byte {at} is the number of a branch or symbol that the schema lacks"
+        return f"the number before byte {at} is of a branch or symbol that the schema lacks"
     if isinstance(error, UnicodeDecodeError):
         return f"the text before byte {at} is not UTF-8"
-    return f"the bytes before byte {at} are no value of the schema"
+    return f"the bytes before byte {at} do not fit the schema"
 
 
 # Schemas.
@@ -114,7 +116,7 @@ def _parsed(schema: Schema, used: Sequence[Schema], names: Names, files: Sequenc
         try:
             return _parse(schema, names)
         except UnknownType as error:
-            # The type may be defined in another file, which may need yet another one.
+            # Another file may define the type, and may need further files itself.
             added = False
             for other in [*waiting]:
                 trial = dict(names)
@@ -127,12 +129,12 @@ def _parsed(schema: Schema, used: Sequence[Schema], names: Names, files: Sequenc
                     waiting.remove(other)
                     added = True
             if not added:
-                reason = f"{schema.label} has the type {error.name}, which no schema defines"
+                reason = f"{schema.label} uses the type {error.name}, which no schema defines"
                 raise InputError(reason, file=schema.file) from None
 
 
 def _parse(schema: Schema, names: Names) -> Any:
-    """Parse a schema. Its logical types are kept under a name that fastavro does not know."""
+    """Parse a schema. Its logical types are renamed, so that fastavro does not apply them."""
     known = dict(names)
     try:
         return fastavro.parse_schema(_renamed(json.loads(schema.text)), named_schemas=names)
@@ -157,12 +159,12 @@ def _renamed(schema: Any) -> Any:
     return out
 
 
-# Conversions: None where a value is JSON as fastavro reads it.
+# Conversions: None if fastavro's value is JSON already.
 
 
 def _conversion(schema: Any, names: Names, known: dict[str, list[Convert | None]]) -> Convert | None:
-    """Return what turns a value of a schema into JSON; `known` are the conversions of named types, empty while they
-    are made.
+    """Return the conversion of a schema's values to JSON. `known` are the conversions of named types, empty while a
+    conversion is being made.
     """
     if isinstance(schema, list):
         return _of_union(schema, names, known)
@@ -226,7 +228,7 @@ def _later(done: list[Convert | None], value: Any) -> Any:
 
 
 def _of_union(branches: list[Any], names: Names, known: dict[str, list[Convert | None]]) -> Convert | None:
-    """Return the conversion of a union: of null and one other type that of this type."""
+    """Return the conversion of a union. A union of null and one other type has the conversion of this type."""
     others = [branch for branch in branches if branch != "null"]
     conversions = [_conversion(branch, names, known) for branch in others]
     if len(others) <= 1:
@@ -247,7 +249,7 @@ def _of_union(branches: list[Any], names: Names, known: dict[str, list[Convert |
         by_type.setdefault(_PYTHON[branch["type"] if isinstance(branch, dict) else branch], convert)
 
     def union(value: Any) -> Any:
-        if isinstance(value, tuple):  # a branch of several with a name
+        if isinstance(value, tuple):  # fastavro names the branch if several have names
             name, value = value
             convert = named.get(name)
             return {labels[name]: convert(value) if convert else value}
@@ -264,7 +266,7 @@ _PYTHON: dict[str, type] = {
 
 
 def _base64(value: bytes | str) -> str:
-    """Return bytes as base64 text; the default of a field is text with a character for each byte."""
+    """Return bytes as base64 text. In the default of a field, bytes are text with one character per byte."""
     return base64.b64encode(_bytes(value)).decode("ascii")
 
 
@@ -279,7 +281,7 @@ def _finite(value: float) -> float | str:
 _PRIMITIVE: dict[str, Convert] = {"bytes": _base64, "float": _finite, "double": _finite}
 
 
-# Logical types. A value that its logical type can't show, such as a day beyond the year 9999, stays a number.
+# Logical types. A value that its logical type cannot represent, such as a day after the year 9999, stays a number.
 
 
 def _logical(kind: Any, schema: dict[str, Any]) -> Convert | None:
@@ -295,7 +297,7 @@ def _logical(kind: Any, schema: dict[str, Any]) -> Convert | None:
 def _decimal(scale: int, value: bytes | str) -> str:
     number = int.from_bytes(_bytes(value), signed=True)
     if number.bit_length() > 8192:
-        return _base64(value)  # Python makes no text of numbers of any length
+        return _base64(value)  # Python limits the length of numbers as text
     if scale <= 0:
         return str(number) + "0" * -scale
     digits = str(abs(number)).rjust(scale + 1, "0")
@@ -337,7 +339,7 @@ def _duration(value: bytes | str) -> dict[str, int] | str:
 
 
 _SCALES = range(10_001)
-"""Scales of decimals that are shown as decimals."""
+"""Scales of decimals that are converted. Decimals of other scales are shown as base64."""
 _LOGICAL: dict[tuple[str, str], Convert] = {
     ("int", "date"): _date,
     ("int", "time-millis"): partial(_time, 1000),

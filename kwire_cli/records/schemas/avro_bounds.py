@@ -1,7 +1,7 @@
-"""Bounds of Avro values whose schema lets few bytes become many values, or nest without end.
+"""Bounds of Avro values whose schema lets few bytes become many values, or nest without limit.
 
-fastavro believes counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
-arrays of items that take no bytes, and types that contain themselves: their values are walked once before they are
+fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
+arrays of items that take no bytes, and types that contain themselves. Their values are checked once before they are
 read.
 """
 
@@ -16,18 +16,18 @@ from kwire_cli.records.schemas.plain import DEEPEST
 FLAGS = (b"\0", b"\1")
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
-"""Bytes of the longest varint of 64 bits."""
+"""The most bytes of a varint of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The schema of values that are walked before they are read."""
+    """A schema whose values are checked before they are read."""
 
     schema: Any
     names: dict[str, Any]
 
     def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the values in a value that fits."""
+        """Return the leaves of a value that fits."""
         walk = _Walk(data, self.names)
         walk.skip(self.schema, start, 0)
         return walk.leaves
@@ -38,7 +38,7 @@ class Bounds:
 
 
 def bounds_of(schema: Any, names: dict[str, Any]) -> Bounds | None:
-    """Return the bounds of a parsed schema, None if the bytes of its values bound them."""
+    """Return the bounds of a parsed schema, None if the size of its values bounds their number and nesting."""
     return Bounds(schema, names) if _is_risky(schema, names, (), set()) else None
 
 
@@ -81,7 +81,7 @@ def _takes_none(schema: Any, names: dict[str, Any], above: tuple[str, ...]) -> b
 
 
 def _one_byte(symbols: int) -> tuple[bytes, ...]:
-    """Return the numbers of symbols that take one byte."""
+    """Return the encoded numbers of symbols, as far as they take one byte."""
     return tuple(bytes([2 * number]) for number in range(min(symbols, 64)))
 
 
@@ -117,7 +117,7 @@ class _Walk:
         return self.skip(kind, at, depth)
 
     def leaf(self, at: int, end: int, kind: str, choices: tuple[bytes, ...] = ()) -> int:
-        """Note a value without values in it, and return where it ends."""
+        """Add a leaf, and return where it ends."""
         self.leaves.append(Leaf(at, end, kind, choices))
         return end
 
@@ -136,7 +136,7 @@ class _Walk:
                 at = self.skip(schema["values" if schema["type"] == "map" else "items"], at, depth)
                 self.left -= at == before
                 if self.left < 0:
-                    raise UnfitError("there are more items without bytes than the value has bytes")
+                    raise UnfitError("the value has more items that take no bytes than it has bytes")
 
     def primitive(self, kind: str, at: int) -> int:
         """Skip a primitive value."""

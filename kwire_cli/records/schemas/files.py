@@ -1,6 +1,6 @@
-"""Schemas from files: .avsc, .proto, .json, descriptor sets, answers of registries, and exports of Apicurio.
+"""Schemas from files: .avsc, .proto, .json, descriptor sets, responses of registries, and exports of Apicurio.
 
-The name of a file says the id or the subject of a schema that does not say it itself.
+The name of a file is the id or the subject of its schema if the file itself names neither.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset", ".zip", ".data")
 LARGEST = 64 << 20
-"""Bytes of a file of schemas, and of one in an archive."""
+"""The most bytes of a schema file, also of one in an archive."""
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _EXPORTED = re.compile(
     r"\.(Content\.data|(Content|[A-Z][A-Za-z]*(Version|Rule)|Artifact|Group|Branch|Comment|Manifest)\.json)$"
@@ -33,19 +33,19 @@ _AVRO_TYPES = frozenset({"record", "enum", "fixed", "array", "map", "error"})
 
 
 def is_schema_file(path: Place) -> bool:
-    """Return whether a file may hold schemas, by its name."""
+    """Return whether a file may contain schemas, by its name."""
     return path.name.lower().endswith(SUFFIXES)
 
 
 def schema_files(path: Place) -> list[Place]:
-    """Return the files of schemas that a path names: itself, or those in a folder and the folders in it."""
+    """Return the schema files at a path: the file itself, or the files in a folder and its subfolders."""
     if path.is_dir():
         return [file for file in tree(path).files() if is_schema_file(file)]
     return [path] if is_schema_file(path) else []
 
 
 def read_files(where: Place, files: list[Place]) -> list[Schema]:
-    """Return the schemas in files below a place. InputError for a file that holds none."""
+    """Return the schemas in files below a place. InputError for a file that cannot be read."""
     contents = [(path_text(file), _contents(file)) for file in files]
     exported = [pair for pair in contents if _is_exported(pair[0])]
     schemas = of_export(exported, path_text(where)) if exported else []
@@ -60,7 +60,7 @@ def read_files(where: Place, files: list[Place]) -> list[Schema]:
 
 
 def _is_exported(name: str) -> bool:
-    """Return whether a file is one of an export of Apicurio, by its name."""
+    """Return whether a file belongs to an export of Apicurio, by its name."""
     return bool(_EXPORTED.search(name))
 
 
@@ -70,7 +70,7 @@ def _contents(file: Place) -> bytes:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path_text(file)) from None
     if len(data) > LARGEST:
-        raise InputError(f"a file of schemas has at most {LARGEST >> 20} MiB", file=path_text(file))
+        raise InputError(f"the file is too large: a schema file has at most {LARGEST >> 20} MiB", file=path_text(file))
     return data
 
 
@@ -84,7 +84,7 @@ def _unzipped(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
                     raise InputError(f"{entry.filename} is larger than {LARGEST >> 20} MiB", file=name)
                 yield entry.filename, archive.read(entry)
     except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError, EOFError) as error:
-        raise InputError(f"not an archive that can be read: {error}", file=name) from None
+        raise InputError(f"the archive cannot be read: {error}", file=name) from None
 
 
 def _of_file(name: str, data: bytes) -> list[Schema]:
@@ -114,7 +114,7 @@ def _json(text: str, name: str) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
     except (ValueError, RecursionError):
-        raise InputError("not JSON that can be read: it nests too deeply, or a number is too long", file=name) from None
+        raise InputError("the JSON cannot be read: it nests too deeply, or a number is too long", file=name) from None
 
 
 def _is_avro(document: Any) -> bool:
@@ -129,7 +129,7 @@ def _is_avro(document: Any) -> bool:
 
 
 def _named(schema: Schema, stem: str) -> Schema:
-    """Return a schema with the id, UUID or subject that the name of its file is."""
+    """Return a schema with the id, UUID or subject in the name of its file."""
     kind, text, file = schema.kind, schema.text, schema.file
     if stem.isascii() and stem.isdecimal() and len(stem) < 20:
         return Schema(kind, text, file, (int(stem),))

@@ -1,4 +1,4 @@
-"""How records name their schemas: by a prefix of the bytes, or in headers.
+"""Schema ids in records: in a prefix of the bytes, or in headers.
 
 Sources: Confluent's SchemaId (magic bytes 0 and 1), DualSchemaIdDeserializer and its headers; Apicurio's
 DefaultIdHandler, Default4ByteIdHandler and KafkaSerdeHeaders; AWS Glue's AWSSchemaRegistryConstants.
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     Headers = Sequence[tuple[str | int, bytes | None]]
 
 ID, GUID, GLUE = 0, 1, 3
-"""The first byte: an id of 4 or 8 bytes follows, a UUID of 16 bytes, or the header of AWS Glue."""
+"""The first byte. It precedes an id of 4 or 8 bytes, a UUID of 16 bytes, or the rest of AWS Glue's header."""
 PROTOBUF_TYPE = {"key": "apicurio.protobuf.type.key", "value": "apicurio.protobuf.type"}
-"""Apicurio's headers with the name of a message."""
+"""Apicurio's record headers with the name of a Protobuf message."""
 CONFLUENT_NAME, APICURIO_NAME, GLUE_NAME = "Confluent", "Apicurio", "Glue"
 PREFIX = 5
-"""Bytes of an id of 4 bytes and the byte before it."""
+"""The size of an id of 4 bytes with the byte before it."""
 GLUE_PLAIN, GLUE_ZLIB = 0, 5
-"""The second byte of AWS Glue's header: the value is compressed or not."""
+"""The second byte of AWS Glue's header: the compression of the value."""
 MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000
-"""Bytes that a compressed value may become, and times its own size: zlib reaches 1032."""
+"""The most bytes of a decompressed value, and the most times its compressed size. zlib reaches 1032 times."""
 LEAST_UNPACKED = 1 << 16
 
 
 def told_by(data: bytes, headers: Headers, part: str) -> Told | None:
-    """Return the schema that a key or value names, None if neither its bytes nor the headers name one.
+    """Return the schema that a key or value names, None if neither the bytes nor the headers name a schema.
 
-    `part` is key or value. UnfitError for compressed bytes that are damaged.
+    `part` is "key" or "value". UnfitError if compressed bytes are damaged.
     """
     if headers and (told := _in_headers(headers, part)):
         return told

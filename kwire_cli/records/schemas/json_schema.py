@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def reader_of(schema: Schema, used: Iterable[tuple[str, Schema]]) -> Reader:
-    """Return what reads values of a JSON Schema; `used` are the schemas that it refers to, with the names it uses.
+    """Return the reader of values of a JSON Schema. `used` are the schemas that it may refer to, by the names it uses.
 
-    Nothing is fetched. InputError for a schema that is none.
+    Nothing is fetched. InputError if the schema is invalid.
     """
     try:
         document = json.loads(schema.text)
@@ -44,9 +44,9 @@ def reader_of(schema: Schema, used: Iterable[tuple[str, Schema]]) -> Reader:
         try:
             error = next(validator.iter_errors(value.data), None)
         except Unresolvable as missing:
-            note = f"the schema refers to {missing.ref}, which is not there"
+            note = f"the schema refers to {missing.ref}, which is missing"
         except RecursionError:
-            note = "the value nests too deeply to be compared with its schema"
+            note = "the value nests too deeply to be validated"
         else:
             note = "" if error is None else f"{error.json_path} violates {error.validator!r} of its schema"
         return Value(value.data, title if isinstance(title, str) else "", note)

@@ -13,7 +13,7 @@ from kwire_cli.records.schemas.plain import DEEPEST, finite
 
 
 def read(data: bytes, start: int) -> Value:
-    """Return a MessagePack value. Maps have text as keys: others are written as text."""
+    """Return a MessagePack value as JSON. Keys of maps become text."""
     try:
         value = msgpack.unpackb(
             memoryview(data)[start:], raw=False, strict_map_key=False, timestamp=3, object_pairs_hook=_object,
@@ -21,9 +21,11 @@ def read(data: bytes, start: int) -> Value:
         )  # fmt: skip
         return Value(_json(value, 0))
     except msgpack.ExtraData as error:
-        raise UnfitError(f"{len(error.extra)} of the {len(data) - start} bytes are left over") from None
+        raise UnfitError(
+            f"the last {len(error.extra)} of the {len(data) - start} bytes are not part of the value"
+        ) from None
     except (msgpack.FormatError, msgpack.StackError, ValueError, TypeError, OverflowError, RecursionError):
-        raise UnfitError("the bytes are no MessagePack, or end early") from None
+        raise UnfitError("the bytes are not MessagePack, or end early") from None
 
 
 class _Map(list[Any]):
@@ -55,6 +57,6 @@ def _json(value: Any, depth: int) -> Any:
 
 
 def _key(key: Any) -> str:
-    """Return the key of a map as text: what is no text becomes JSON."""
+    """Return the key of a map as text. A key that is not text becomes JSON."""
     shown = _json(list(key) if isinstance(key, tuple) else key, 0)
     return shown if isinstance(shown, str) else json.dumps(shown)

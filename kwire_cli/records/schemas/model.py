@@ -1,4 +1,4 @@
-"""Schemas, values read by them, and the formats that there are."""
+"""Schemas, the values read with them, and the formats of keys and values."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ AVRO, PROTOBUF, JSON_SCHEMA = "avro", "protobuf", "json-schema"
 
 
 class UnfitError(Exception):
-    """A value does not fit its format or schema. The text is the reason, and never has a part of the value in it."""
+    """A value that does not fit its format or schema. The text is the reason, and never quotes the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A schema that another one uses: the name it uses, and the subject and version that it stands for."""
+    """A reference to another schema: the name in the schema, and the subject and version that it stands for."""
 
     name: str
     subject: str = ""
@@ -27,11 +27,11 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema and the names that people and bytes know it by.
+    """A schema, and the names by which people and records refer to it.
 
-    `text` is the schema itself, bytes of a descriptor set where it is one. `ids` are the numbers of its registry, of
-    its content where a version has a number of its own, which then is `global_id`. `guid` is its UUID. `file` is where
-    it was read, for errors.
+    `text` is the schema itself: bytes if it is a descriptor set. `ids` are its numbers in the registry. Apicurio has
+    two numbers: that of the content is in `ids`, that of the version is `global_id`. `guid` is its UUID. `file` is the
+    file it comes from, for errors.
     """
 
     kind: str
@@ -46,25 +46,25 @@ class Schema:
 
     @property
     def label(self) -> str:
-        """The name to show for the schema."""
+        """Return the name to show for the schema."""
         if self.subject:
             return self.subject if self.version < 0 else f"{self.subject} version {self.version}"
         return str(self.ids[0]) if self.ids else self.guid or self.file
 
 
 class Value(NamedTuple):
-    """A value in JSON form, with the name of its type where the schema has one."""
+    """A value in JSON form, with the name of its type if the schema names it."""
 
     data: Any
     type: str = ""
     note: str = ""
-    """The reason why a value that was read violates its schema, if it does."""
+    """How the value violates its schema, empty if it does not."""
 
 
 class Leaf(NamedTuple):
-    """The bytes of a value that has none inside it: [start, end), and of what kind they are.
+    """The bytes [start, end) of a value that contains no other value, and their kind.
 
-    Kinds are text, varint, raw (bytes that may be any), json (a whole JSON text) and choice (one of `choices`).
+    Kinds are text, varint, raw (any bytes are valid), json (a whole JSON text) and choice (one of `choices`).
     """
 
     start: int
@@ -82,15 +82,15 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Serde:
-    """The way to read keys or values, as FORMAT[,NAME=VALUE...][:SCHEMA] says it.
+    """The format of keys or values, from FORMAT[,NAME=VALUE...][:SCHEMA].
 
     Attributes:
         format: One of `serdes.FORMATS`.
-        schema: The schema of values that do not say theirs: an id, a subject, or the name of a file.
-        reader: The schema that Avro values are resolved to; "" for their own.
-        type: The name of the message of a Protobuf schema with several.
-        size: The milliseconds of a time window, 0 where they are not known.
-        inner: The way to read the key in a windowed key.
+        schema: The schema of values that name no schema: an id, a subject, or the name of a file.
+        reader: The schema to which Avro values are resolved; "" for the schema they were written with.
+        type: The name of the message, for a Protobuf schema that defines several.
+        size: The size of a time window in milliseconds, 0 if unknown.
+        inner: The format of the key in a windowed key.
 
     """
 
@@ -106,8 +106,8 @@ class Serde:
 class Told:
     """The schema that the bytes or the headers of a record name.
 
-    `ids` are the numbers that the bytes can be read as, each with the offset behind it, the likeliest first. `guid` is
-    a UUID, `start` the offset behind it. `unpacked` are the bytes to read where they were compressed.
+    `ids` are the possible readings of the id, the likeliest first, each with the offset after the id. `guid` is a
+    UUID, and `start` the offset after it. `unpacked` is the decompressed value if the value was compressed.
     """
 
     ids: tuple[tuple[int, int], ...] = ()
@@ -115,13 +115,13 @@ class Told:
     start: int = 0
     unpacked: bytes | None = None
     by: str = ""
-    """The registry whose form it is."""
+    """The registry whose form of id this is."""
     is_global: bool = False
-    """True if the id is a global one of Apicurio, which counts artifacts' versions and not contents."""
+    """True if the id is a global id of Apicurio, which numbers versions of artifacts, not contents."""
     indexes: bytes = b""
-    """The indexes of a Protobuf message, where headers have them."""
+    """The indexes of a Protobuf message, if a header has them."""
     message: str = ""
-    """The name of a Protobuf message, where headers have it."""
+    """The name of a Protobuf message, if a header has it."""
 
 
 def each(convert: Callable[[Any], Any]) -> Callable[[list[Any]], list[Any]]:

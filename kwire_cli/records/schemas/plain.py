@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 200
-"""Levels of a value: what writes JSON takes 254, of which some are around the value."""
+"""The deepest nesting of a value. The JSON writer takes 254 levels, some of which are around the value."""
 
 
 _LONG, MOST_DIGITS = re.compile(rb"\d{19}"), 21
@@ -36,7 +36,7 @@ class Fixed(NamedTuple):
 
 
 def finite(value: float) -> float | str:
-    """Return a number, or the text that stands for it in JSON if it is not finite."""
+    """Return a number, or its text in JSON if the number is not finite."""
     return value if value - value == 0 else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
 
 
@@ -62,19 +62,19 @@ def fixed(name: str, data: bytes, start: int) -> Value:
 
 
 def boolean(data: bytes, start: int) -> Value:
-    """Return a boolean (BooleanSerializer)."""
+    """Return a boolean, as BooleanSerializer writes it."""
     if data[start:] not in (b"\0", b"\1"):
         raise UnfitError("a value of format boolean is one byte, 0 or 1")
     return Value(data[start:] == b"\1")
 
 
 def uuid(data: bytes, start: int) -> Value:
-    """Return a UUID: of 16 bytes, or the text that UUIDSerializer writes."""
+    """Return a UUID from 16 bytes, or from the text that UUIDSerializer writes."""
     data = data[start:]
     try:
         return Value(str(UUID(bytes=data)) if len(data) == 16 else str(UUID(data.decode("ascii"))))
     except ValueError:
-        raise UnfitError("the bytes are no UUID, neither as 16 bytes nor as text") from None
+        raise UnfitError("the bytes are not a UUID, neither as 16 bytes nor as text") from None
 
 
 def text(data: bytes, start: int) -> Value:
@@ -95,7 +95,7 @@ def json_value(data: bytes, start: int) -> Value:
     except json.JSONDecodeError as error:
         raise UnfitError(f"not JSON at character {error.pos}: {error.msg}") from None
     except ValueError:
-        raise UnfitError("a number of the JSON is too long") from None
+        raise UnfitError("a number in the JSON is too long") from None
     except RecursionError:
         raise UnfitError("the JSON nests too deeply") from None
     if data.count(b"[") + data.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
@@ -104,7 +104,7 @@ def json_value(data: bytes, start: int) -> Value:
 
 
 def _integer(text: str) -> int | str:
-    """Return an integer; as text if it has more than 64 bits, which few readers of JSON take."""
+    """Return an integer, or its text if it has more than 64 bits, which few JSON readers accept."""
     if len(text) > MOST_DIGITS:
         return text
     number = int(text)
@@ -112,7 +112,7 @@ def _integer(text: str) -> int | str:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return a value with U+FFFD in place of surrogates that stand alone."""
+    """Return a value with U+FFFD instead of lone surrogates."""
     if isinstance(value, dict):
         return {_without_surrogates(key): _without_surrogates(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -140,11 +140,11 @@ def _depth(value: Any) -> int:
     return depth
 
 
-# Keys of windows, which Kafka Streams writes behind the key.
+# Windows, which Kafka Streams writes after the key.
 
 
 class Window(NamedTuple):
-    """The bytes behind a key: their number, and what they say."""
+    """The window after a key: its size in bytes, and the function that reads it."""
 
     size: int
     read: Callable[[bytes, int], dict[str, Any]]
@@ -174,13 +174,13 @@ WINDOWS = {
     "time-window-store": Window(12, _stored_time_window),
     "session-window": Window(16, _session_window),
 }
-"""Windowed keys by format; a store's changelog has a sequence number behind the time."""
+"""Windows by format. In the changelog of a store, a sequence number follows the time."""
 
 
 def split_window(name: str, data: bytes, start: int, length: int) -> tuple[bytes, dict[str, Any]]:
-    """Return the key in a windowed key, and what is said of its window."""
+    """Return the bytes of the key in a windowed key, and its window in JSON form."""
     window = WINDOWS[name]
     if len(data) - start < window.size:
-        raise UnfitError(f"{len(data) - start} bytes are too few for the {window.size} of a {name}")
+        raise UnfitError(f"{len(data) - start} bytes are too few: a {name} has {window.size} bytes")
     at = len(data) - window.size
     return data[start:at], window.read(data[at:], length)

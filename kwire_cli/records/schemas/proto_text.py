@@ -1,7 +1,7 @@
-"""Text of .proto files as descriptors, of proto2, proto3 and editions.
+"""Descriptors of .proto files: proto2, proto3 and editions.
 
-Options are passed over, but for those that bytes depend on: packed, and the features of editions. Names of types stay
-as they are written; the descriptor pool resolves them.
+Options are skipped, except those that change the bytes: packed, and the features of editions. Names of types stay as
+they are written; the descriptor pool resolves them.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _EDITIONS = {"2023": descriptor_pb2.EDITION_2023, "2024": getattr(descriptor_pb2
 
 
 def read_proto(text: str, name: str, file: str) -> descriptor_pb2.FileDescriptorProto:
-    """Return the descriptor of a .proto file that others import by `name`. InputError says the line of a mistake."""
+    """Return the descriptor of a .proto file that others import by `name`. InputError names the line of a mistake."""
     return _Parser(text, name, file).read()
 
 
 class _Parser:
-    """Reads one file, token by token."""
+    """Parser of one file, token by token."""
 
     def __init__(self, text: str, name: str, file: str) -> None:
         self.text, self.file = text, file
@@ -59,7 +59,7 @@ class _Parser:
         token = self.word
         match = _TOKEN.match(self.text, self.at)
         if match is None:
-            raise self.wrong("a character that has no place here")
+            raise self.wrong("unexpected character")
         self.here, self.at, self.word = match.start("token"), match.end(), match["token"]
         return token
 
@@ -114,7 +114,7 @@ class _Parser:
             depth += (self.word in ("{", "[", "(", "<")) - (self.word in ("}", "]", ")", ">"))
             skipped.append(self.next())
         if not self.word:
-            raise self.wrong("the end comes too early")
+            raise self.wrong("the file ends early")
         return skipped
 
     # The file.
@@ -144,7 +144,7 @@ class _Parser:
             elif word == "extend":
                 self.extend(self.out.extension, self.out.message_type, 0)
             else:
-                raise self.wrong(f"{word!r} begins nothing that a file has")
+                raise self.wrong(f"unexpected {word!r}: expected a message, an enum or another definition")
         return self.out
 
     def syntax(self, word: str) -> None:
@@ -153,12 +153,12 @@ class _Parser:
         value = self.string()
         if word == "edition":
             if value not in _EDITIONS:
-                raise self.wrong(f"edition {value} is not known")
+                raise self.wrong(f"unknown edition {value}")
             self.out.syntax, self.out.edition = "editions", _EDITIONS[value]
         elif value in ("proto2", "proto3"):
             self.out.syntax = value
         else:
-            raise self.wrong(f"syntax {value} is not known")
+            raise self.wrong(f"unknown syntax {value}")
         self.expect(";")
 
     def imported(self) -> None:
@@ -172,7 +172,7 @@ class _Parser:
         self.expect(";")
 
     def braces(self) -> None:
-        """Pass over a block."""
+        """Skip a block."""
         self.expect("{")
         self.skip_to("}")
         self.next()
@@ -183,7 +183,7 @@ class _Parser:
         self.next()
 
     def set_option(self, owner: Any, tokens: list[str]) -> None:
-        """Set an option that bytes depend on: tokens such as `packed = true`, or `features.x = Y`."""
+        """Set an option that changes the bytes, from tokens such as `packed = true` or `features.x = Y`."""
         if len(tokens) != 3 or tokens[1] != "=":
             return
         name, _, value = tokens
@@ -297,7 +297,7 @@ class _Parser:
         self.expect("=")
         number = self.number()
         if not 0 < number <= _LARGEST:
-            raise self.wrong(f"{number} is no number of a field")
+            raise self.wrong(f"{number} is not a valid field number")
         field.number = number
         self.options(field)
         self.expect(";")
@@ -320,7 +320,7 @@ class _Parser:
         self.typed(entry.field.add(name="value", number=2, label=_FIELD.LABEL_OPTIONAL), value)
 
     def synthetic(self, out: Any) -> None:
-        """Give each optional field of proto3 the oneof of its own that says whether it is there."""
+        """Give each optional field of proto3 its own oneof, which records whether the field is set."""
         for field in out.field:
             if field.proto3_optional:
                 field.oneof_index = len(out.oneof_decl)
@@ -336,7 +336,7 @@ class _Parser:
                 fields[-1].extendee = extendee
 
     def reserved(self, out: Any) -> None:
-        """Pass over reserved numbers and names, which no bytes depend on."""
+        """Skip reserved numbers and names, which do not change the bytes."""
         del out
         self.skip_to(";")
         self.next()

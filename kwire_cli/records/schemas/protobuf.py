@@ -46,7 +46,7 @@ WELL_KNOWN = {
         type_pb2, wrappers_pb2, descriptor_pb2,
     )
 }  # fmt: skip
-"""The files of Protobuf itself, by the name that schemas import."""
+"""Protobuf's own files, by the name that schemas import."""
 CONFLUENT = {
     "confluent/meta.proto": 'syntax = "proto3"; package confluent;',
     "confluent/type/decimal.proto": (
@@ -54,19 +54,19 @@ CONFLUENT = {
         "message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
     ),
 }
-"""The files that Confluent's registry has without a reference; of the first, schemas use options alone."""
+"""The files that schemas in Confluent's registry import without a reference. Of the first they use only options."""
 MOST_INDEXES = 100
 INT32 = 5
 """The most bytes of a varint of 32 bits."""
 NAME_FIELD = 0x0A
 """The tag of the field of Apicurio's Ref, a message that names another one."""
 MOST_VALUES = 32
-"""Values, those of absent fields too, for each byte: an empty message is two bytes, and may have many fields."""
+"""The most values per byte, absent fields included: an empty message is two bytes, and may have many fields."""
 LEAST_VALUES = 10_000
 
 
 class Reader:
-    """Reads the messages of one schema."""
+    """Reader of the messages of one schema."""
 
     def __init__(self, schema: Schema, used: Sequence[tuple[str, Schema]]) -> None:
         self._pool = descriptor_pool.DescriptorPool()
@@ -80,7 +80,7 @@ class Reader:
         self._makers: dict[str, Callable[..., Any]] = {}
 
     def named(self, name: str) -> Any:
-        """Return the message of a full or a short name, None if there is none or several."""
+        """Return the message with a full or short name, None if no message or several messages have the name."""
         if name in self._names:
             return self._names[name]
         short = [message for message in self._messages if message.name == name]
@@ -88,33 +88,33 @@ class Reader:
 
     @property
     def first(self) -> Any:
-        """The first message of the schema."""
+        """Return the first message of the schema."""
         return next(iter(self._main.message_types_by_name.values()), self._messages[0])
 
     def read(self, data: bytes, start: int, message: Any) -> Value:
-        """Return a message in JSON form. Raises UnfitError."""
+        """Return a message in JSON form. UnfitError if the bytes do not fit."""
         maker = self._makers.get(message.full_name)
         if maker is None:
             maker = self._makers[message.full_name] = message_factory.GetMessageClass(message).FromString
         try:
             value = maker(data[start:] if start else data)
         except (DecodeError, RecursionError):
-            raise UnfitError(f"the bytes are no {message.full_name}") from None
+            raise UnfitError(f"the bytes are not a {message.full_name}") from None
         form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
         document = form.message(value)
         note = f"{form.unknown} fields are not in the schema" if form.unknown else ""
         return Value(document, message.full_name, note)
 
     def leaves(self, data: bytes, start: int, message: Any) -> list[Leaf]:
-        """Return the values in a message that fits, with those of fields that the schema lacks."""
+        """Return the leaves of a message that fits, including fields that the schema lacks."""
         leaves: list[Leaf] = []
         _walk(data, start, len(data), message, leaves)
         return leaves
 
-    # The message of a value, as its bytes name it.
+    # The message that the bytes of a value name.
 
     def by_name(self, data: bytes, start: int) -> tuple[Any, int] | None:
-        """Return the message whose name Apicurio writes before it, and where it begins; None if there is no name."""
+        """Return the message whose name Apicurio writes before it, and where it begins. None without a name."""
         try:
             size, at = _number(data, start, INT32)
             length, name_at = _number(data, at + 1, INT32)
@@ -126,12 +126,12 @@ class Reader:
         return (message, at + size) if message else None
 
     def by_indexes(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Return the message whose indexes Confluent writes before it, and where it begins."""
+        """Return the message whose indexes Confluent writes before it, and where the message begins."""
         count, at = _zigzag(data, start)
         if count == 0:
             return self._at([0]), at
         if not 0 < count <= MOST_INDEXES:
-            raise UnfitError(f"{count} is no number of message indexes")
+            raise UnfitError(f"the value cannot have {count} message indexes")
         indexes = []
         for _ in range(count):
             index, at = _zigzag(data, at)
@@ -146,11 +146,12 @@ class Reader:
             if depth == len(indexes) - 1:
                 return messages[index]
             messages = list(messages[index].nested_types)
-        raise UnfitError("there are no message indexes")
+        raise UnfitError("the value has no message indexes")
 
     def by_glue(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Return the message whose number AWS Glue writes, which counts all messages of the file in the order of their
-        full names, and where it begins.
+        """Return the message whose number AWS Glue writes before it, and where the message begins.
+
+        The number counts all messages of the file in the order of their full names.
         """
         index, at = _number(data, start, INT32)
         messages = sorted(_ordered(self._main), key=lambda message: str(message.full_name))
@@ -172,13 +173,13 @@ def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     return (number >> 1) ^ -(number & 1), at
 
 
-# The places of values, by the tags before them.
+# The places of values, from the tags before them.
 
 _VARINT, _FIXED64, _LENGTH, _GROUP, _END, _FIXED32 = range(6)
 
 
 def _walk(data: bytes, at: int, end: int, message: Any, leaves: list[Leaf]) -> int:
-    """Note the values in the bytes [at, end), up to the end of a group. Return where reading ends."""
+    """Add the leaves in the bytes [at, end), up to the end of a group. Return where reading ends."""
     while at < end:
         tag, at = _number(data, at)
         field = message.fields_by_number.get(tag >> 3) if message else None
@@ -200,7 +201,7 @@ def _walk(data: bytes, at: int, end: int, message: Any, leaves: list[Leaf]) -> i
         else:
             at += {_FIXED64: 8, _FIXED32: 4}[kind]
         if at > end:
-            raise UnfitError("a field ends behind the message")
+            raise UnfitError("a field extends past the end of the message")
         if kind == _LENGTH and inner:
             _walk(data, start, at, inner, leaves)
         elif kind == _LENGTH and field and field.type not in (field.TYPE_STRING, field.TYPE_BYTES):
@@ -236,7 +237,7 @@ _FIXED_TYPES = frozenset(
 
 
 def _number(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
-    """Read a varint of at most so many bytes. Return the number, and where it ends."""
+    """Read a varint of at most `most` bytes. Return the number, and where it ends."""
     number = 0
     for place, byte in enumerate(data[at : at + most]):
         number |= (byte & 0x7F) << 7 * place
@@ -249,7 +250,7 @@ def _number(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
 
 
 def _files_of(schema: Schema, name: str) -> list[Any]:
-    """Return the files of a schema, the main one last: of text, a descriptor set, or a file's descriptor in base64."""
+    """Return the files of a schema, the main file last. A schema is text, a descriptor set, or a base64 descriptor."""
     if isinstance(schema.text, bytes):
         return _descriptors(schema.text, schema)
     text = schema.text.strip()
@@ -269,7 +270,7 @@ def _descriptors(data: bytes, schema: Schema) -> list[Any]:
             continue
         if files and all(file.name for file in files):
             return files
-    raise InputError(f"{schema.label} is no descriptor set", file=schema.file)
+    raise InputError(f"{schema.label} is not a descriptor set", file=schema.file)
 
 
 def _of_set(data: bytes) -> list[Any]:
@@ -281,7 +282,7 @@ def _of_file(data: bytes) -> list[Any]:
 
 
 def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -> None:
-    """Add files to a pool, what they import first."""
+    """Add files to a pool, imported files first."""
     given = {file.name: file for file in files}
     added: set[str] = set()
 
@@ -298,7 +299,7 @@ def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -
         elif name in CONFLUENT:
             file = read_proto(CONFLUENT[name], name, name)
         else:
-            raise InputError(f"{schema.label} imports {name}, which is not there", file=schema.file)
+            raise InputError(f"{schema.label} imports {name}, which is missing", file=schema.file)
         for other in file.dependency:
             add(other, (*above, name))
         try:
@@ -317,7 +318,7 @@ def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -
 
 
 class _Form:
-    """Makes the JSON form of a message, with at most so many values."""
+    """The JSON form of messages, with a limit on the number of values."""
 
     def __init__(self, pool: Any, left: int) -> None:
         self._pool, self._left = pool, left
@@ -345,7 +346,7 @@ class _Form:
         entry = field.message_type
         if entry is not None and entry.GetOptions().map_entry:
             of = entry.fields_by_name["value"]
-            # A message of a map is read by its key: looking at all values would make those that are missing.
+            # Read each value of a map by its key: iterating over values would create missing ones.
             pairs = sorted(((key, value[key]) for key in value), key=lambda pair: str(pair[0]))
             return {_key(key): self._value(of, part) for key, part in pairs}
         if field.is_repeated:
@@ -368,7 +369,7 @@ class _Form:
         try:
             return json_format.MessageToDict(message, preserving_proto_field_name=True, descriptor_pool=self._pool)
         except (json_format.Error, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            # An Any of another schema, or a moment that there is none.
+            # An Any of an unknown schema, or an invalid Timestamp.
             return {field.name: self._field(field, value) for field, value in message.ListFields()}
 
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadPart(Payload):
-    """A key or value that was read by a format, or the reason why it could not be; `type` is that of the schema.
+    """A key or value that was read with a format, or the reason why it could not be read.
 
-    `schema_id` is the id or UUID in the bytes or headers, else the name of the schema. `plain` is JSON, of a value that
-    does not fit None.
+    `type` is the name of the type in the schema. `schema_id` is the id or UUID in the bytes or headers, else the name
+    of the schema. `plain` is the value as JSON, None if the value does not fit.
     """
 
     format: str = ""
@@ -33,11 +33,11 @@ class ReadPart(Payload):
         return self.fits
 
     def json_data(self, *, hidden: frozenset[int] = frozenset()) -> Any:  # noqa: ARG002 - secrets are masked in `plain`
-        """The value in JSON form."""
+        """Return the value in JSON form."""
         return self.plain
 
     def shown(self) -> dict[str, Any]:
-        """`{"format","schema","type","data"}`, and `"error"` with the reason if something is wrong."""
+        """Return `{"format","schema","type","data"}`, with the reason as `"error"` if the value does not fit."""
         document = {"format": self.format, "schema": self.schema_id, "type": self.type or None, "data": self.plain}
         return document | {"error": self.reason} if self.reason else document
 
@@ -45,7 +45,7 @@ class ReadPart(Payload):
     def of(
         cls, path: str, data: bytes, form: str, schema_id: int | str | None, kind: str, plain: Any, reason: str
     ) -> ReadPart:
-        """Return a part that was read; with a reason it violates its schema."""
+        """Return a part that was read. `reason` says how it violates its schema, if it does."""
         return cls(path, kind, None, data, None, plain, _notes(reason), format=form, schema_id=schema_id, reason=reason)
 
     @classmethod
@@ -61,10 +61,10 @@ def _notes(reason: str) -> tuple[Anomaly, ...]:
 
 @dataclass(frozen=True)
 class ReadRecord(RecordPayload):
-    """The key and value of a record as they were read; None for a part that is null or has no format.
+    """The key and value of a record as they were read, None for a part that is null or has no format.
 
-    `whole` says that all parts with bytes were read. `secret` are the parts whose bytes are not to be shown, as a field
-    in them is redacted.
+    `whole` is true if all parts with bytes were read. `secret` are the parts whose bytes are hidden, because a field in
+    them is redacted.
     """
 
     secret: frozenset[str] = frozenset()
@@ -72,12 +72,12 @@ class ReadRecord(RecordPayload):
 
     @property
     def known(self) -> bool:
-        """Return whether neither key nor value has bytes that were not read."""
+        """Return whether all bytes of key and value were read."""
         return self.whole
 
     @property
     def meaning(self) -> Meaning:
-        """The key and both parts as text, for choices among records."""
+        """Return the key, and key and value together, as text that --with-key and --grep search."""
         key = self.key.plain if isinstance(self.key, ReadPart) else None
         shown = {
             name: part.plain for name, part in (("key", self.key), ("value", self.value)) if isinstance(part, ReadPart)
@@ -89,7 +89,7 @@ class ReadRecord(RecordPayload):
         )
 
     def to_json(self, *, hidden: Mapping[str, frozenset[int]] | None = None) -> dict[str, Any]:  # noqa: ARG002 - as in ReadPart
-        """`{"key":{"format","schema","type","data"},"value":{…}}`."""
+        """Return `{"key":{"format","schema","type","data"},"value":{…}}`."""
         return {
             name: part.shown() if isinstance(part, ReadPart) else None
             for name, part in (("key", self.key), ("value", self.value))

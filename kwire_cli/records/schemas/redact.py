@@ -1,4 +1,4 @@
-"""Fields of keys and values that are not shown, as --redact names them: 'value.card.*'."""
+"""Redaction of the fields of keys and values that --redact names, such as 'value.card.*'."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ PARTS = ("key", "value")
 
 @dataclass(frozen=True)
 class FieldRedaction:
-    """Patterns of paths. `*` stands for any text, dots included, so that all below a field is redacted with it."""
+    """Patterns of paths. `*` matches any text, dots included, so that everything below a field is redacted too."""
 
     patterns: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> FieldRedaction:
-        """Return the redaction of patterns. InputError for one that begins with neither key nor value."""
+        """Return the redaction of patterns. InputError if a pattern begins with neither key nor value."""
         for pattern in patterns:
             if pattern.partition(".")[0] not in PARTS:
-                raise InputError(f"fields to redact begin with key or value, as in 'value.card.*', not {pattern!a}")
+                raise InputError(f"{pattern!a}: a field to redact begins with key or value, as in 'value.card.*'")
         return cls(tuple(patterns))
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The parts of a record that have fields to redact."""
+        """Return the parts of a record that have fields to redact."""
         return frozenset(pattern.partition(".")[0] for pattern in self.patterns)
 
     @cached_property
@@ -42,7 +42,7 @@ class FieldRedaction:
         return re.compile("|".join(map(translate, self.patterns)))
 
     def masked(self, part: str, data: Any) -> Any:
-        """Return the data of a key or value without the fields to redact."""
+        """Return the data of a key or value with its secret fields redacted."""
         return self._mask(part, data)
 
     def _mask(self, path: str, data: Any) -> Any:
@@ -54,7 +54,7 @@ class FieldRedaction:
 
 
 def hidden(data: Any) -> str | None:
-    """Return the text that stands for a value; null stays null."""
+    """Return the text that replaces a value. Null stays null."""
     if data is None:
         return None
     text = data if isinstance(data, str) else json.dumps(data)

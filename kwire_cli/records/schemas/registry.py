@@ -1,4 +1,4 @@
-"""Schemas from the records of a `_schemas` topic, and from the answers of registries.
+"""Schemas from the records of a `_schemas` topic, and from the responses of registries.
 
 Sources: Confluent's SchemaKey and SchemaValue, and the bodies of /schemas, /schemas/ids/N and /subjects/S/versions/N;
 Apicurio's export (ArtifactVersionEntity, ContentEntity) and metadata of versions; AWS Glue's GetSchemaVersion.
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 SCHEMAS_TOPIC = "_schemas"
 KINDS = {"AVRO": AVRO, "PROTOBUF": PROTOBUF, "JSON": JSON_SCHEMA}
-"""The types of schemas in registries; Confluent leaves out that of Avro."""
+"""The types of schemas in registries. Confluent omits the type of Avro."""
 
 
 class SchemasTopic:
-    """Schemas in the records of a `_schemas` topic, by subject and version: later records replace earlier ones.
+    """The schemas in the records of a `_schemas` topic, by subject and version. Later records replace earlier ones.
 
-    A deleted schema is kept, since records that were written with it are still there.
+    A deleted schema is kept, since records that were written with it may still exist.
     """
 
     def __init__(self) -> None:
         self.records = 0
-        """Records that are a registry's, of any type."""
+        """The number of records of a registry, whatever their type."""
         self._schemas: dict[tuple[str, int], Schema] = {}
 
     def add(self, key: bytes | None, value: bytes | None, file: str) -> None:
-        """Take a record. Records of other topics are passed over, and so are the registry's other records."""
+        """Add the schema in a record. Records of other topics and other records of the registry are skipped."""
         try:
             name = json.loads(key or b"")
             document = json.loads(value) if value else None
@@ -45,14 +45,14 @@ class SchemasTopic:
 
     @property
     def schemas(self) -> list[Schema]:
-        """The schemas so far."""
+        """Return the schemas so far."""
         return [*self._schemas.values()]
 
 
 def of_answers(document: Any, file: str, number: int | None = None) -> list[Schema]:
-    """Return the schemas in the answers of a registry: an object, or a list of them; none in other JSON.
+    """Return the schemas in responses of a registry: an object, or a list of objects. Other JSON has no schemas.
 
-    `number` is the id that the file's name has, for answers that leave it out.
+    `number` is the id in the file's name, for responses that omit it.
     """
     if isinstance(document, list):
         return [schema for item in document if isinstance(item, dict) for schema in of_answers(item, file)]
@@ -65,7 +65,7 @@ def of_answers(document: Any, file: str, number: int | None = None) -> list[Sche
 
 
 def of_confluent(document: dict[str, Any], file: str, number: int | None = None) -> Schema | None:
-    """Return the schema in a value of `_schemas` or in an answer, None if it is neither."""
+    """Return the schema in a value of `_schemas` or in a response, None if the document is neither."""
     text, kind = document.get("schema"), KINDS.get(str(document.get("schemaType") or "AVRO").upper())
     if not isinstance(text, str) or kind is None:
         return None
@@ -110,7 +110,7 @@ def _of_apicurio(document: dict[str, Any], file: str) -> Schema | None:
 
 
 def of_apicurio(version: dict[str, Any], content: dict[str, Any], text: str, file: str) -> Schema | None:
-    """Return the schema of an artifact's version, with what is known of its content."""
+    """Return the schema of a version of an artifact. `content` is the metadata of its content."""
     kind = KINDS.get(str(version.get("artifactType") or version.get("type") or content.get("artifactType") or ""))
     if kind is None:
         return None
@@ -134,7 +134,7 @@ def of_apicurio(version: dict[str, Any], content: dict[str, Any], text: str, fil
 
 
 def of_export(files: Iterable[tuple[str, bytes]], where: str) -> list[Schema]:
-    """Return the schemas in the files of an export of Apicurio: contents, what is known of them, and versions."""
+    """Return the schemas in the files of an export of Apicurio: contents, their metadata, and versions."""
     contents: dict[str, str] = {}
     about: dict[str, dict[str, Any]] = {}
     versions: list[dict[str, Any]] = []

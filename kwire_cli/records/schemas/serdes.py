@@ -1,4 +1,4 @@
-"""The formats of keys and values by topic, and records read by them."""
+"""The formats of keys and values by topic, and the records read with them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN: dict[str, Callable[[bytes, int], Value]] = {
     **{name: partial(plain.fixed, name) for name in plain.FIXED},
 }
 FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, MESSAGE_PACK, *plain.WINDOWS, BYTES)
-"""registry: by the schema that the bytes or headers name. bytes: not read."""
+"""All formats. `registry` reads by the schema that bytes or headers name, `bytes` reads nothing."""
 ALIASES = {
     "string": "text", "utf-8": "text", "utf8": "text", "str": "text", "jsonschema": JSON_SCHEMA, "proto": PROTOBUF,
     "messagepack": MESSAGE_PACK, "integer": "int", "bool": "boolean", "auto": REGISTRY, "none": BYTES, "raw": BYTES,
@@ -41,18 +41,18 @@ _SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,), "size": tuple(plain.WINDOWS
 
 
 def is_format(text: str) -> bool:
-    """Return whether a text has the form FORMAT[,NAME=VALUE...][:SCHEMA], with a format that there is."""
+    """Return whether a text has the form FORMAT[,NAME=VALUE...][:SCHEMA], with a known format."""
     name = re.split("[:,]", text, maxsplit=1)[0].strip().lower()
     return name in FORMATS or name in ALIASES
 
 
 def serde_of(text: str) -> Serde:
-    """Read FORMAT[,NAME=VALUE...][:SCHEMA]. InputError if it is none; of a window, what follows is the key's format."""
+    """Read FORMAT[,NAME=VALUE...][:SCHEMA]; the format of a key follows a window. InputError if the text is invalid."""
     head, _, rest = text.partition(":")
     name, *settings = (part.strip() for part in head.split(","))
     form = ALIASES.get(name.lower(), name.lower())
     if form not in FORMATS:
-        near = did_you_mean(close_to(name, [*FORMATS, *ALIASES])) or f"; there are {', '.join(FORMATS)}"
+        near = did_you_mean(close_to(name, [*FORMATS, *ALIASES])) or f"; formats are {', '.join(FORMATS)}"
         raise InputError(f"no format is called {name!a}{near}")
     values: dict[str, str] = {}
     for setting in settings:
@@ -64,15 +64,15 @@ def serde_of(text: str) -> Serde:
     if form in plain.WINDOWS:
         size = values.get("size", "0")
         if not size.isdecimal():
-            raise InputError(f"the size of a window is a number of milliseconds, not {size!a}")
+            raise InputError(f"the size of a window is in milliseconds, not {size!a}")
         return Serde(form, size=int(size), inner=serde_of(rest) if rest else None)
     if rest and form not in WITH_SCHEMA:
-        raise InputError(f"{form} has no schema, so that {rest!a} has no place in {text!a}")
+        raise InputError(f"{form} takes no schema: omit {rest!a} from {text!a}")
     return Serde(form, rest, values.get("reader", ""), values.get("type", ""))
 
 
 class Rule(NamedTuple):
-    """The formats of topics whose names match a pattern; None for parts that are read if they name a schema."""
+    """The formats of topics whose names match a pattern. A part without a format is read if it names a schema."""
 
     topics: str
     key: Serde | None
@@ -81,7 +81,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Serdes:
-    """The formats of keys and values, first those of the first rule that matches a topic."""
+    """The formats of keys and values. The first rule that matches a topic counts."""
 
     store: SchemaStore = field(default_factory=SchemaStore)
     rules: tuple[Rule, ...] = ()
@@ -93,7 +93,7 @@ class Serdes:
         return Serdes, (self.store, self.rules, self.redaction)
 
     def check(self) -> None:
-        """Raise InputError for a schema that the rules name and that is not here or malformed, or a missing package."""
+        """Raise InputError if a schema that the rules name is missing or malformed, or if a package is missing."""
         for rule in self.rules:
             for serde in (rule.key, rule.value):
                 if serde:
@@ -124,7 +124,7 @@ class Serdes:
         return self._topics[topic]
 
     def reads(self, topic: str | None) -> bool:
-        """Return whether records of a topic are read, or have fields that are redacted."""
+        """Return whether records of a topic are read or redacted."""
         return self._rule(topic) is not None or bool(self.redaction.patterns)
 
     def redacts(self) -> bool:
@@ -136,7 +136,7 @@ class Serdes:
     def record(
         self, topic: str | None, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> ReadRecord | None:
-        """Return the key and value of a record as they are read, None if neither is."""
+        """Return the key and value of a record as they are read, None if neither is read."""
         rule = self._rule(topic)
         shown_key, shown_value = (
             None if data is None or rule is None else self._part(name, serde, topic, data, headers)
@@ -150,7 +150,7 @@ class Serdes:
         return ReadRecord(shown_key, shown_value, framed=False, secret=secret, whole=whole)
 
     def masked(self, record: ReadRecord) -> ReadRecord:
-        """Return a record without the fields to redact."""
+        """Return a record with its secret fields redacted."""
         for name in record.secret:
             part = record.key if name == "key" else record.value
             if isinstance(part, ReadPart) and part.fits:
@@ -190,7 +190,7 @@ class Serdes:
             return ReadPart.unfit(name, data, serde.format, None, str(error))
         inner = self._part(name, serde.inner or Serde("text"), topic, key, headers)
         if inner is None or not inner.fits:
-            reason = inner.reason if inner else "the key in it is not read"
+            reason = inner.reason if inner else "the key in the windowed key is not read"
             return ReadPart.unfit(name, data, serde.format, inner.schema_id if inner else None, reason)
         document = {"key": inner.plain, **window}
         return ReadPart.of(name, data, serde.format, inner.schema_id, inner.type, document, inner.reason)
@@ -198,10 +198,10 @@ class Serdes:
     # Values with a schema.
 
     def read(self, part: str, serde: Serde, topic: str | None, data: bytes, headers: Headers = ()) -> Read | None:
-        """Return a key or value as its schema reads it: the one that bytes or headers name, else the one that is given,
-        else the latest of the topic's subject.
+        """Return a key or value, read with the schema that bytes or headers name, else the schema of the format, else
+        the latest schema of the topic's subject.
 
-        Return None if no format is given and there is no schema. UnfitError for compressed bytes that are damaged.
+        Return None if no format is given and no schema is known. UnfitError if compressed bytes are damaged.
         """
         known = None if headers or serde.schema or serde.reader else self._prefixes.get(data[:PREFIX])
         if known and serde.format in (known.kind, REGISTRY):
@@ -217,7 +217,7 @@ class Serdes:
             return self._by(serde, (Place(*by_id, told),), data)
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
         if schema is None or (not serde.schema and (schema.ids or schema.guid)):
-            # Where schemas have ids, a value names its own: by none of them it has another schema.
+            # A schema with an id is named by its values. A value that does not name it has another schema.
             return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
         places = [Place(schema, 0, None)]
         if by_id:
@@ -227,7 +227,7 @@ class Serdes:
         return self._by(serde, places, data)
 
     def _by(self, serde: Serde, places: Sequence[Place], data: bytes) -> Read:
-        """Return a value by the first schema that fits, or why the first does not."""
+        """Return a value, read with the first schema that fits, or the reason why the first schema does not fit."""
         first: Read | None = None
         for schema, start, told in places:
             schema_id: int | str = schema.label
@@ -244,7 +244,7 @@ class Serdes:
         return first
 
     def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> list[Leaf] | None:
-        """Return the values in the bytes of a part that was read; None if they are not known one by one."""
+        """Return the leaves of a part that was read, None if its format does not tell them."""
         rule, data, name = self._rule(topic), bytes(part.data), part.path
         serde = (rule and (rule.key if name == "key" else rule.value)) or _BY_ID
         if part.format in ("json", *plain.FIXED):
@@ -282,7 +282,7 @@ class Serdes:
         return read
 
     def _message(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> tuple[Any, int]:
-        """Return the message that a value of a Protobuf schema is, and where it begins."""
+        """Return the Protobuf message of a value, and where its bytes begin."""
         messages = self.store.reader(schema)
         message = messages.first
         if told is None:
@@ -303,7 +303,7 @@ class Serdes:
 
 
 class Read(NamedTuple):
-    """A value with its format and the id or name of its schema; None with the reason if it does not fit."""
+    """A value with its format and the id or name of its schema. None, with a reason, if the value does not fit."""
 
     format: str
     schema: int | str | None
@@ -312,7 +312,7 @@ class Read(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What reads values that begin with an id of 4 bytes, once one of them was read."""
+    """The reader of values that begin with the same id of 4 bytes, kept after the first of them was read."""
 
     kind: str
     schema: int | str
@@ -320,7 +320,7 @@ class Known(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A schema that a value may have, where it begins, and how the bytes or headers name the schema, if they do."""
+    """A schema that a value may have, where the value begins, and how bytes or headers name the schema, if they do."""
 
     schema: Schema
     start: int
@@ -332,6 +332,6 @@ _BY_ID = Serde(REGISTRY)
 
 def _missing(told: Told | None, form: str) -> tuple[int | str | None, None, str]:
     if told is None:
-        return None, None, f"neither bytes nor headers name a schema: give one, as in {form}:SCHEMA"
+        return None, None, f"neither bytes nor headers name a schema: give a schema, as in {form}:SCHEMA"
     schema_id = told.guid or told.ids[0][0]
     return schema_id, None, f"schema {schema_id} is not among the schemas"

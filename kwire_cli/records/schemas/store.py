@@ -1,6 +1,6 @@
 """Schemas by id, UUID, subject and file, and the readers of their values.
 
-A module that reads a format is loaded when there is a schema of it, as each needs packages of the extra kwire[schemas].
+The module that reads a format is loaded on demand, as each needs a package of the extra kwire[schemas].
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ MODULES = {
     JSON_SCHEMA: ("json_schema", "jsonschema"),
     "msgpack": ("message_pack", "msgpack"),
 }
-"""The module of this package that reads a format, and the package that it needs."""
+"""The module that reads a format, and the package that the module needs."""
 NAMES = {AVRO: "Avro", PROTOBUF: "Protobuf", JSON_SCHEMA: "JSON Schema"}
 
 
 def module_of(kind: str) -> Any:
-    """Return the module that reads a format. InputError if the package it needs is not installed."""
+    """Return the module that reads a format. InputError if the package that the module needs is not installed."""
     module, package = MODULES[kind]
     try:
         return import_module(f"{__package__}.{module}")
@@ -37,7 +37,7 @@ def module_of(kind: str) -> Any:
 
 
 class SchemaStore:
-    """Schemas, and what reads values of each. Readers are made when they are first asked for."""
+    """Schemas, and the readers of their values. A reader is made when it is first used."""
 
     def __init__(self, schemas: Sequence[Schema] = ()) -> None:
         self.schemas = tuple(schemas)
@@ -62,7 +62,7 @@ class SchemaStore:
         return SchemaStore, (self.schemas,)
 
     def told(self, told: Told) -> tuple[Schema, int] | None:
-        """Return the schema that bytes name and the offset behind its id, None if it is not here."""
+        """Return the schema that bytes name and the offset after its id, None if the store lacks the schema."""
         spaces = (self._globals, self._ids) if told.is_global else (self._ids, self._globals)
         for number, start in told.ids:
             for space in spaces:
@@ -72,12 +72,12 @@ class SchemaStore:
         return (schema, told.start) if schema else None
 
     def of_subject(self, subject: str) -> Schema | None:
-        """Return the latest schema of a subject, None if there is none."""
+        """Return the latest schema of a subject, None if the subject has no schema."""
         schema = self._names.get(subject)
         return schema if schema and schema.subject == subject else None
 
     def has(self, name: str) -> bool:
-        """Return whether a schema has a name that `named` takes."""
+        """Return whether `named` finds a schema of this name."""
         return self._named(name) is not None
 
     def _named(self, name: str) -> Schema | None:
@@ -90,16 +90,16 @@ class SchemaStore:
         )
 
     def named(self, name: str) -> Schema:
-        """Return the schema of an id, a UUID, a subject, SUBJECT@VERSION, or a file. InputError if there is none."""
+        """Return the schema of an id, UUID, subject, SUBJECT@VERSION or file. InputError if no schema has it."""
         found = self._named(name)
         if found is None:
             near = did_you_mean(close_to(name, [*self._names]))
-            where = "" if self.schemas else "; --schemas says where schemas are"
+            where = "" if self.schemas else "; give schemas with --schemas"
             raise InputError(f"no schema is called {name!a}{near or where}")
         return found
 
     def reader(self, schema: Schema, read_as: Schema | None = None) -> Any:
-        """Return what reads values of a schema: a function, of Protobuf an object that knows its messages.
+        """Return the reader of a schema's values: a function, or for Protobuf an object that knows the messages.
 
         UnfitError if the schema is malformed, or if a schema that it refers to is missing.
         """
@@ -137,11 +137,11 @@ class SchemaStore:
                 yield from (("/".join(parts[at:]), other) for at in range(len(parts)))
 
     def _referred(self, schema: Schema, above: tuple[Schema, ...]) -> Iterator[tuple[str, Schema]]:
-        """Yield what a schema refers to by subject and version, first what others refer to."""
+        """Yield the schemas to which a schema refers by subject and version, dependencies first."""
         for reference in schema.references:
             other = self._versions.get((reference.subject, reference.version)) or self.of_subject(reference.subject)
             if other is None:
-                what = f"{schema.label} refers to {reference.subject} version {reference.version}, which is not there"
+                what = f"{schema.label} refers to {reference.subject} version {reference.version}, which is missing"
                 raise InputError(what, file=schema.file)
             if other not in above:
                 yield from self._referred(other, (*above, other))

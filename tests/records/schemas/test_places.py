@@ -69,7 +69,7 @@ def test_files_use_each_others_types(tmp_path):
     serdes.check()
     (tmp_path / "customer.avsc").unlink()
     serdes = Serdes(SchemaStore(found(tmp_path)), serdes.rules)
-    with pytest.raises(InputError, match=r"has the type acme\.shop\.Customer, which no schema defines"):
+    with pytest.raises(InputError, match=r"uses the type acme\.shop\.Customer, which no schema defines"):
         serdes.check()
 
 
