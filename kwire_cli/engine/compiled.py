@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 
-# The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[fast]`;
+# The kernel compiled: the very function that CPython runs, over many messages in one call. Of `kwire[lake]`;
 # nothing interactive imports this.
 #
 # Machine code is kept between processes, in a folder of the user's own and not beside the package, which may
