@@ -120,7 +120,10 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> tuple[str, ..
 
 def _part(decoded: dict[str, Any] | None, plain: str | None) -> str | None:
     """A decoded key or value in a cell: its data, behind its type where that has a name."""
-    if not decoded or not isinstance(decoded.get("data"), dict):
+    data = decoded.get("data") if decoded else None
+    if decoded and "format" in decoded and data is not None and not isinstance(data, dict):
+        return data if isinstance(data, str) else compact(data)
+    if not decoded or not isinstance(data, dict):
         return plain
     kind = decoded.get("type") or ""
     return f"{kind} {compact(decoded['data'])}".strip() if not kind.isdigit() else compact(decoded["data"])

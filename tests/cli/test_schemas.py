@@ -144,3 +144,11 @@ def test_the_fields_of_records_that_differ_are_named(tmp_path):
     (difference,) = json.loads(done.out)["tables"]["differences"]
     fields = "value.card.cvc 1, 2; value.x nothing, null"
     assert difference["detail"] == f"the record at offset 0 is the first that differs: {fields}"
+
+
+def test_tables_show_decoded_numbers_and_text(tmp_path):
+    records = json.dumps({"records": [{"key": {"text": "\0\0\0\7"}, "value": {"text": '[1, "x"]'}}]})
+    batch = kwire("encode", "--as-records", "--format", "raw", records).raw
+    (tmp_path / "a.log").write_bytes(batch)
+    done = kwire("dump", "--deep", tmp_path / "a.log", "--key", "int", "--value", "json", "--format", "table")
+    assert done.out.splitlines()[-1].split()[-2:] == ["7", '[1,"x"]']
