@@ -1,8 +1,8 @@
 """Bounds of Avro values whose schema lets few bytes become many values, or nest without limit.
 
 fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
-arrays of items that take no bytes, and types that contain themselves. Their values are checked once before they are
-read.
+arrays of items that take no bytes, types that contain themselves, and records of records of records without bytes.
+Their values are checked once before they are read.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ FLAGS = (b"\0", b"\1")
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
+_MOST_EMPTY = 1_000
+"""Fields without bytes that a value may have beside as many as it has bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,9 @@ class Bounds:
 
 def bounds_of(schema: Any, names: dict[str, Any]) -> Bounds | None:
     """Return the bounds of a parsed schema, None if the size of its values bounds their number and nesting."""
-    return Bounds(schema, names) if _is_risky(schema, names, (), set()) else None
+    known: dict[str, int] = {}
+    is_risky = _is_risky(schema, names, (), set()) or any(_empty(name, names, known) > _MOST_EMPTY for name in names)
+    return Bounds(schema, names) if is_risky else None
 
 
 def _is_risky(schema: Any, names: dict[str, Any], above: tuple[str, ...], done: set[str]) -> bool:
@@ -59,25 +63,44 @@ def _is_risky(schema: Any, names: dict[str, Any], above: tuple[str, ...], done: 
         done.add(name)
         return any(_is_risky(field["type"], names, (*above, name), done) for field in schema["fields"])
     if kind == "array":
-        return _takes_none(schema["items"], names, ()) or _is_risky(schema["items"], names, above, done)
+        return _takes_none(schema["items"], names, {}) or _is_risky(schema["items"], names, above, done)
     if kind == "map":
         return _is_risky(schema["values"], names, above, done)
     return False if kind in ("enum", "fixed") else _is_risky(kind, names, above, done)
 
 
-def _takes_none(schema: Any, names: dict[str, Any], above: tuple[str, ...]) -> bool:
-    """Return whether a value may take no bytes."""
+def _takes_none(schema: Any, names: dict[str, Any], known: dict[str, bool]) -> bool:
+    """Return whether a value may take no bytes; `known` are the records of which that is known."""
     if isinstance(schema, list):
         return False
     if isinstance(schema, str):
-        return schema == "null" if schema not in names else _takes_none(names[schema], names, above)
+        return schema == "null" if schema not in names else _takes_none(names[schema], names, known)
     kind = schema["type"]
     if kind in ("record", "error"):
         name = schema["name"]
-        return name in above or all(_takes_none(field["type"], names, (*above, name)) for field in schema["fields"])
+        if name not in known:
+            known[name] = True  # within itself
+            known[name] = all(_takes_none(field["type"], names, known) for field in schema["fields"])
+        return known[name]
     if kind == "fixed":
         return bool(schema["size"] == 0)
-    return False if kind in ("array", "map", "enum") else _takes_none(kind, names, above)
+    return False if kind in ("array", "map", "enum") else _takes_none(kind, names, known)
+
+
+def _empty(schema: Any, names: dict[str, Any], known: dict[str, int]) -> int:
+    """Return how many fields a value has before or beside any byte; `known` are the numbers of records."""
+    if isinstance(schema, list):
+        return 0
+    if isinstance(schema, str):
+        return _empty(names[schema], names, known) if schema in names else int(schema == "null")
+    kind = schema["type"]
+    if kind not in ("record", "error"):
+        return 0 if kind in ("array", "map", "enum", "fixed") else _empty(kind, names, known)
+    name = schema["name"]
+    if name not in known:
+        known[name] = 1  # within itself
+        known[name] = 1 + sum(_empty(field["type"], names, known) for field in schema["fields"])
+    return known[name]
 
 
 def _one_byte(symbols: int) -> tuple[bytes, ...]:
@@ -90,6 +113,7 @@ class _Walk:
 
     def __init__(self, data: bytes, names: dict[str, Any]) -> None:
         self.data, self.names, self.left = data, names, len(data)
+        self.fields = _MOST_EMPTY + len(data)
         self.leaves: list[Leaf] = []
 
     def skip(self, schema: Any, at: int, depth: int) -> int:
@@ -106,7 +130,10 @@ class _Walk:
         kind = schema["type"]
         if kind in ("record", "error"):
             for field in schema["fields"]:
-                at = self.skip(field["type"], at, depth + 1)
+                before, at = at, self.skip(field["type"], at, depth + 1)
+                self.fields -= at == before
+                if self.fields < 0:
+                    raise UnfitError("there are far more fields without bytes than the value has bytes")
             return at
         if kind in ("array", "map"):
             return self.blocks(schema, at, depth + 1)

@@ -89,6 +89,16 @@ def test_items_without_bytes_are_no_more_than_bytes(items):
     assert shown(serdes, many)["error"] == "the value has more items that take no bytes than it has bytes"
 
 
+@pytest.mark.parametrize("in_array", [False, True])
+def test_fields_without_bytes_are_few(in_array):
+    schema = {"type": "record", "name": "R0", "fields": []}
+    for level in range(1, 14):
+        fields = [{"name": "a", "type": schema}, *({"name": f"b{n}", "type": f"R{level - 1}"} for n in range(9))]
+        schema = {"type": "record", "name": f"R{level}", "fields": fields}
+    serdes = avro({"type": "array", "items": schema} if in_array else schema)
+    assert "far more fields without bytes" in shown(serdes, PREFIX + b"\2\0")["error"]
+
+
 def test_a_compressed_value_does_not_grow_without_end():
     bomb = b"\x03\x05" + bytes(16) + zlib.compress(bytes(300 << 20), 9)
     with pytest.raises(UnfitError, match="decompresses to more than"):
@@ -97,6 +107,36 @@ def test_a_compressed_value_does_not_grow_without_end():
         len(told_by(b"\x03\x05" + bytes(16) + zlib.compress(bytes(LEAST_UNPACKED)), (), "value").unpacked)
         == LEAST_UNPACKED
     )
+
+
+def json_schemas(*documents):
+    schemas = [Schema("json-schema", json.dumps(each), "all.json", (7 + n,)) for n, each in enumerate(documents)]
+    return Serdes(SchemaStore(schemas))
+
+
+ALL_OF = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 8} for n in range(12)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"properties": {"x": {"pattern": "^(a+)+$"}}}, "may take forever"),
+        ({"additionalProperties": {"patternProperties": {"^(a|b?)*$": {}}, "additionalProperties": False}}, "forever"),
+        ({"$defs": {**ALL_OF, "a12": {}}, "$ref": "#/$defs/a0"}, "more than 20000 steps"),
+        ({"$id": "%:::", "properties": {"x": {"$ref": "http://[::bad"}}}, "cannot be compared"),
+    ],
+)
+def test_a_schema_that_takes_forever_is_not_compared(schema, reason):
+    data = {"x": {"a" * 60 + "!": 1} if "additionalProperties" in schema else "a" * 60 + "!"}
+    part = shown(json_schemas(schema), PREFIX + json.dumps(data).encode())
+    assert (part["data"], reason in part["error"]) == (data, True), part["error"]
+
+
+@pytest.mark.parametrize("broken", [{"$schema": 5}, {"$id": 5}, 5])
+def test_a_broken_schema_leaves_others_as_they_are(broken):
+    serdes = json_schemas({"properties": {"x": {"$ref": "#/$defs/y"}}, "$defs": {"y": {"type": "string"}}}, broken)
+    part = shown(serdes, PREFIX + b'{"x": 1}')
+    assert (part["data"], part["error"]) == ({"x": 1}, "$.x violates 'type' of its schema")
 
 
 def test_nested_messages_are_refused():
