@@ -28,10 +28,12 @@ _SCALARS = {
     if name not in ("TYPE_MESSAGE", "TYPE_ENUM", "TYPE_GROUP")
 }
 _TOKEN = re.compile(
-    r"""(?:\s+|//[^\n]*|/\*.*?\*/)*(?P<token>[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d[\w.+]*|"(?:[^"\\\n]|\\.)*"|"""
+    r"""(?:\s++|//[^\n]*+|/\*.*?\*/)*+(?P<token>[A-Za-z_][\w.]*|\.[A-Za-z_][\w.]*|\d[\w.+]*|"(?:[^"\\\n]|\\.)*"|"""
     r"""'(?:[^'\\\n]|\\.)*'|[^\s\w]|\Z)""",
     re.DOTALL,
 )
+_SPACE_AND_LESS = re.compile(r"\s*+<")
+_IS_FIELD = re.compile(r"\s*+[\w.]++\s*+=")
 _LARGEST = (1 << 29) - 1
 _DEEPEST = 60
 _EDITIONS = {"2023": descriptor_pb2.EDITION_2023, "2024": getattr(descriptor_pb2, "EDITION_2024", 0)}
@@ -234,10 +236,9 @@ class _Parser:
             word = self.word
             if not word:
                 raise self.wrong("'}' is missing at the end")
-            follows = self.text[self.at :].lstrip()[:1]
             if word == ";":
                 self.next()
-            elif word in statements and (follows == "<" if word == "map" else self.is_statement(word)):
+            elif word in statements and self.is_statement(word):
                 self.next()
                 statements[word]()
             else:
@@ -246,8 +247,9 @@ class _Parser:
 
     def is_statement(self, word: str) -> bool:
         """Return whether a word begins a statement: a field may have a type of this name, as in `message x = 1`."""
-        after = re.match(r"\s*[\w.]+\s*=", self.text[self.at :])
-        return word == "option" or after is None
+        if word == "map":
+            return bool(_SPACE_AND_LESS.match(self.text, self.at))
+        return word == "option" or not _IS_FIELD.match(self.text, self.at)
 
     def oneof(self, out: Any, depth: int) -> None:
         """Read a oneof."""

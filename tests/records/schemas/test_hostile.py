@@ -193,3 +193,8 @@ VALUE = st.recursive(
 def test_a_schema_that_is_none_is_refused(kind, schema, data):
     serdes = Serdes(SchemaStore([Schema(kind, json.dumps(schema), "s", (7,))]))
     shown(serdes, PREFIX + data)
+
+
+def test_a_proto_file_with_space_before_what_has_no_place_is_refused_at_once():
+    with pytest.raises(InputError, match="a character that has no place here"):
+        read_proto('syntax = "proto3";' + " " * 100_000 + "é", "a", "a")
