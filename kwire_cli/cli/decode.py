@@ -145,6 +145,8 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             raise click.UsageError(f"--lossless keeps every byte: omit --records {self.records}")
         if self.redact and self.records_form == "base64":
             raise click.UsageError("--redact hides fields of decoded records: omit --records base64 and --lossless")
+        if self.redact and not self.show_secrets and self.is_capture:
+            raise click.UsageError("--redact is not for captures, which hold all bytes: kwire sanitize replaces values")
         if self.follow and len(self.source) > 1:
             raise click.UsageError("--follow takes one capture")
         if self.follow and self.sort:
@@ -154,6 +156,11 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
     def is_live(self) -> bool:
         """Return whether frames are shown as they come."""
         return self.follow
+
+    @property
+    def is_capture(self) -> bool:
+        """Return whether packets are written."""
+        return (self.fmt or self.suffix_among(CAPTURE_FORMS)) in CAPTURE_FORMS
 
     @property
     def records_form(self) -> str:
@@ -216,7 +223,7 @@ def command(environment: Environment, options: Options) -> int:
 
 def _views(options: Options) -> Mapping[str, type[View]]:
     """Return the views of all formats, those of captures only if one of these is asked for, as start-up counts."""
-    if (options.fmt or options.suffix_among(CAPTURE_FORMS)) not in CAPTURE_FORMS:
+    if not options.is_capture:
         return VIEWS
     views: Mapping[str, type[View]] = importlib.import_module("kwire_cli.cli.capture_files").VIEWS
     return {**VIEWS, **views}

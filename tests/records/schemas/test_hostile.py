@@ -123,7 +123,7 @@ ALL_OF = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 8} for n in range
         ({"properties": {"x": {"pattern": "^(a+)+$"}}}, "may take forever"),
         ({"additionalProperties": {"patternProperties": {"^(a|b?)*$": {}}, "additionalProperties": False}}, "forever"),
         ({"$defs": {**ALL_OF, "a12": {}}, "$ref": "#/$defs/a0"}, "more than 20000 steps"),
-        ({"$id": "%:::", "properties": {"x": {"$ref": "http://[::bad"}}}, "cannot be compared"),
+        ({"$id": "%:::", "properties": {"x": {"$ref": "http://[::bad"}}}, "cannot be validated"),
     ],
 )
 def test_a_schema_that_takes_forever_is_not_compared(schema, reason):
