@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgpack
@@ -16,7 +17,7 @@ def read(data: bytes, start: int) -> Value:
     """Return a MessagePack value as JSON. Keys of maps become text."""
     try:
         value = msgpack.unpackb(
-            memoryview(data)[start:], raw=False, strict_map_key=False, timestamp=3, object_pairs_hook=_object,
+            memoryview(data)[start:], raw=False, strict_map_key=False, timestamp=0, object_pairs_hook=_object,
             unicode_errors="surrogateescape",
         )  # fmt: skip
         return Value(_json(value, 0))
@@ -51,9 +52,17 @@ def _json(value: Any, depth: int) -> Any:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, msgpack.ExtType):
         return {"type": value.code, "data": base64.b64encode(value.data).decode("ascii")}
-    if isinstance(value, msgpack.Timestamp) or hasattr(value, "isoformat"):
-        return value.isoformat().replace("+00:00", "Z")
-    return value
+    return _moment(value) if isinstance(value, msgpack.Timestamp) else value
+
+
+def _moment(value: msgpack.Timestamp) -> Any:
+    """Return a timestamp as text, with nanoseconds where it has them; beyond the years 1 to 9999 it stays bytes."""
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(seconds=value.seconds)  # noqa: DTZ001 - the text says that it is UTC
+    except OverflowError:
+        return {"type": -1, "data": base64.b64encode(value.to_bytes()).decode("ascii")}
+    part = f".{value.nanoseconds:09d}".removesuffix("000") if value.nanoseconds else ""
+    return f"{moment.isoformat()}{part}Z"
 
 
 def _key(key: Any) -> str:

@@ -29,7 +29,7 @@ from google.protobuf import (
 )
 from google.protobuf.message import DecodeError
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
 from kwire_cli.records.schemas.plain import finite
 from kwire_cli.records.schemas.proto_text import read_proto
@@ -102,7 +102,7 @@ class Reader:
             raise UnfitError(f"the bytes are not a {message.full_name}") from None
         form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
         document = form.message(value)
-        note = f"{form.unknown} fields are not in the schema" if form.unknown else ""
+        note = f"{counted(form.unknown, 'field is', 'fields are')} not in the schema" if form.unknown else ""
         return Value(document, message.full_name, note)
 
     def leaves(self, data: bytes, start: int, message: Any) -> list[Leaf]:

@@ -198,3 +198,21 @@ def test_a_schema_that_is_none_is_refused(kind, schema, data):
 def test_a_proto_file_with_space_before_what_has_no_place_is_refused_at_once():
     with pytest.raises(InputError, match="a character that has no place here"):
         read_proto('syntax = "proto3";' + " " * 100_000 + "é", "a", "a")
+
+
+@pytest.mark.parametrize(
+    ("hexadecimal", "expected"),
+    [
+        ("d6ff6553f100", "2023-11-14T22:13:20Z"),
+        ("c70cff00000005ffffffffffffffff", "1969-12-31T23:59:59.000000005Z"),
+        ("c70cff000000004000000000000000", {"type": -1, "data": "AAAAAEAAAAAAAAAA"}),
+    ],
+)
+def test_timestamps_of_message_pack_keep_nanoseconds(hexadecimal, expected):
+    serdes = Serdes(SchemaStore(), (Rule("*", None, serde_of("msgpack")),))
+    assert shown(serdes, bytes.fromhex(hexadecimal))["data"] == expected
+
+
+def test_a_field_of_protobuf_that_the_schema_lacks_is_counted():
+    serdes = Serdes(SchemaStore([Schema("protobuf", "message M {}", "m.proto", (7,))]))
+    assert shown(serdes, PREFIX + b"\0\x08\x01")["error"] == "1 field is not in the schema"
