@@ -41,7 +41,15 @@ def schema_files(path: Place) -> list[Place]:
     """Return the schema files at a path: the file itself, or the files in a folder and its subfolders."""
     if path.is_dir():
         return [file for file in tree(path).files() if is_schema_file(file)]
-    return [path] if is_schema_file(path) else []
+    return [path] if is_schema_file(path) or _is_answer(path) else []
+
+
+def _is_answer(path: Place) -> bool:
+    """Return whether a file is JSON whose name has no suffix, as curl -O writes /subjects/S/versions/latest."""
+    if "." in path.name:
+        return False
+    with path.open("rb") as file:
+        return bytes(file.read(1)) in (b"{", b"[")
 
 
 def read_files(where: Place, files: list[Place]) -> list[Schema]:
@@ -88,7 +96,8 @@ def _unzipped(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _of_file(name: str, data: bytes) -> list[Schema]:
-    stem, _, suffix = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
+    base = name.replace("\\", "/").rpartition("/")[2]
+    stem, _, suffix = base.rpartition(".") if "." in base else (base, ".", "json")
     suffix = suffix.lower()
     if suffix in ("desc", "pb", "protoset"):
         return [_named(Schema(PROTOBUF, data, name), stem)]

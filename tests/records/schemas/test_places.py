@@ -46,6 +46,13 @@ def test_the_name_of_a_file_says_what_its_text_does_not(tmp_path, name, text, ki
     assert (schema.kind, schema.ids, schema.subject, schema.version) == (kind, ids, subject, version)
 
 
+def test_answers_of_a_registry_need_no_suffix(tmp_path):
+    (tmp_path / "7").write_text('{"schema": "\\"string\\""}', "utf-8")
+    (tmp_path / "latest").write_text('{"subject": "s", "version": 2, "id": 8, "schema": "\\"int\\""}', "utf-8")
+    (by_id,), (latest,) = found(tmp_path / "7"), found(tmp_path / "latest")
+    assert (by_id.ids, latest.ids, latest.subject, latest.version) == ((7,), (8,), "s", 2)
+
+
 def test_a_uuid_is_a_name_too(tmp_path):
     guid = "0F2e4a2c-0000-1111-2222-333344445555"
     (tmp_path / f"{guid}.avsc").write_text(INT, "utf-8")
