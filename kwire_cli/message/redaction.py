@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
+from kwire_cli.message.decoded import by_span
 from kwire_cli.message.frames import SIZE_BYTES
-from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal
+from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal, roles
 from kwire_cli.message.secrets import (
     OUTSIDE,
     hidden_in_frame,
@@ -206,7 +207,20 @@ class Redaction:
 
     def body(self, body: Body) -> frozenset[int]:
         """Return the spans of a message that are hidden."""
-        return frozenset() if self.show_secrets else hidden_spans(self.catalog, body, raw_records=self.raw_records)
+        if self.show_secrets:
+            return frozenset()
+        return hidden_spans(self.catalog, body, raw_records=self.raw_records) | self._records(body)
+
+    @property
+    def _hides_records(self) -> bool:
+        """Return whether records are hidden as a whole: they are shown as bytes, and fields in them are redacted."""
+        serdes = self.catalog.serdes
+        return self.raw_records and not self.show_secrets and serdes is not None and serdes.redacts()
+
+    def _records(self, body: Body | None) -> frozenset[int]:
+        if body is None or not self._hides_records:
+            return frozenset()
+        return frozenset(at for at, _ in by_span(roles(body.spec, body.entry), body.raw))
 
     def frame(self, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> Hidden:
         """Return the hidden spans of a frame by part; `known` and `asked` as in `secrets.hidden_in_frame`."""
@@ -214,7 +228,9 @@ class Redaction:
             return {}
         if frame.kind == "unknown":
             return whole_frame_hidden(frame)
-        return hidden_in_frame(self.catalog, frame, known=known, asked=asked, raw_records=self.raw_records)
+        hidden = hidden_in_frame(self.catalog, frame, known=known, asked=asked, raw_records=self.raw_records)
+        records = self._records(frame.body)
+        return {**hidden, "body": hidden.get("body", frozenset()) | records} if records else hidden
 
     def line(self, line: Line) -> Hidden:
         """Return the hidden spans of a line of a capture by part."""
@@ -227,6 +243,8 @@ class Redaction:
         plain = line.plain
         if self.show_secrets or plain is None:
             return plain is not None
+        if self._hides_records:
+            return False
         layout = plain.layout
         harmless = self._harmless.get(layout)
         if harmless is None:

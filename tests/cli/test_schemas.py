@@ -5,6 +5,8 @@ import json
 import pytest
 from command_line import ROOT, kwire
 
+import kwire_cli as library
+
 SAMPLES = ROOT / "samples" / "schemas"
 ORDERS, TOPIC = SAMPLES / "avro-orders-0", SAMPLES / "_schemas-0"
 CARD = "4111111111111111"
@@ -161,3 +163,13 @@ def test_tables_show_decoded_numbers_and_text(tmp_path):
     (tmp_path / "a.log").write_bytes(batch)
     done = kwire("dump", "--deep", tmp_path / "a.log", "--key", "int", "--value", "json", "--format", "table")
     assert done.out.splitlines()[-1].split()[-2:] == ["7", '[1,"x"]']
+
+
+def test_frames_hide_redacted_fields_in_records_as_bytes():
+    formats = library.serdes(value="json", redact=["value.card.*"])
+    frames = library.read_frames(CAPTURE, serdes=formats)
+    produced = next(frame for frame in frames if frame.body and frame.body.message == "ProduceRequest")
+    (topic,) = produced.to_json()["body"]["topicData"]
+    assert topic["partitionData"][0]["records"].startswith("<redacted ")
+    with pytest.raises(library.InputError, match="the frame holds secrets"):
+        produced.to_json(lossless=True)
