@@ -244,21 +244,12 @@ QUERY = """select 'records' as name, count(*) as number from records union all s
 @pytest.mark.usefixtures("spark")  # as above
 def test_relative_paths_lead_to_the_same_files(cluster, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
-    forms = (
-        ["kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"],
-        ["*.pcapng", "./kafka-*.log", f"file://{inputs}/orders-zstd-0"],
-    )
-    for given in forms:
-        done = scan(cluster, *given, "--sql", QUERY, "--format", "jsonl", cwd=inputs)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout == kwire("scan", *given, "--sql", QUERY, "--format", "jsonl").out
-        assert {
-            row["name"].partition(" ")[0]: row["number"] > 0 for row in map(json.loads, done.stdout.splitlines())
-        } == {
-            "records": True,
-            "packets": True,
-            "frames": True,
-        }
+    given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
+    done = scan(cluster, *given, "--sql", QUERY, "--format", "jsonl", cwd=inputs)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == kwire("scan", *given, "--sql", QUERY, "--format", "jsonl").out
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {row["name"].partition(" ")[0] for row in rows if row["number"]} == {"records", "packets", "frames"}
     done = scan(cluster, ".", "--report", "stats", "--format", "json", cwd=inputs)
     assert done.returncode == 0, done.stderr
     assert done.stdout == kwire("scan", ".", "--report", "stats", "--format", "json").out

@@ -89,7 +89,7 @@ def test_ctrl_c_ends_it():
     if not shutil.which("java"):
         pytest.skip("no Java")
     running = started(("scan", "samples/segments", "--sql", ENDLESS))
-    time.sleep(12)  # whatever it is doing then
+    in_its_query(running.pid)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out, err.strip()) == (130, b"", b"interrupted")
@@ -100,13 +100,18 @@ def test_a_java_that_dies_is_said_in_one_line():
     if not shutil.which("java"):
         pytest.skip("no Java")
     running = started(("scan", "samples/segments", "--sql", ENDLESS))
-    while not (java := children(running.pid, "java")) or not children(java[0], "python"):
-        time.sleep(0.1)
-    time.sleep(4)  # workers come when Spark is there, and then the query
-    os.kill(java[0], signal.SIGKILL)
+    os.kill(in_its_query(running.pid), signal.SIGKILL)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, b"")
     assert b"kwire: Spark: Java ended before it answered. If it ran out of memory, try --conf spark." in err
+
+
+def in_its_query(process):
+    """Wait until a scan asks Spark. Return the number of its Java."""
+    while not (java := children(process, "java")) or not children(java[0], "python"):
+        time.sleep(0.1)
+    time.sleep(3)  # workers come when Spark is there, and then the query
+    return java[0]
 
 
 def children(process, name):
