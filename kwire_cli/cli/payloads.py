@@ -68,7 +68,7 @@ class Payloads(Definitions):
     def catalog(self) -> Catalog:
         """Return the definitions, with the formats of keys and values."""
         catalog = super().catalog
-        if not (self.value or self.key_format or self.schemas or self.serdes or self.redact):
+        if (self.value, self.key_format, self.serdes) == (None, None, None) and not (self.schemas or self.redact):
             return catalog
         return catalog.with_serdes(self._serdes(catalog))
 

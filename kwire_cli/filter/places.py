@@ -88,6 +88,8 @@ class Places:
     """The path from a batch."""
     header: str | None = None
     """The key of record headers."""
+    decoded: str = ""
+    """The part of a record, key or value, whose decoded data are the value if they are no object and no list."""
     payloads: bool = False
     """True if payloads, and the meanings of records of Kafka's own topics, may have it."""
 
@@ -115,7 +117,9 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
         return Places(parts, message=False, records=(RECORDS, *parts))
     if len(parts) == 1 and parts[0] in BATCH + RECORD and parts[0] != RECORDS:
         message = not of_batches and (fields is None or fields.in_frames(parts[0]))
-        return Places(parts, message=message, records=parts if parts[0] in BATCH else (RECORDS, *parts))
+        decoded = parts[0] if parts[0] in _READ else ""
+        records = parts if parts[0] in BATCH else (RECORDS, *parts)
+        return Places(parts, message=message, records=records, decoded=decoded)
     if (
         fields is not None
         and parts[0] not in ROOTS
@@ -144,7 +148,9 @@ def _values(places: Places, row: Opened) -> Iterator[Any]:
 def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterator[Any]:
     """Return the values of a name in batches, records, headers and payloads; an array as one value if `whole`."""
     batches = row.batches(deep=places.deep) if places.deep or places.records else []
-    if places.records:
+    if places.decoded:
+        yield from (_read(record, places.decoded) for record in below(batches, (RECORDS,)))
+    elif places.records:
         yield from below(batches, places.records, whole=whole)
     if places.header is not None:
         yield from [
@@ -155,6 +161,12 @@ def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterat
     if places.payloads:
         document = {PAYLOADS: row.payloads(), "decoded": below(batches, (RECORDS, "decoded"))}
         yield from values_at(document, places.path, whole=whole)
+
+
+def _read(record: Mapping[str, Any], part: str) -> Any:
+    """Return the decoded key or value of a record if it is a number or text, otherwise its bytes."""
+    data = ((record.get("decoded") or {}).get(part) or {}).get("data")
+    return record.get(part) if data is None or isinstance(data, dict | list) else data
 
 
 # What the parts of a field's path can be: one that is misspelt is nowhere, and nothing would say so.

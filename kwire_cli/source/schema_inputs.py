@@ -98,8 +98,8 @@ def serdes_from(
     field.
     """
     rules = rules_in(file) if file else []
-    if key or value:
-        rules.append(Rule("*", serde_of(key) if key else None, serde_of(value) if value else None))
+    if key is not None or value is not None:
+        rules.append(Rule("*", *(None if text is None else serde_of(text) for text in (key, value))))
     found = schemas_at(schemas, how)
     store = SchemaStore(found)
     named = {name for rule in rules for serde in (rule.key, rule.value) for name in _files_of(serde, store)}

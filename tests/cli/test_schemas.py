@@ -1,5 +1,6 @@
 """--value, --key, --schemas, --serdes and --redact: every format shows what was decoded, and none what is redacted."""
 
+import base64
 import json
 
 import pytest
@@ -173,3 +174,30 @@ def test_frames_hide_redacted_fields_in_records_as_bytes():
     assert topic["partitionData"][0]["records"].startswith("<redacted ")
     with pytest.raises(library.InputError, match="the frame holds secrets"):
         produced.to_json(lossless=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [("value == -5", [1]), ("value != -5", [0, 2]), ("value > 4", [0, 2]), ('key == "k1"', [1]), ("key == 1", [])],
+)
+def test_numbers_are_compared_as_what_they_are(text, chosen, tmp_path):
+    values = [base64.b64encode(number.to_bytes(8, "big", signed=True)).decode() for number in (5, -5, 7)]
+    file = tmp_path / "00000000000000000000.log"
+    rows = [{"offset": at, "key": {"text": f"k{at}"}, "value": value} for at, value in enumerate(values)]
+    file.write_bytes(library.write_records([{"baseOffset": 0, "records": rows}]))
+    done = kwire("dump", "--deep", file, "--value", "long", "--filter", text, "--format", "jsonl")
+    assert [record["offset"] for record in records(done)] == chosen
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "said"),
+    [
+        ("--value", "", "no format is called ''"),
+        ("--value", "avro:", "nothing follows the colon in 'avro:'"),
+        ("--key", "time-window:session-window:text", "has a window already"),
+    ],
+)
+def test_formats_that_say_nothing_are_refused(option, text, said):
+    done = kwire("dump", "--deep", ORDERS, option, text)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err

@@ -299,7 +299,9 @@ def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -
         elif name in CONFLUENT:
             file = read_proto(CONFLUENT[name], name, name)
         else:
-            raise InputError(f"{schema.label} imports {name}, which is missing", file=schema.file)
+            raise InputError(
+                f"{schema.label} imports {name}, which is missing: --schemas takes its folder", file=schema.file
+            )
         for other in file.dependency:
             add(other, (*above, name))
         try:

@@ -48,12 +48,14 @@ def is_format(text: str) -> bool:
 
 def serde_of(text: str) -> Serde:
     """Read FORMAT[,NAME=VALUE...][:SCHEMA]; the format of a key follows a window. InputError if the text is invalid."""
-    head, _, rest = text.partition(":")
+    head, colon, rest = text.partition(":")
     name, *settings = (part.strip() for part in head.split(","))
     form = ALIASES.get(name.lower(), name.lower())
     if form not in FORMATS:
         near = did_you_mean(close_to(name, [*FORMATS, *ALIASES])) or f"; formats are {', '.join(FORMATS)}"
         raise InputError(f"no format is called {name!a}{near}")
+    if colon and not rest:
+        raise InputError(f"nothing follows the colon in {text!a}: FORMAT alone, or FORMAT:SCHEMA")
     values: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -65,7 +67,10 @@ def serde_of(text: str) -> Serde:
         size = values.get("size", "0")
         if not size.isdecimal():
             raise InputError(f"the size of a window is in milliseconds, not {size!a}")
-        return Serde(form, size=int(size), inner=serde_of(rest) if rest else None)
+        inner = serde_of(rest) if rest else None
+        if inner and inner.format in plain.WINDOWS:
+            raise InputError(f"the key in {text!a} has a window already: {form} takes the format of a key without one")
+        return Serde(form, size=int(size), inner=inner)
     if rest and form not in WITH_SCHEMA:
         raise InputError(f"{form} takes no schema: omit {rest!a} from {text!a}")
     return Serde(form, rest, values.get("reader", ""), values.get("type", ""))
