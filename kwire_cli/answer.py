@@ -20,15 +20,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal[
-    "text", "count", "bytes", "number", "share", "duration", "instant", "id", "flag", "list", "map", "bar", "spark"
+    "text",
+    "count",
+    "bytes",
+    "number",
+    "share",
+    "duration",
+    "instant",
+    "id",
+    "flag",
+    "list",
+    "map",
+    "json",
+    "bar",
+    "spark",
 ]
 """Kinds of values.
 
 A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an
-`id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name. A `bar` is a
-number that repeats another column: terminals and pages draw the bar, other formats leave the column out. A `spark` is
-a list of numbers, one for each step of time, None where there is nothing to measure: terminals and pages draw a line of
-columns as high as the numbers, other formats have the list.
+`id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name, `json` is
+any JSON value. A `bar` is a number that repeats another column: terminals and pages draw the bar, other formats leave
+the column out. A `spark` is a list of numbers, one for each step of time, None where there is nothing to measure:
+terminals and pages draw a line of columns as high as the numbers, other formats have the list.
 """
 Level = Literal["", "good", "info", "warning", "error"]
 """Levels of importance for a person. What a diff adds is `good`, what it removes an `error`."""

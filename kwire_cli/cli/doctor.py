@@ -428,11 +428,14 @@ def command(environment: Environment, options: Options) -> int:
     Exits with 1 if something is broken: installed but unusable, or required by every command. An extra that is
     not installed is no error.
     """
-    findings = [*_found(environment, with_trials=options.trials)]
+    return emit(environment, answer_of([*_found(environment, with_trials=options.trials)]), options)
+
+
+def answer_of(findings: Sequence[Finding]) -> Answer:
+    """Return what was found as an answer, and whether all of it works."""
     broken = any(finding.state == "broken" for finding in findings)
     facts = Facts([Fact("healthy", not broken, "flag", level="error" if broken else "")])
-    answer = Answer("What is installed", [Table("findings", COLUMNS, findings), facts], found=broken)
-    return emit(environment, answer, options)
+    return Answer("What is installed", [Table("findings", COLUMNS, findings), facts], found=broken)
 
 
 def _found(environment: Environment, *, with_trials: bool) -> Iterator[Finding]:

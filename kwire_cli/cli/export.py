@@ -121,6 +121,9 @@ def command(environment: Environment, options: Options) -> int:
     return emit_done(environment, done, options, options.paths, options.into or "", may_be_empty=bool(options.filter))
 
 
+COLUMNS = (Column("table", "text"), Column("rows", "count"))
+
+
 def emit_done(
     environment: Environment,
     done: Exported,
@@ -138,8 +141,7 @@ def emit_done(
     """
     if done.read and not done.rows and not may_be_empty:
         raise InputError("nothing could be read of the inputs", file=", ".join(paths))
-    columns = [Column("table", "text"), Column("rows", "count")]
-    answer = Answer(f"the tables in {location(into)}", [Table("tables", columns, sorted(done.rows.items()))])
+    answer = Answer(f"the tables in {location(into)}", [Table("tables", COLUMNS, sorted(done.rows.items()))])
     code = emit(environment, answer, options)
     environment.flush()
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]

@@ -9,22 +9,30 @@ import click
 
 from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.comparison.copies import copies_answer
+from kwire_cli.analysis.comparison.definitions import definitions_answer
+from kwire_cli.analysis.comparison.profiles import Profiles
+from kwire_cli.analysis.comparison.traffic import traffic_answer
+from kwire_cli.analysis.costs.advice import Advice
+from kwire_cli.analysis.costs.advice_values import Seen
 from kwire_cli.analysis.costs.overhead_answer import Overhead
 from kwire_cli.analysis.costs.tallies import Tallies
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import LadderCalls
 from kwire_cli.analysis.logged import logged_requests
+from kwire_cli.analysis.papers.claims import Paper
 from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.state.changes import changes_answer
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import Verification
 from kwire_cli.answer import Answer, Column, Table
-from kwire_cli.cli import breaking, errors, lint, spec
+from kwire_cli.cli import breaking, doctor, errors, export, lint, spec
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_message
+from kwire_cli.cli.diff_messages import messages_blocks
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import OverlaidDefinitions, Report, version_option
 from kwire_cli.cli.typed_options import argument, flag, takes
@@ -40,15 +48,22 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
+    "advise": ("kwire advise", lambda: Advice(Seen(), {}, {}, {"messages": {}}, 0, None).answer()),
     "answer": ("any report", lambda: None),
     "breaking": ("kwire breaking", lambda: Answer("", [Table("breaks", breaking.COLUMNS, [])])),
+    "changes": ("kwire dump --state --diff", lambda: changes_answer([], "", hide=None)),
     "clients": ("kwire clients", lambda: Clients().answer()),
     "copies": ("kwire diff of two copies of a partition", lambda: copies_answer([])),
+    "definitions": ("kwire diff of definitions", lambda: definitions_answer([], 0)),
     "diagnose": ("kwire diagnose", lambda: Diagnosis().answer()),
+    "doctor": ("kwire doctor", lambda: doctor.answer_of([])),
     "errors": ("kwire errors", lambda: Answer("", [Table("errors", errors.COLUMNS, [])])),
+    "export": ("kwire export and kwire scan --into", lambda: Answer("", [Table("tables", export.COLUMNS, [])])),
     "groups": ("kwire groups", lambda: Groups().answer()),
     "lint": ("kwire lint", lambda: Answer("", [Table("findings", lint.COLUMNS, [])])),
+    "messages": ("kwire diff of two messages", lambda: Answer("", messages_blocks())),
     "overhead": ("kwire overhead", lambda: Overhead([("api",)], Tallies(catalog(), ["api"])).answer()),
+    "paper": ("kwire paper", lambda: Paper("", "", "", "", ()).answer()),
     "request-log": ("kwire decode of a request log", lambda: logged_requests([])),
     "sequence": ("kwire sequence", lambda: LadderCalls().answer()),
     "spec-list": ("kwire spec list", lambda: Answer("", [Table("messages", spec.MESSAGES, [])])),
@@ -56,6 +71,7 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
     "stats": ("kwire stats and kwire decode --stats", lambda: Stats().answer()),
     "summary": ("kwire summary", lambda: Summary().answer()),
     "timeline": ("kwire stats --every", lambda: Timeline(1).answer()),
+    "traffic": ("kwire diff of captures or request logs", lambda: traffic_answer(Profiles(), Profiles(), ("", ""))),
     "transactions": ("kwire transactions", lambda: Transactions().answer()),
     "verify": ("kwire dump --verify", lambda: Verification([]).answer()),
 }

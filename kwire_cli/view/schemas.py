@@ -58,6 +58,7 @@ _VALUES: dict[Kind, Schema] = {
     "flag": _FLAG,
     "list": {"type": "array"},
     "map": {"type": "object"},
+    "json": _ANY,
     "spark": _list({"type": ["number", "null"]}),
     "text": _TEXT,
 }

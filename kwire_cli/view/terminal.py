@@ -221,7 +221,7 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
 
 def _folds(column: Column, texts: Sequence[str], *, last: bool) -> bool:
     """Return whether the texts of a column go on in further lines where there is no room for them."""
-    return column.kind != "list" and (last or (column.kind == "text" and max(map(len, texts)) > _FOLDED))
+    return column.kind != "list" and (last or (column.kind in {"text", "json"} and max(map(len, texts)) > _FOLDED))
 
 
 def _fitted(
@@ -237,7 +237,7 @@ def _fitted(
     for at, column in columns:
         unit = len(" ms") if column.kind == "duration" else 0
         longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
-        folds = column.kind in {"text", "list"} or at == columns[-1][0]
+        folds = column.kind in {"text", "json", "list"} or at == columns[-1][0]
         wanted.append(longest)
         needs.append(min(longest, max(_FOLDED, len(column.heading))) if folds else longest)
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)

@@ -18,6 +18,14 @@ SAMPLES = ROOT / "samples"
 CAPTURE, LOG = "samples/incidents/rebalancing.pcap", "samples/request-logs/kafka-request.log"
 CAPTURES = sorted(str(path.relative_to(ROOT)) for path in (SAMPLES / "captures").iterdir())
 ASKED = [
+    ("advise", ["advise", CAPTURE]),
+    ("changes", ["dump", "--state", "--diff", "0..3", "samples/segments/__consumer_offsets-0"]),
+    ("definitions", ["diff", "samples/definitions/before", "samples/definitions/after"]),
+    ("definitions", ["diff", "FetchRequest", "12", "13"]),
+    ("doctor", ["doctor"]),
+    ("messages", ["diff", CAPTURE, "--frames", "1,5"]),
+    ("paper", ["paper", "kip98"]),
+    ("traffic", ["diff", CAPTURE, "samples/incidents/lag.pcap"]),
     ("breaking", ["breaking", "samples/definitions/before", "samples/definitions/after"]),
     ("clients", ["clients", CAPTURE]),
     ("copies", ["diff", "samples/segments/orders-zstd-0", "samples/segments/garbage-0"]),
@@ -151,10 +159,20 @@ def test_rows_of_another_shape_are_refused():
             schema.validate(row | wrong)
 
 
+def test_what_an_export_did_is_what_its_schema_says(monkeypatch, tmp_path):
+    pytest.importorskip("numba")
+    monkeypatch.chdir(ROOT)
+    for fmt, more in (("json", []), ("jsonl", ["--lines"])):
+        done = kwire("export", CAPTURE, "--into", tmp_path / fmt, "--tables", "frames", "-f", fmt)
+        hold(validator("export", *more), done.out)
+
+
 def test_every_name_has_a_schema_and_a_test():
     listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
     assert listed == sorted({*FORMS, *ANSWERS})
-    assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {"answer", "definition", "explanation", "log-file"}
+    assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {
+        *("answer", "definition", "explanation", "export", "log-file")
+    }
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ CHANGES = (
     Column("path"),
     Column("oldPath"),
     Column("key"),
-    Column("old"),
-    Column("new"),
-    Column("facts"),
+    Column("old", "json"),
+    Column("new", "json"),
+    Column("facts", "json"),
 )
 """The facts are those of a field that only one side has."""
 COSTS = (

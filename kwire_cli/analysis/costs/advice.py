@@ -324,7 +324,7 @@ _STRINGS = (
     Column("bytes", "bytes", keep=2),
     Column("repeated", "bytes", "bytes of repetitions"),
 )
-_OVERLAY = (*_FIELD, *(Column(name) for name in ("encoding", "elementEncoding", "tag", "taggedVersions")))
+_OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
 
 
 def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]:

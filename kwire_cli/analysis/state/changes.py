@@ -221,11 +221,11 @@ CHANGES = (
     Column("key"),
     Column("change"),
     Column("field"),
-    Column("before"),
-    Column("after"),
+    Column("before", "json"),
+    Column("after", "json"),
     Column("offset", "id", keep=2),
     Column("time", "instant", keep=1),
-    Column("row", wide=True),
+    Column("row", "json", wide=True),
 )
 """Changes. `offset` and `time` are of the last record that told of the row. `row` has the fields that name the row, and
 all fields of a row that was added or removed."""
