@@ -97,7 +97,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             "-f",
             section="Output",
             type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
-            help="Set the output format.  [default: table or tree on a terminal, else jsonl]",
+            help="Set the output format.  [default: table or tree; jsonl in a pipe]",
         ),
         option(
             "--pcap",
