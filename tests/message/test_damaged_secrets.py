@@ -7,7 +7,7 @@ import shutil
 import pytest
 import record_sets
 from command_line import kwire
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from secret_table import (
     CATALOG,
     NEWEST,
@@ -194,6 +194,7 @@ def flipped(data, changes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", RECORDS, ids=str)
+@settings(max_examples=40)
 @given(changes=BYTES)
 def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes):
     hold_segment(tmp_path_factory.mktemp("segment"), flipped(batch_of(row[0], row[1]), changes), changes)
