@@ -177,8 +177,9 @@ _LAST = 253402300800_000
 
 
 class Subjects:
-    """What inputs hold, to be iterated over as often as wanted: each time the inputs are read anew, one subject at a
-    time.
+    """The subjects of inputs, to be iterated over as often as wanted.
+
+    Each time the inputs are read anew, one subject at a time.
     """
 
     def __init__(self, inputs: Sequence[str], how: Reading, text: str | None, *, show_secrets: bool) -> None:

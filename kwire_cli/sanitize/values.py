@@ -27,7 +27,7 @@ _MOST = 64
 
 
 class Fields(Protocol):
-    """What replaces values (`sanitize.records.Fields`)."""
+    """A replacement of values (`sanitize.records.Fields`)."""
 
     catalog: Catalog
     replacement: Replacement

@@ -290,8 +290,8 @@ def open_inputs(
     """Open the inputs of a command line: files, folders, URLs, `-` for standard input, or text.
 
     A folder that holds captures and no log stands for its captures, if the caller takes captures. Arguments that are
-    neither files nor folders are joined and read as text. Without arguments the input is standard
-    input, unless that is a terminal.
+    neither files nor folders are joined and read as text. Without arguments the input is standard input, unless that is
+    a terminal.
 
     Args:
         arguments: The arguments.

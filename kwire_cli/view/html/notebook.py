@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 _RAW_RECORDS = False
-"""Whether records are shown as bytes alone."""
+"""True if records are shown as bytes alone."""
 MOST_LINES = 400
 """Lines of a pane, and rows of costs."""
 _STYLES = {

@@ -125,21 +125,19 @@ function prefix.zigzag(w, start, node)
   return value % 2 == 1 and -half - 1 or half
 end
 
-function prefix.int16(w, start, node)
-  if w.stop - start < 2 then
-    fail(w, "TRUNCATED", start, node)
+-- The reading of a number of so many bytes with sign.
+local function signed(size)
+  return function(w, start, node)
+    if w.stop - start < size then
+      fail(w, "TRUNCATED", start, node)
+    end
+    w.pos = start + size
+    return K.signed(w.data, start, size)
   end
-  w.pos = start + 2
-  return K.signed(w.data, start, 2)
 end
 
-function prefix.int32(w, start, node)
-  if w.stop - start < 4 then
-    fail(w, "TRUNCATED", start, node)
-  end
-  w.pos = start + 4
-  return K.signed(w.data, start, 4)
-end
+prefix.int16 = signed(2)
+prefix.int32 = signed(4)
 
 local function check_null(w, node, count)
   if count < -1 then
