@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import make_traffic
@@ -87,6 +89,7 @@ class Block:
             shown = f"{row.seconds:>8.2f} s, at best {row.best:.2f}" if row.seconds else f"not here ({row.why})"
             print(f"    {row.input:<8} {row.name:<46} {shown}")
         self.verdicts(files, long, len(pieces))
+        self.jobs(long)
         self.cores(long)
         self.questions(lake, csv)
 
@@ -99,7 +102,7 @@ class Block:
     def export(self, name: str, row: str, paths: list[Path], tables: str | None = None) -> None:
         """Add a row that writes tables of captures anew."""
         into = self.scratch / "written" / name
-        words = ("export", *map(str, paths), "--into", str(into), "--force")
+        words = ("export", *map(str, paths), "--into", str(into), "--force", "--jobs", "1")
         words += ("--tables", tables) if tables else ()
         self.rows.append(Row(name, row, *busy(self.kwire, *words)))
 
@@ -131,12 +134,29 @@ class Block:
             f"{TIMES} times the capture / {TIMES} times the work", grown and own and grown / own / TIMES, at_most=1.1
         )
         first, last = (
-            peak(self.kwire, "export", str(path), "--into", str(self.scratch / "memory" / path.stem))
+            peak(self.kwire, "export", str(path), "--jobs", "1", "--into", str(self.scratch / "memory" / path.stem))
             for path in (files["small"], long)
         )
         print_verdict(f"memory on {TIMES} times the capture ({last / 1e6:.0f} MB)", last / first, at_most=1.3)
         real = next((row.best for row in self.rows if row.input == "real"), None)
         print_verdict(f"all real captures and logs, seconds / {FEW_SECONDS}", real and real / FEW_SECONDS, at_most=1)
+
+    def jobs(self, path: Path) -> None:
+        """Print how much faster two processes write the tables than one, with their start."""
+        rows = [
+            Row("jobs", f"export --jobs {jobs}", partial(self.seconds, path, jobs, self.scratch / f"jobs-{jobs}"))
+            for jobs in (1, 2)
+        ]
+        measure_in_turns(rows, 3)
+        one, two = (row.best for row in rows)
+        print_verdict("export with one job / with two", one and two and one / two, at_least=1.3)
+
+    def seconds(self, path: Path, jobs: int, into: Path) -> float:
+        """Return the seconds in which so many processes write the tables of a capture."""
+        words = (self.kwire, "export", str(path), "--into", str(into), "--force", "--jobs", str(jobs))
+        start = time.perf_counter()
+        subprocess.run(words, check=True, capture_output=True)
+        return time.perf_counter() - start
 
     def cores(self, path: Path) -> None:
         """Print how much faster Spark writes the tables on two cores, in sessions that are up and warm."""
@@ -175,8 +195,6 @@ class Block:
 
 def timed(connection: object, source: str) -> float:
     """Return the seconds that DuckDB takes for a question."""
-    import time
-
     start = time.perf_counter()
     connection.execute(BY_TIME.format(source)).fetchall()
     return time.perf_counter() - start
@@ -204,8 +222,6 @@ def row_by_row(path: str) -> int:
 
 def scanned(path: str, master: str, into: str) -> float:
     """Return the seconds in which Spark writes the tables of a capture; the session has written those of another."""
-    import time
-
     from kwire_cli.pipeline.into import scan_into
     from kwire_cli.pipeline.model import Reading, Wanted
     from kwire_cli.pipeline.session import session

@@ -83,14 +83,14 @@ def driver(name: str, folder: Path) -> dict[str, Any]:
     import numpy as np
     import pyarrow as pa
 
+    from kwire_cli.pipeline.into import SparkTasks
     from kwire_cli.pipeline.lake.tables import INPUTS
     from kwire_cli.pipeline.lake.units import units_of, work_of
+    from kwire_cli.pipeline.lake.window_tasks import Job, owners_of
     from kwire_cli.pipeline.lake.windows import OUTLINES, planned, windows
-    from kwire_cli.pipeline.looking import looked_at
     from kwire_cli.pipeline.model import Reading, Wanted
     from kwire_cli.pipeline.parts import MOST_TASKS
     from kwire_cli.pipeline.session import session
-    from kwire_cli.pipeline.window_tasks import Job, owners_of
     from kwire_cli.source.files import Naming
 
     seen: dict[str, Any] = {}
@@ -108,8 +108,8 @@ def driver(name: str, folder: Path) -> dict[str, Any]:
         start = memory()
         clock = time.perf_counter()
         rows = pa.table({"number": np.arange(FILES), "path": files["path"]})
-        found = looked_at(
-            spark, folder, "_captures", rows, np.full(FILES, SIZE), partial(outlines, FILES // BROKERS), OUTLINES
+        found = SparkTasks(spark).looked_at(
+            folder, "_captures", rows, np.full(FILES, SIZE), partial(outlines, FILES // BROKERS), OUTLINES
         )
         lap("seconds: the job that outlines all files")
         java = max(memory(child) for child in children(processes()))
@@ -143,7 +143,7 @@ def worker(folder: Path) -> dict[str, Any]:
     """Look at the shares of a worker that takes part in all windows."""
     import gc
 
-    from kwire_cli.pipeline import window_tasks
+    from kwire_cli.pipeline.lake import window_tasks
     from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 
     gc.collect()

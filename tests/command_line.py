@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
 from kwire_cli.cli.environment import Environment
@@ -174,4 +175,6 @@ def hold_page(file, updating, also=lambda text: text, run=shell, only="", other=
     if updating:
         file.write_text(now, "utf-8")
     else:
-        assert now == text
+        assert now == text, "\n".join(
+            unified_diff(text.splitlines(), now.splitlines(), "page", "printed", n=1, lineterm="")
+        )

@@ -5,8 +5,9 @@ COSTS = """select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes
 
 
 def content(lake, without=""):
-    """The rows of all tables, costs in sum; frames without some columns."""
+    """The columns and the rows of all tables, costs in sum; frames without some columns."""
     from kwire_cli.pipeline.lake.query import Lake
+    from kwire_cli.stores import path_of
 
     queries = {
         "costs": COSTS,
@@ -14,8 +15,8 @@ def content(lake, without=""):
         "frames": f"select * {f'exclude ({without})' if without else ''} from frames",
     }
     out = {}
-    with Lake(lake) as tables:
+    with Lake(path_of(lake)) as tables:
         for name in tables.tables:
-            rows = tables.arrow(queries.get(name, f"select * from {name}")).read_all().to_pylist()
-            out[name] = sorted(map(repr, rows))
+            found = tables.arrow(queries.get(name, f"select * from {name}")).read_all()
+            out[name] = [(each.name, each.type) for each in found.schema], sorted(map(repr, found.to_pylist()))
     return out

@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import packets as make
+from command_line import ROOT
 from damage import packet_of
 
 import kwire_cli as kwire
@@ -91,3 +92,13 @@ class Rotated:
 def name(number):
     """Of a file."""
     return f"capture-{number}.pcap"
+
+
+def rotated_points(folder):
+    """Write capture points of rotated files into a folder: whole, from mid-stream, and with fetch sessions."""
+    for number, name in enumerate(("captures/ipv6.pcap", "captures/midstream.pcap", "incidents/fetch-sessions.pcap")):
+        point = folder / str(number)
+        point.mkdir(parents=True)
+        for at, data in enumerate(Rotated(ROOT / "samples" / name, 3).files):
+            (point / f"{at}.pcap").write_bytes(data)
+    return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
-    from kwire_cli.pipeline.lake.export import Exported
+    from kwire_cli.pipeline.lake.units import Exported
 
 EXAMPLES = (
     ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
@@ -82,6 +81,15 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         help="Set the format of the files.",
     )
     force: bool = flag("--force", section="Output", help="Read inputs again that the folder has already.")
+    jobs: int | None = option(
+        "--jobs",
+        "-j",
+        section="Advanced",
+        rare=True,
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Read large inputs with N processes.  [default: one for each core]",
+    )
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -114,7 +122,7 @@ def command(environment: Environment, options: Options) -> int:
         path_of(options.into or ""),
         Wanted(wanted, reading, options.port, options.filter or None, columns),
         form=options.out_format,
-        processes=os.cpu_count() or 1,
+        processes=options.jobs,
         note=partial(_note, environment),
         again=options.force,
     )

@@ -14,6 +14,7 @@ from kwire_cli.pipeline.session import spark_errors, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from pyspark.sql import SparkSession
 
@@ -66,16 +67,40 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
 
 
 @contextlib.contextmanager
+def _interruptions() -> Iterator[threading.Event]:
+    """Yield what is set once Ctrl-C was pressed, which does in the block what it did before."""
+    pressed, before = threading.Event(), signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield pressed
+        return
+
+    def press(number: int, frame: FrameType | None) -> None:
+        pressed.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Errors of Spark as our own: what is wrong with a query, a folder, a worker."""
+    """Errors of Spark as our own: what is wrong with a query, a folder, a worker. What fails after Ctrl-C was pressed
+    is no error: Java may end before this process has heard of it.
+    """
     from pyspark.logger import PySparkLogger
 
     for name in _LOGGERS:  # which print an error and all its traces before anybody can say it
         PySparkLogger.getLogger(name).disabled = True
     errors: tuple[type[Exception], ...] = (*spark_errors(), ConnectionRefusedError, ConnectionResetError)
     try:
-        yield
+        with _interruptions() as pressed:
+            yield
     except errors as error:
+        if pressed.is_set():
+            raise KeyboardInterrupt from None
         raise InputError(_own(error) or _text(error)) from None
     finally:
         for name in _LOGGERS:

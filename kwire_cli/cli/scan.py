@@ -172,8 +172,8 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
             refuse(self, ("out", "limit", "partition_by", "fail_fast"), "does not go with --into")
         else:
             refuse(self, ("tables",), "goes with --into")
-        if self.fields and (self.report or not self.table):
-            raise click.UsageError("--fields goes with --table")
+        if self.fields and (self.report or not (self.table or self.into)):
+            raise click.UsageError("--fields goes with --table, or with --into")
         if not (self.out or self.into):
             refuse(self, ("out_format", "force"), "goes with --out or --into")
         if not self.out:
@@ -185,7 +185,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
         elif not (self.into or (self.table and self.out and not self.report)):
             raise click.UsageError("--follow goes with --table and --out, or with --into")
         else:
-            refuse(self, ("force", "limit"), "does not go with --follow")
+            refuse(self, ("force", "limit", *(("fields",) if self.into else ())), "does not go with --follow")
             if self.tls_keylog:
                 raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
         if self.report:
@@ -262,6 +262,7 @@ def _into(environment: Environment, spark: SparkSession, options: Options) -> tu
         options.paths,
         path_of(options.into or ""),
         Wanted(lake.chosen(options.tables), _reading(options), options.port),
+        fields=options.fields,
         form=options.out_format or "parquet",
         cut=Cut() if options.part_size is None else Cut(options.part_size),
         note=partial(_note, environment),

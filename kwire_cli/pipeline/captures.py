@@ -7,22 +7,22 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, SAME_CONNECTIONS, capture_faults, unreadable_rows
 from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER, OWNED_BYTES, describe_connection, descriptor, rows_in
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.tables import AMOUNTS, with_place
+from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
 from kwire_cli.pipeline.line_walks import FIELDS, fields_of
 from kwire_cli.pipeline.model import FileFault, Told
@@ -31,11 +31,10 @@ from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import TcpConnection, traffic
-from kwire_cli.source.packets.descriptors import Described, described, outlined, runs, schedule
+from kwire_cli.source.packets.descriptors import outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.parts import PART_SIZE, PartReader
 from kwire_cli.source.packets.points import apart_notes, sketch
-from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.stores import absolute, sizes
@@ -55,77 +54,8 @@ if TYPE_CHECKING:
     Batches = Iterable[pa.RecordBatch]
 
 
-# Connections of captures in Spark tasks: descriptors of segments are shuffled by connection, and the task
-# that owns one reads its bytes.
-#
-# A connection that spans files is whole, and no task holds more of one than what overlaps in time: its
-# segments come sorted, some at a time.
-
-DESCRIBED = pa.schema(
-    [
-        pa.field("point", pa.int32()),
-        pa.field("ends", pa.binary()),
-        pa.field("chain", pa.int32()),
-        pa.field("file", pa.int32()),
-        pa.field("moment", pa.int64()),
-        pa.field("packet", pa.int64()),
-        pa.field("count", pa.int64()),
-        pa.field("rows", pa.binary()),
-        pa.field("kept", pa.binary()),
-    ]
-)
-"""The shuffled columns: `Described`, its `count` rows packed."""
-
-
-KEY = ("point", "ends")
-"""The columns that tell a connection from other connections: two capture points share none."""
-ORDER = (*KEY, "moment", "chain", "packet")
 NAMED = frozenset({"topics", "broker"})
 """Columns of frames for which the names of the capture point are needed."""
-MOST_BYTES = 16 << 20
-"""Bytes of a batch of descriptors."""
-_CODEC = pa.Codec("zstd", 1)
-_COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DESCRIPTOR.fields or {}).items()]
-"""The columns of DESCRIPTOR: the name of each, its type, and its offset in a row."""
-
-
-def describe_connection(
-    parts: Iterable[int], plan: Schedule, tell: Callable[[int, PartReader], None], *, payloads: bool
-) -> Iterator[pa.RecordBatch]:
-    """The descriptors in these parts of the plan; of each part that was read `tell` is told."""
-    rows: list[Described] = []
-    size = 0
-    for number in parts:
-        reader = PartReader(plan.parts[number].part)
-        for descriptor in described(plan.parts[number], reader, payloads=payloads):
-            rows.append(descriptor)
-            size += len(descriptor.rows) + len(descriptor.kept or b"")
-            if size > MOST_BYTES:
-                yield rows_of(rows)
-                rows, size = [], 0
-        tell(number, reader)
-    if rows:
-        yield rows_of(rows)
-
-
-def rows_of(found: Iterable[Described]) -> pa.RecordBatch:
-    """Return descriptors as rows, as `descriptor` reads them."""
-    size = DESCRIPTOR.itemsize
-    rows = [
-        (
-            one.point,
-            one.ends,
-            one.chain,
-            one.file,
-            one.moment,
-            one.packet,
-            len(one.rows) // size,
-            packed(one.rows),
-            one.kept,
-        )
-        for one in found
-    ]
-    return batch_of(rows, DESCRIBED)
 
 
 def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay]]:
@@ -144,42 +74,6 @@ def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[i
 def _connections(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay, int]]:
     """Yield the connections in sorted descriptors, as `Captures.of_connections` tells of them."""
     return ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
-
-
-def rows_in(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows one by one."""
-    for batch in batches:
-        yield from zip(*(batch.column(name).to_pylist() for name in DESCRIBED.names), strict=True)
-
-
-def descriptor(row: tuple[Any, ...]) -> Described:
-    """Return the descriptor in a row."""
-    *front, count, rows, kept = row
-    return Described(*front, unpacked(count, rows), kept)  # type: ignore[call-arg] # as DESCRIBED has them
-
-
-def packed(rows: bytes) -> bytes:
-    """DESCRIPTOR rows in a twentieth of their bytes: by column what changes from row to row, the first byte of all,
-    then the second, compressed.
-    """
-    table = np.frombuffer(rows, DESCRIPTOR)
-    planes = np.empty((DESCRIPTOR.itemsize, len(table)), np.uint8)
-    for name, kind, at in _COLUMNS:
-        changes = np.diff(table[name], prepend=kind.type(0))
-        planes[at : at + kind.itemsize] = changes.view(np.uint8).reshape(-1, kind.itemsize).T
-    return bytes(_CODEC.compress(planes, asbytes=True))
-
-
-def unpacked(count: int, data: bytes) -> bytes:
-    """So many DESCRIPTOR rows that were packed."""
-    planes = np.frombuffer(_CODEC.decompress(data, count * DESCRIPTOR.itemsize), np.uint8).reshape(
-        DESCRIPTOR.itemsize, count
-    )
-    table = np.empty(count, DESCRIPTOR)
-    for name, kind, at in _COLUMNS:
-        changes = np.ascontiguousarray(planes[at : at + kind.itemsize].T).view(kind)[:, 0]
-        table[name] = np.cumsum(changes, dtype=kind)
-    return table.tobytes()
 
 
 def lines(
@@ -251,14 +145,6 @@ def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, R
 
 
 # Captures in Spark: one plan of the files, and the DataFrames made from it.
-
-FEW_BYTES = 256 << 20
-"""Bytes of files that are cut into parts without a Spark job."""
-
-
-OWNED_BYTES = 32 << 20
-"""Bytes of captures for each task that owns connections, about: connections differ in size, small shares leave no core
-idle at the end."""
 
 
 def _of_files(spark: SparkSession, files: Sequence[str], make: Callable[[str], Any]) -> list[Any]:
@@ -524,7 +410,7 @@ class Captures:
             return of(batches, plan.value)
 
         descriptors = self._parts().mapInArrow(describe, from_arrow_schema(DESCRIBED))
-        sorted_ones = descriptors.repartition(self._tasks, *KEY).sortWithinPartitions(*ORDER)
+        sorted_ones = descriptors.repartition(self._tasks, "owner").sortWithinPartitions(*ORDER)
         return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
 
     @property

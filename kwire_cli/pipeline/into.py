@@ -1,78 +1,44 @@
-"""Tables of a lake written by Spark's tasks: the tables of `lake.export`, from inputs of any size.
-
-Captures are read window by window. Connections are whole in the task that owns them. The names that a capture point
-tells are known only when all of its connections were read: tasks write frames without them into the hidden folder of
-the run, and other tasks put the names in.
-"""
+"""Tables of a lake written by Spark's tasks: `lake.in_tasks` on a cluster."""
 
 from __future__ import annotations
 
-import pickle
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
-from kwire_cli.pipeline.captures import FEW_BYTES, sketched
+from kwire_cli.pipeline.captures import sketched
 from kwire_cli.pipeline.lake import TABLES
-from kwire_cli.pipeline.lake.export import Exported
-from kwire_cli.pipeline.lake.frames import resolved
-from kwire_cli.pipeline.lake.hidden import parquet_file, put_table, table_of
-from kwire_cli.pipeline.lake.logs import log_rows, shaped
-from kwire_cli.pipeline.lake.names import Learnt
-from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
-from kwire_cli.pipeline.lake.units import (
-    KINDS,
-    LISTED,
-    finish,
-    inputs_of,
-    listed,
-    named_files,
-    refuse_others,
-    unchanged,
-    units_of,
-    work_of,
-)
-from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
-from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.looking import looked_at
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
-from kwire_cli.pipeline.parts import folded
+from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER, rows_in
+from kwire_cli.pipeline.lake.export import chosen_columns
+from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
+from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.pipeline.lake.units import inputs_for, named_files
+from kwire_cli.pipeline.lake.window_tasks import Done, described, merge, owners_of, read_connections
+from kwire_cli.pipeline.lake.windows import pack_size
+from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, folded, gathered, made_by
 from kwire_cli.pipeline.table_formats import TableLake
-from kwire_cli.pipeline.window_tasks import Done, Job, merge, read
-from kwire_cli.source.packets.parts import PART_SIZE
-from kwire_cli.source.packets.points import APART, apart_notes
-from kwire_cli.source.tls.decryption import blocks_of
-from kwire_cli.stores.writing import remove, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    import numpy.typing as npt
     from pyspark.sql import SparkSession
 
-    from kwire_cli.pipeline.lake.units import Input, Unit, Work
-    from kwire_cli.pipeline.lake.windows import Plan
+    from kwire_cli.pipeline.lake.tasks import Look
+    from kwire_cli.pipeline.lake.units import Exported
+    from kwire_cli.pipeline.lake.window_tasks import Job
     from kwire_cli.pipeline.model import Wanted
-    from kwire_cli.source.kafka.captured import Names
+    from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
 
-FEW_FILES = 4096
-"""Files that are looked at without a Spark job."""
-ROWS = 1 << 18
-"""Frames into which one task puts names, about."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How much is read at once: bytes of a part, bytes of a window, and parts of a window."""
-
-    part: int = PART_SIZE
-    window: int = BUDGET
-    parts: int = MOST_PARTS
+__all__ = ("Cut", "SparkTasks", "scan_into")
+PER_CORE = 64
+"""Tasks for each core that look at files, at most."""
 
 
 def scan_into(
@@ -81,216 +47,87 @@ def scan_into(
     into: Place,
     wanted: Wanted,
     *,
+    fields: str | None = None,
     form: str = "parquet",
     cut: Cut | None = None,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
-    """Write the tables of inputs to a place that all workers reach, as `lake.export.export` does in one process.
+    """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does.
 
-    Raises:
-        InputError: There is nothing to read in the inputs, or the folder cannot be written to.
-
+    Formats are also those of tables that Spark writes. `fields` are names of columns of the only table that is wanted.
     """
-    cut = cut or Cut()
-    files = named_files(found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS))
-    with Run(into, form) as run:
-        tables = TableLake(spark, run.folder, form) if form in TABLES else None
-        there = inputs_of(run.folder) if tables is None else tables.inputs()
-        refuse_others(run.folder, there, wanted.filter)
-        listing = _listed(spark, run, files)
-        known = [] if again else unchanged(there, listing, wanted.reading.naming)
-        new = np.setdiff1d(np.arange(listing.num_rows), np.array(known, np.int64))
-        listing = listing.take(pa.array(new)).combine_chunks()
-        plan = _planned(spark, run, listing, wanted, cut.part)
-        for text in apart_notes(point.name for point in plan.points if point.apart):
-            note(text)
-        names = (None if number is None else plan.points[number].name for number in plan.of_files)
-        work = work_of(there, units_of(listing, names), again=again, filtered=wanted.filter, known=len(known))
+    if fields is not None:
+        wanted = replace(wanted, columns=chosen_columns(wanted.tables, fields))
+    lake = partial(TableLake, spark, form=form) if form in TABLES else None
+    files = named_files(inputs_for(paths, wanted))
+    return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again, lake=lake)
+
+
+@dataclass(frozen=True)
+class SparkTasks:
+    """Tasks of a session. They map the lists of what they look at: no process holds an object for each file."""
+
+    spark: SparkSession
+
+    @property
+    def cores(self) -> int:
+        """Tasks that are done at once."""
+        return self.spark.sparkContext.defaultParallelism
+
+    def looked_at(
+        self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema
+    ) -> pa.Table:
+        """Return what `look` makes of the rows of a table."""
+        if not rows.num_rows:
+            return schema.empty_table()
+        sums = np.cumsum(costs)
+        size = int(sums[-1])
+        each = max(pack_size(size, self.cores), -(-size // min(MOST_TASKS, PER_CORE * self.cores)))
+        of_tasks = np.unique((sums - 1) // each, return_inverse=True)[1]
+        starts = np.flatnonzero(np.diff(of_tasks, prepend=-1))
+        put_table(hidden, f"{name}.arrow", rows)
+        put_table(hidden, f"{name}-starts.arrow", pa.table({"start": np.append(starts, len(costs))}))
+        made = self._numbers(len(starts)).mapInArrow(partial(_look, hidden, name, look), from_arrow_schema(schema))
+        return made.toArrow().cast(schema)
+
+    def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
+        """Yield the sketches of files, some by tasks at a time."""
+        return sketched(self.spark, files)
+
+    def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
+        """Return the results of `fold` over the numbers of so many works."""
+        return folded(self.spark, range(count), fold, merge)
+
+    def read(self, job: Job) -> Done:
+        """Have packets described, and connections read by their owners."""
+        numbers = self._numbers(job.window.packs + len(job.carried))
+        descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
+        owners = owners_of(job.window, self.cores)
+        sorted_ones = descriptors.repartition(owners, "owner").sortWithinPartitions(*ORDER)
+        made = sorted_ones.mapInArrow(partial(_own, job), from_arrow_schema(MADE_SCHEMA))
         done = Done()
-        units = {unit.key: unit for unit in work.units}
-        _captures(spark, run, plan, {unit.name: unit for unit in work.units if unit.is_point}, wanted, cut, done)
-        _file_faults(run, plan, listing, work, wanted, done)
-        _by_tasks(spark, run, "_logs", _packs(work), partial(_read_logs, run.hidden, run.form, wanted), done)
-        for key, made in done.made.items():
-            work.done(units[key], made)
-        if tables is None:
-            finish(run, work)
-        else:
-            tables.finish(run, work)
-    return Exported(work.rows, work.read, work.known, work.size, done.told.faults)
+        for each in gathered(made, owners, merge):
+            merge(done, each)
+        return done
+
+    def _numbers(self, count: int) -> Any:
+        return self.spark.range(0, count, 1, count)
 
 
-def _by_tasks(
-    spark: SparkSession, run: Run, name: str, works: Iterable[Any], fold: Callable[[Iterable[Any]], Done], done: Done
-) -> None:
-    """Have tasks do some works, each of which finds its own in a file of the hidden folder under a name."""
-    table = pa.table({"work": pa.array(map(pickle.dumps, works), pa.binary())})
-    put_table(run.hidden, name, table)
-    for each in folded(spark, range(table.num_rows), partial(_fold, run.hidden, name, fold), merge):
-        merge(done, each)
+def _look(hidden: Place, name: str, look: Look, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    starts = one_array(table_of(hidden, f"{name}-starts.arrow")["start"])
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            start, stop = starts[number].as_py(), starts[number + 1].as_py()
+            yield from look(table_of(hidden, f"{name}.arrow").slice(start, stop - start))
 
 
-def _fold(hidden: Place, name: str, fold: Callable[[Iterable[Any]], Done], numbers: Iterable[int]) -> Done:
-    works = table_of(hidden, name)["work"]
-    return fold(pickle.loads(works[number].as_py()) for number in numbers)  # noqa: S301 - our own
+def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield from described(job, number)
 
 
-# Looks into all files.
-
-
-def _listed(spark: SparkSession, run: Run, files: pa.Table) -> pa.Table:
-    """Return files with their sizes and digests; many are looked at in tasks."""
-    if files.num_rows < FEW_FILES:
-        return listed(files)
-    costs = np.full(files.num_rows, OPENING * 4)
-    return looked_at(spark, run.hidden, "_named", files, costs, _listed_batches, LISTED)
-
-
-def _listed_batches(files: pa.Table) -> Iterator[pa.RecordBatch]:
-    yield from listed(files).to_batches()
-
-
-def _planned(spark: SparkSession, run: Run, listing: pa.Table, wanted: Wanted, part_size: int) -> Plan:
-    """Return the plan of the captures among files, whose packets are counted in tasks if they are many."""
-    numbers = np.flatnonzero(np.array(listing["kind"]) == KINDS[CAPTURES])
-    rows = pa.table({"number": numbers, "path": listing["path"].take(pa.array(numbers))})
-    sizes = np.array(listing["size"], np.int64)[numbers]
-    outline = partial(_outlined, part_size)
-    if len(numbers) < 2 or (len(numbers) < FEW_FILES and sizes.sum() <= FEW_BYTES):
-        outlines = pa.Table.from_batches([*outline(rows)], OUTLINES)
-    else:
-        outlines = looked_at(spark, run.hidden, "_captures", rows, np.maximum(sizes, OPENING), outline, OUTLINES)
-    reading = wanted.reading
-    return planned(listing, outlines, reading.naming, blocks_of(reading.key_logs), partial(sketched, spark))
-
-
-def _outlined(part_size: int, files: pa.Table) -> Iterator[pa.RecordBatch]:
-    return outline_rows(zip(files["number"].to_pylist(), files["path"].to_pylist(), strict=True), part_size)
-
-
-# Captures.
-
-
-def _captures(
-    spark: SparkSession, run: Run, plan: Plan, points: Mapping[str, Unit], wanted: Wanted, cut: Cut, done: Done
-) -> None:
-    """Write the tables of capture points, window by window, and say in `done` what was written."""
-    numbers = {number: points[point.name] for number, point in enumerate(plan.points) if point.name in points}
-    carried: tuple[str, ...] = ()
-    cores = spark.sparkContext.defaultParallelism
-    for window in windows(plan, run.hidden, numbers, cut.window, cut.parts, cores):
-        each = read(spark, Job(run.hidden, run.form, window, carried, wanted, plan.secrets))
-        for name in (window.table, *carried):
-            remove(run.hidden / name)
-        carried, each.carried = tuple(each.carried), []
-        merge(done, each)
-    works: list[_Unresolved] = []
-    for number, unit in numbers.items():
-        made = done.made.get(unit.key, [])
-        learnt, name = done.learnt.get(number, Learnt()), f"_names-{number}"
-        write(run.hidden / name, pickle.dumps(learnt.names))
-        room = 0
-        for file in made:
-            if file.table == UNRESOLVED_FRAMES:
-                if room <= 0:
-                    works.append(_Unresolved(unit.key, unit.point, name, []))
-                    room = ROWS
-                works[-1].files.append(file.name)
-                room -= file.rows
-        done.made[unit.key] = [file for file in made if file.table != UNRESOLVED_FRAMES]
-        if "names" in wanted.tables:
-            out = run.files(unit.key)
-            out.add("names", unit.point, learnt.rows())
-            merge(done, Done({unit.key: out.close()}))
-    _by_tasks(spark, run, "_frames", works, partial(_resolve, run.hidden, run.form), done)
-
-
-class _Unresolved(NamedTuple):
-    """Files of frames without the names of their capture point, and the file with these."""
-
-    key: str
-    point: str
-    names: str
-    files: list[str]
-
-
-def _resolve(hidden: Place, form: str, works: Iterable[_Unresolved]) -> Done:
-    """Put names into frames."""
-    done = Done()
-    for work in works:
-        out, names = Files(hidden, form, work.key), _names(hidden / work.names)
-        for file in work.files:
-            with parquet_file(hidden / file) as source:
-                for rows in source.iter_batches():
-                    out.add("frames", work.point, resolved(rows, names))
-        done.made.setdefault(work.key, []).extend(out.close())
-    return done
-
-
-@lru_cache(maxsize=1)
-def _names(path: Place) -> Names:
-    return pickle.loads(path.read_bytes())  # type: ignore[no-any-return] # noqa: S301 - our own
-
-
-def _file_faults(run: Run, plan: Plan, listing: pa.Table, work: Work, wanted: Wanted, done: Done) -> None:
-    """Write the faults that the plan knows of: captures that cannot be read, and points that are apart."""
-    reasons = {listing["path"][number].as_py(): reason for number, reason in plan.faults}
-    apart = {point.name: point.chains[0].start for point in plan.points if point.apart}
-    for unit in work.units if reasons or apart else ():
-        if not unit.is_point:
-            continue
-        own = [path for path in unit.rows["path"].to_pylist() if path in reasons]
-        rows = [file_fault(None, path, None, None, UNREADABLE, reasons[path]) for path in own]
-        if unit.name in apart:
-            first = plan.files["path"][apart[unit.name]].as_py()
-            rows.append(file_fault(unit.point, first, None, None, SAME_CONNECTIONS, APART))
-        done.told.faults += len(own)
-        if rows and "faults" in wanted.tables:
-            out = run.files(unit.key)
-            for each in rows:
-                out.add("faults", unit.point, shaped("faults", each))
-            merge(done, Done({unit.key: out.close()}))
-
-
-# Logs.
-
-
-class _Share(NamedTuple):
-    """A file of a unit, or one of several shares of its parts."""
-
-    key: str
-    point: str
-    file: Input
-    share: int = 0
-    shares: int = 1
-
-
-def _packs(work: Work) -> Iterator[list[_Share]]:
-    """Yield the log files that are to be read, in packs of about the same size; a large file has several shares."""
-    pack: list[_Share] = []
-    room = PACK
-    for unit in work.units:
-        for file in () if unit.is_point else unit.inputs:
-            for share in range(file.shares):
-                size = file.size // file.shares
-                if room < size and pack:
-                    yield pack
-                    pack, room = [], PACK
-                pack.append(_Share(unit.key, unit.point, file, share, file.shares))
-                room -= max(size, OPENING)
-    if pack:
-        yield pack
-
-
-def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:
-    """Write the rows of log files."""
-    done = Done(told=wanted.reading.told)
-    for pack in packs:
-        for key, some in groupby(pack, key=lambda share: share.key):
-            out = Files(hidden, form, key)
-            for share in some:
-                for table, rows in log_rows(share.file, wanted.tables, wanted.reading, share.share, share.shares):
-                    out.add(table, share.point, rows)
-            done.made.setdefault(key, []).extend(out.close())
-    return done
+def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield made_by(TaskContext.get().partitionId(), read_connections(job, rows_in(batches)))  # type: ignore[union-attr]

@@ -22,8 +22,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
-from kwire_cli.pipeline.captures import MOST_BYTES
 from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.lake.descriptors import MOST_BYTES
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import NAMES, Learnt

@@ -15,6 +15,7 @@ from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, file_fault, line
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
+from kwire_cli.pipeline.lake.hidden import Stream, streamed
 from kwire_cli.pipeline.lake.names import Learnt, name_rows, topics_of
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
@@ -296,18 +297,16 @@ class Spool:
         self._path = path
         self._rows: list[pa.RecordBatch] = []
         self._size = 0
-        self._out: Any = None
+        self._out: Stream | None = None
 
     def add(self, rows: pa.RecordBatch) -> None:
         """Take rows."""
         self._rows.append(rows)
         self._size += rows.nbytes
         if self._size > SPOOLED:
-            if self._out is None:
-                options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
-                self._out = pa.ipc.new_stream(str(self._path), rows.schema, options=options)
+            self._out = self._out or Stream(self._path, rows.schema)
             for each in self._rows:
-                self._out.write_batch(each)
+                self._out.add(each)
             self._rows, self._size = [], 0
 
     def taken(self) -> Iterator[pa.RecordBatch]:
@@ -315,9 +314,7 @@ class Spool:
         if self._out is not None:
             self._out.close()
             self._out = None
-            options = pa.ipc.IpcReadOptions(use_threads=False)
-            with pa.OSFile(str(self._path), "rb") as source, pa.ipc.open_stream(source, options=options) as stream:
-                yield from stream
+            yield from streamed(self._path)
             self._path.unlink()
         rows, self._rows, self._size = self._rows, [], 0
         yield from rows

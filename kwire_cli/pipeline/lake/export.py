@@ -1,11 +1,7 @@
-"""Captures, logs and request logs written as tables, in one process and without Spark."""
+"""Captures, logs and request logs written as tables, without Spark: in one process, or in several if they are large."""
 
 from __future__ import annotations
 
-import signal
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -13,10 +9,13 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
 from kwire_cli.pipeline.lake.frames import resolved
+from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
+from kwire_cli.pipeline.lake.processes import WINDOW, Processes, cores
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.pipeline.lake.units import (
     finish,
+    inputs_for,
     inputs_of,
     listed,
     named_files,
@@ -27,34 +26,23 @@ from kwire_cli.pipeline.lake.units import (
     work_of,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, Told, found, of_kind
+from kwire_cli.pipeline.model import CAPTURES, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
+from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from kwire_cli.pipeline.lake.units import Unit, Work
-    from kwire_cli.pipeline.lake.writing import Written
+    from kwire_cli.pipeline.lake.units import Exported, Unit
     from kwire_cli.pipeline.model import Wanted
     from kwire_cli.source.packets.descriptors import Schedule
     from kwire_cli.stores import Place
 
 
-MUCH = 256 << 20
+MUCH = 512 << 20
 """Bytes of inputs from which on several processes pay: each takes a second to start."""
-
-
-@dataclass(frozen=True)
-class Exported:
-    """The result of a run: rows by table, inputs that were read and their bytes, inputs that the lake had already."""
-
-    rows: Mapping[str, int]
-    read: int
-    known: int
-    size: int
-    faults: int
 
 
 def export(
@@ -63,69 +51,41 @@ def export(
     wanted: Wanted,
     *,
     form: str = "parquet",
-    processes: int = 1,
+    processes: int | None = 1,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
 ) -> Exported:
     """Write the tables of inputs into a folder; inputs that the lake there has already are skipped unless `again`.
 
-    Up to so many `processes` write units at once if there is enough to read.
+    So many `processes`, one for each core if that is None, share what there is to read if it is much. With a filter one
+    reads: that needs the names that frames of other connections have told before.
 
     Raises:
         InputError: There is nothing to read in the inputs, the folder cannot be written to, or it has the frames of
             another filter; a log with a filter.
 
     """
-    files = found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS)
-    if wanted.filter and (logs := [each.file for each in files if each.kind is not CAPTURES]):
-        raise InputError("--filter is for packet captures, and this is none: export it without", file=logs[0])
+    files = inputs_for(paths, wanted)
+    processes = processes or cores()
+    if processes > 1 and not wanted.filter and sum(sizes(each.file for each in files)) >= MUCH:
+        with Processes(processes) as tasks:
+            cut = Cut(window=WINDOW)
+            return write_in_tasks(tasks, named_files(files), into, wanted, form=form, cut=cut, note=note, again=again)
     reading = wanted.reading
     plan = schedule(map(outlined, of_kind(files, CAPTURES)), blocks_of(reading.key_logs), reading.naming)
     for text in apart_notes(point.name for point in plan.points if point.apart):
         note(text)
     with Run(into, form) as run:
         there, listing = inputs_of(run.folder), listed(named_files(files))
-        refuse_others(run.folder, there, wanted.filter)
+        refuse_others(run.folder, there, wanted)
         units = units_of(listing, points_of(listing, plan))
-        work = work_of(there, units, again=again, filtered=wanted.filter)
-        if processes > 1 and len(work.units) > 1 and work.size >= MUCH:
-            _in_processes(run, work, plan, wanted, processes)
-        else:
-            for unit, share in shared_out(plan, work.units):
-                work.done(unit, _written(unit, share, run.hidden, form, wanted)[0])
+        work = work_of(there, units, again=again, wanted=wanted)
+        for unit, share in shared_out(plan, work.units):
+            out = Files(run.hidden, form, unit.key, wanted.columns)
+            write_unit(unit, share, out, wanted)
+            work.done(unit, out.close())
         finish(run, work)
-    return Exported(work.rows, work.read, work.known, work.size, reading.told.faults)
-
-
-def _in_processes(run: Run, work: Work, plan: Schedule, wanted: Wanted, processes: int) -> None:
-    """Write the units in processes of their own, the largest ones first."""
-    units = sorted(work.units, key=lambda unit: -unit.size)
-    own = replace(wanted, reading=replace(wanted.reading, told=Told()))  # each process tells what it could not read
-    with ProcessPoolExecutor(min(processes, len(units)), get_context("spawn"), _begin) as pool:
-        futures = {
-            pool.submit(_written, unit, share, run.hidden, run.form, own): unit
-            for unit, share in shared_out(plan, units)
-        }
-        try:
-            for future in as_completed(futures):
-                made, told = future.result()
-                work.done(futures[future], made)
-                wanted.reading.told.faults += told.faults
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _begin() -> None:
-    """Leave Ctrl-C to the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _written(unit: Unit, plan: Schedule, hidden: Place, form: str, wanted: Wanted) -> tuple[list[Written], Told]:
-    """Write the files of a unit; return them, and what could not be read."""
-    out = Files(hidden, form, unit.key, wanted.columns)
-    write_unit(unit, plan, out, wanted)
-    return out.close(), wanted.reading.told
+    return work.exported(reading.told.faults)
 
 
 def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:

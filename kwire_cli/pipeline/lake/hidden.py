@@ -56,6 +56,38 @@ def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
             yield source.get_batch(number)
 
 
+class Stream:
+    """A file of rows that are read again once, lightly compressed. Dictionaries may differ from batch to batch."""
+
+    def __init__(self, place: Place, schema: pa.Schema) -> None:
+        files, path = arrow_place(place)
+        self._folder = place.parent
+        self._sink = files.open_output_stream(path, compression=None)
+        options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
+        self._out = pa.ipc.new_stream(self._sink, schema, options=options)
+        self.rows = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Write rows."""
+        with writing(self._folder):
+            self._out.write_batch(rows)
+        self.rows += rows.num_rows
+
+    def close(self) -> None:
+        """Write what is left."""
+        with writing(self._folder):
+            self._out.close()
+            self._sink.close()
+
+
+def streamed(place: Place) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file that `Stream` wrote."""
+    files, path = arrow_place(place)
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    with told(str(place)), files.open_input_stream(path) as source, pa.ipc.open_stream(source, options=options) as rows:
+        yield from rows
+
+
 def parquet_file(place: Place) -> pq.ParquetFile:
     """Open a file of Parquet."""
     files, name = arrow_place(place)

@@ -53,6 +53,7 @@ INPUTS = pa.schema(
         pa.field("read", TIME),
         pa.field("version", pa.string()),
         pa.field("filter", pa.string()),
+        pa.field("fields", pa.string()),
     ]
 )
 """One file holds all rows of it, and each run replaces the file."""
@@ -81,13 +82,9 @@ SHAPES: dict[str, Shape] = {
 """The tables that every lake may have. Tables of bodies have the type of their message beside these."""
 
 
-UNRESOLVED_FRAMES = "_frames"
-"""Frames without the names of their capture point, as long as a run goes on."""
-
-
 def day_column(table: str) -> str | None:
     """Return the column of a table that says of which day a row is, if any."""
-    return "time" if table.startswith((f"{BODIES}_", UNRESOLVED_FRAMES)) else SHAPES[table].time
+    return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
 
 
 def placed(table: str, schema: pa.Schema) -> pa.Schema:

@@ -20,7 +20,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.hidden import one_array, parquet_file
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION, unit_of
 from kwire_cli.pipeline.lake.windows import groups
-from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS
+from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
 from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
@@ -30,10 +30,10 @@ from kwire_cli.stores.opening import opened
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.pipeline.lake.writing import Run, Written
-    from kwire_cli.pipeline.model import Found
+    from kwire_cli.pipeline.model import Found, Wanted
     from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.descriptors import Scheduled
     from kwire_cli.stores import Place
@@ -141,6 +141,19 @@ def _state(rows: pa.Table) -> str:
     return whole.hexdigest()
 
 
+def inputs_for(paths: Sequence[str], wanted: Wanted) -> list[Found]:
+    """Return the files that paths and globs name.
+
+    Raises:
+        InputError: There is nothing to read in them, or a log with a filter.
+
+    """
+    files = found(paths, CAPTURES, SEGMENTS, INDEXES, REQUEST_LOGS)
+    if wanted.filter and (logs := [each.file for each in files if each.kind is not CAPTURES]):
+        raise InputError("--filter is for packet captures, and this is none: leave it out of the inputs", file=logs[0])
+    return files
+
+
 NAMED = pa.schema([INPUTS.field("path"), INPUTS.field("kind")])
 
 
@@ -239,15 +252,16 @@ def _input(path: str, kind: str) -> Input:
     return Input(path, kind, size, modified, text)
 
 
-def input_rows(unit: Unit, rows: int, filtered: str | None = None) -> pa.Table:
-    """Return the rows of the table `inputs` for a unit, of which a run has written so many rows by a filter."""
+def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
+    """Return the rows of the table `inputs` for a unit, of which a run has written so many rows."""
     of_unit = {
         "capture_point": unit.point,
         "unit": unit.name,
         "rows": rows,
         "read": datetime.now(UTC),
         "version": VERSION,
-        "filter": filtered,
+        "filter": wanted and wanted.filter,
+        "fields": wanted and (",".join(wanted.columns) or None),
     }
     own = unit.rows
     columns = [
@@ -312,18 +326,29 @@ def unchanged(there: pa.Table, listing: pa.Table, naming: Naming) -> list[int]:
 # What a run has to do, and what it has done.
 
 
+@dataclass(frozen=True)
+class Exported:
+    """The result of a run: rows by table, inputs that were read and their bytes, inputs that the lake had already."""
+
+    rows: Mapping[str, int]
+    read: int
+    known: int
+    size: int
+    faults: int
+
+
 @dataclass
 class Work:
     """The units that a run reads, the number of inputs that the lake has already, and the rows of `inputs` that stay.
 
-    `made` and `rows` fill while units are done. `filtered` is the filter of frames. `former` are the names of units
-    whose inputs are read as other units now.
+    `made` and `rows` fill while units are done. `former` are the names of units whose inputs are read as other units
+    now.
     """
 
     units: tuple[Unit, ...]
     known: int
     kept: pa.Table
-    filtered: str | None = None
+    wanted: Wanted | None = None
     former: frozenset[str] = frozenset()
     made: list[Written] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -356,15 +381,19 @@ class Work:
         """Return their bytes."""
         return sum(unit.size for unit in self.units)
 
+    def exported(self, faults: int) -> Exported:
+        """Return the result when all is done; so many gaps and files could not be read."""
+        return Exported(self.rows, self.read, self.known, self.size, faults)
+
     @property
     def inputs(self) -> pa.Table:
         """Return the table `inputs` when all is done."""
-        read = [input_rows(unit, self._of_units.get(unit.name, 0), self.filtered) for unit in self.units]
+        read = [input_rows(unit, self._of_units.get(unit.name, 0), self.wanted) for unit in self.units]
         return pa.concat_tables([self.kept, *read])
 
 
 def work_of(
-    there: pa.Table, units: Iterable[Unit], *, again: bool, filtered: str | None = None, known: int = 0
+    there: pa.Table, units: Iterable[Unit], *, again: bool, wanted: Wanted | None = None, known: int = 0
 ) -> Work:
     """Return what a run has to do in a lake with these `inputs`: units that it does not have, or has in another state,
     or all `again`. So many other files are `known` already.
@@ -375,7 +404,7 @@ def work_of(
     read = {unit.name for unit in new}
     former, kept = _former_and_kept(there, new)
     known += sum(len(unit.inputs) for unit in some if unit.name not in read)
-    return Work(tuple(new), known, kept, filtered, former)
+    return Work(tuple(new), known, kept, wanted, former)
 
 
 def _former_and_kept(there: pa.Table, units: Sequence[Unit]) -> tuple[frozenset[str], pa.Table]:
@@ -387,15 +416,19 @@ def _former_and_kept(there: pa.Table, units: Sequence[Unit]) -> tuple[frozenset[
     return frozenset(former), kept
 
 
-def refuse_others(folder: Place, there: pa.Table, filtered: str | None) -> None:
-    """Raise InputError if a lake with the `inputs` that are `there` has the frames of another filter, or if a stream
-    writes it.
+def refuse_others(folder: Place, there: pa.Table, wanted: Wanted | None) -> None:
+    """Raise InputError if a lake with the `inputs` that are `there` has the frames of another filter, or other columns
+    of its table, or if a stream writes it.
     """
     if (folder / CHECKPOINT).exists():
         raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
     for before in pc.unique(there["filter"]).to_pylist():
-        if before != filtered:
+        if before != (wanted and wanted.filter):
             has = f"the frames of --filter {before!r}" if before else "tables without a filter"
+            raise InputError(f"this has {has}: write into another folder", file=str(folder))
+    for before in pc.unique(there["fields"]).to_pylist():
+        if before != (wanted and (",".join(wanted.columns) or None)):
+            has = f"the columns of --fields {before}" if before else "all columns of its tables"
             raise InputError(f"this has {has}: write into another folder", file=str(folder))
 
 
@@ -405,7 +438,7 @@ def finish(run: Run, work: Work) -> None:
         return
     with run.alone():
         there = inputs_of(run.folder)
-        refuse_others(run.folder, there, work.filtered)
+        refuse_others(run.folder, there, work.wanted)
         work = work.beside(there)
         out, keys = run.files("inputs"), work.keys
         out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])

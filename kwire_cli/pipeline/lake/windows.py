@@ -44,6 +44,8 @@ OPENING = 1 << 16
 """Bytes that could be read in the time that opening a file takes."""
 BUDGET = 10_000 * PACK
 """Bytes of a window, about."""
+WHOLE = 32 << 20
+"""Bytes of a capture point that one task owns, at most."""
 MOST_PARTS = 100_000
 """Parts of a window."""
 AT_ONCE = 1 << 10
@@ -268,14 +270,15 @@ def _parts(outlines: pa.Table, at: Ints, point: Ints, chain: Ints, moment: Ints,
 class Window:
     """Parts that are read at once by `packs` tasks, and the capture points that these are of, by number.
 
-    `goes_on` is the point that the next window has more of. Then the packets at the moment `upto` and later wait for
-    those of the next window.
+    One task owns all connections of each of the points that stay `whole`: these are small. `goes_on` is the point that
+    the next window has more of. Then the packets at the moment `upto` and later wait for those of the next window.
     """
 
     table: str
     packs: int
     size: int
     points: Mapping[int, Planned]
+    whole: frozenset[int] = frozenset()
     goes_on: int | None = None
     upto: int | None = None
 
@@ -295,6 +298,7 @@ def windows(
     sizes = plan.parts["size"].to_numpy()[rows]
     costs = np.cumsum(np.maximum(sizes, OPENING))
     start = number = 0
+    went_on: int | None = None
     while start < len(rows):
         before = costs[start - 1] if start else 0
         stop = min(max(int(np.searchsorted(costs, before + budget, side="right")), start + 1), start + most, len(rows))
@@ -311,8 +315,12 @@ def windows(
         if stop < len(rows) and own["point"][stop - start].as_py() == numbers[-1]:
             goes_on = numbers[-1]
             upto = own["begin"][stop - start].as_py() if len(plan.points[goes_on].chains) > 1 else None
-        yield Window(name, int(packs.max()) + 1, int(sizes[start:stop].sum()), points, goes_on, upto)
-        start, number = stop, number + 1
+        size = int(sizes[start:stop].sum())
+        of_points = np.bincount(table["point"].to_numpy(), weights=sizes[start:stop])
+        small = np.flatnonzero(of_points <= min(WHOLE, size // (8 * cores))).tolist()
+        whole = frozenset(points).intersection(small) - {goes_on, went_on}
+        yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto)
+        start, number, went_on = stop, number + 1, goes_on
 
 
 def pack_size(size: int, cores: int) -> int:

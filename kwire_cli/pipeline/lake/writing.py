@@ -199,9 +199,9 @@ class Run:
         remove_tree(self.hidden)
         remove_empty(self.folder)
 
-    def files(self, unit: str) -> Files:
+    def files(self, unit: str, columns: Sequence[str] = ()) -> Files:
         """Return files of a unit, which are to be closed."""
-        return Files(self.hidden, self.form, unit)
+        return Files(self.hidden, self.form, unit, columns)
 
     def there(self) -> list[str]:
         """Return the files of all tables that are in their places, by their paths below the folder."""

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -46,16 +47,6 @@ def run(inputs, into, **settings):
 def rows(lake, query):
     with Lake(lake) as tables:
         return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
-
-
-def content(lake):
-    """The rows of all tables but `inputs`, and what that says of files."""
-    out = {}
-    with Lake(lake) as tables:
-        for name in tables.tables:
-            query = f"select * from {name}" if name != "inputs" else "select path, size, digest from inputs"
-            out[name] = sorted(map(repr, tables.arrow(query).read_all().to_pylist()))
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +262,8 @@ def test_rows_wait_in_a_file(tmp_path, monkeypatch, lake):
 @pytest.mark.slow
 def test_several_processes_write_the_same(tmp_path, monkeypatch, lake):
     """Units in processes of their own, which tell what they could not read."""
-    monkeypatch.setattr("kwire_cli.pipeline.lake.export.MUCH", 1)
+    for module in ("export.MUCH", "processes.FEW_BYTES"):
+        monkeypatch.setattr(f"kwire_cli.pipeline.lake.{module}", 1)
     done = run([CAPTURES, SEGMENTS, LOGS], tmp_path / "many", processes=2)
     assert content(tmp_path / "many") == content(lake)
     assert done.faults == run([CAPTURES, SEGMENTS, LOGS], tmp_path / "one").faults > 0

@@ -96,6 +96,17 @@ def test_a_folder_has_the_frames_of_one_filter(tmp_path):
             export([str(CAPTURE)], tmp_path, Wanted(chosen("all"), Reading(), filter=other), again=again)
 
 
+def test_a_folder_has_the_same_columns_of_all_inputs(tmp_path):
+    def run(*columns, again=False):
+        export([str(CAPTURE)], tmp_path, Wanted({"frames"}, Reading(), columns=columns), again=again)
+
+    run("time", "api")
+    assert rows(tmp_path, "select distinct fields from inputs") == [("time,api",)]
+    run("time", "api", again=True)
+    with pytest.raises(InputError, match="the columns of --fields time,api: write into another folder"):
+        run()
+
+
 def test_a_folder_without_a_filter_gets_none(tmp_path):
     run([CAPTURE], tmp_path)
     assert rows(tmp_path, "select distinct filter from inputs") == [(None,)]

@@ -3,23 +3,21 @@
 import shutil
 from pathlib import Path
 
-import packets as make
 import pytest
 from command_line import kwire
-from damage import packet_of
 from lakes import content
-from rotated import Rotated
+from rotated import rotated_points
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
+import pyarrow.parquet as pq
+
 from kwire_cli.pipeline.lake import chosen, report_names
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
-from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.segments import Segments
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
@@ -43,54 +41,14 @@ def both(spark, tmp_path):
     return both
 
 
-def test_the_samples(both):
-    done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
+def test_every_kind_of_input(both, tmp_path, monkeypatch):
+    """Connections go on from window to window. Files are looked at in tasks."""
+    monkeypatch.setattr("kwire_cli.pipeline.lake.in_tasks.FEW_FILES", 2)
+    inputs = rotated_points(tmp_path / "in"), *(SAMPLES / name for name in ("tls", "segments", "logs", "request-logs"))
+    done, tasks, one = both(*inputs, cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
     assert done.read > 50
     assert not [*tasks.glob("_*")]
-
-
-def test_captures_in_small_parts(both):
-    """Connections go on from part to part, and in another task than their packets were read in."""
-    _, tasks, one = both(SAMPLES / "captures", cut={"part": 3000})
-    assert content(tasks) == content(one)
-
-
-def test_files_that_overlap_in_time(both, tmp_path):
-    """Files of one capture point, each with every other packet."""
-    folder = tmp_path / "halves"
-    folder.mkdir()
-    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
-    for half in (0, 1):
-        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
-        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
-    _, tasks, one = both(folder, cut={"part": 4000, "parts": 9})
-    assert content(tasks) == content(one)
-
-
-def test_windows(both, tmp_path, monkeypatch):
-    """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
-    looked at in tasks.
-    """
-    monkeypatch.setattr("kwire_cli.pipeline.into.FEW_FILES", 2)
-    for number, name in enumerate(("captures/ipv6.pcap", "captures/midstream.pcap", "incidents/fetch-sessions.pcap")):
-        folder = tmp_path / "in" / str(number)
-        folder.mkdir(parents=True)
-        for at, data in enumerate(Rotated(SAMPLES / name, 3).files):
-            (folder / f"{at}.pcap").write_bytes(data)
-    _, tasks, one = both(tmp_path / "in", SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
-    assert content(tasks) == content(one)
-
-
-def test_files_that_cannot_be_read(both, tmp_path):
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
-    whole = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()
-    (folder / "cut.pcap").write_bytes(whole[: len(whole) - 7])
-    done, tasks, one = both(folder)
-    assert content(tasks) == content(one)
-    assert done.faults == 2
 
 
 def test_a_second_run_reads_what_is_new(spark, tmp_path):
@@ -119,12 +77,6 @@ def test_spark_reads_what_it_wrote(spark, both):
     assert (types["time"], types["topics"], types["day"]) == ("timestamp", "array<string>", "date")
 
 
-@pytest.mark.shared
-def test_real_captures_and_logs(both):
-    _, tasks, one = both(OWN, tables=None)
-    assert content(tasks) == content(one)
-
-
 def test_the_command(tmp_path):
     lake = tmp_path / "lake"
     asked = ("scan", ROOT / "samples" / "captures", "--into", lake, "--tables", "frames,names")
@@ -134,6 +86,17 @@ def test_the_command(tmp_path):
     assert "5 input files" in done.err
     assert "5 input files unchanged" in kwire(*asked).err
     assert {path.name for path in lake.iterdir()} == {"frames", "names", "inputs"}
+    (file,) = lake.glob("inputs/*")
+    assert pq.read_table(file)["fields"].to_pylist() == [None] * 5
+
+
+def test_columns(tmp_path):
+    asked = ("scan", ROOT / "samples" / "captures" / "ipv6.pcap", "--into", tmp_path, "--fields", "time,api")
+    done = kwire(*asked)
+    assert (done.code, "--fields names columns of one table" in done.err) == (2, True)
+    assert kwire(*asked, "--tables", "frames").code == 0
+    (file,) = tmp_path.glob("frames/*/*/*")
+    assert pq.ParquetFile(file).schema_arrow.names == ["time", "api"]
 
 
 @pytest.mark.parametrize(

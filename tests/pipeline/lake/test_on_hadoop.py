@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from command_line import kwire
+from lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -18,7 +19,6 @@ import pyspark
 
 from kwire_cli.pipeline.lake import chosen, writing
 from kwire_cli.pipeline.lake.export import export
-from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import path_of
 
@@ -67,14 +67,6 @@ def hadoop(tmp_path_factory):
         running.stdin.close()
         running.wait(60)
         running.stdout.close()
-
-
-def content(lake):
-    with Lake(path_of(lake)) as tables:
-        return {
-            name: sorted(map(repr, tables.arrow(f"select * from {name}").read_all().to_pylist()))
-            for name in set(tables.tables) - {"inputs"}
-        }
 
 
 def test_a_lake_on_hadoop_is_that_in_a_folder(hadoop, tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_line import kwire
+from lakes import content
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -31,22 +32,10 @@ ROOT = Path(__file__).resolve().parents[3]
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 SOME = [CAPTURES / "ipv6.pcap", SEGMENTS / "orders-zstd-0", SEGMENTS / "garbage-0"]
-COSTS = "select api, kind, api_version, path, sum(prefix_bytes), sum(value_bytes), sum(count) from costs group by all"
 
 
 def run(inputs, into, tables=None, **settings):
     return export([str(path) for path in inputs], path_of(into), Wanted(chosen(tables), Reading()), **settings)
-
-
-def content(lake):
-    """The rows of all tables, with their columns and types; costs in sum."""
-    out = {}
-    with Lake(path_of(lake)) as tables:
-        for name in tables.tables:
-            query = f"select * from {name}" if name != "inputs" else "select path, size, digest, rows > 0 from inputs"
-            rows = tables.arrow(COSTS if name == "costs" else query).read_all()
-            out[name] = [(each.name, each.type) for each in rows.schema], sorted(map(repr, rows.to_pylist()))
-    return out
 
 
 def keys(object_store, folder):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
-from kwire_cli.pipeline.captures import packed, unpacked
+from kwire_cli.pipeline.lake.descriptors import packed, unpacked
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 
 pytestmark = pytest.mark.numba

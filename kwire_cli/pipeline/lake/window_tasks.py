@@ -8,39 +8,30 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain as joined, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from pyspark import TaskContext
-from pyspark.sql.pandas.types import from_arrow_schema
-
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.capture_faults import file_fault
-from kwire_cli.pipeline.captures import (
+from kwire_cli.pipeline.lake.captures import PointTables
+from kwire_cli.pipeline.lake.descriptors import (
     DESCRIBED,
-    KEY,
     MOST_BYTES,
-    ORDER,
     OWNED_BYTES,
     describe_connection,
     descriptor,
-    rows_in,
     rows_of,
 )
-from kwire_cli.pipeline.lake.captures import PointTables
-from kwire_cli.pipeline.lake.hidden import batches_of, put
+from kwire_cli.pipeline.lake.hidden import Stream, batches_of, put
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
-from kwire_cli.pipeline.lake.tables import UNRESOLVED_FRAMES
 from kwire_cli.pipeline.lake.units import key_of
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.pipeline.model import Told
-from kwire_cli.pipeline.parts import MADE_SCHEMA, gathered, made_by
 from kwire_cli.source.kafka.kept import put_away, taken_up
 from kwire_cli.source.packets.descriptors import Described, parted, runs
 from kwire_cli.source.packets.model import NO_TIME, Merged
@@ -50,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import SparkSession
 
     from kwire_cli.pipeline.lake.windows import Planned, Window
     from kwire_cli.pipeline.lake.writing import Written
@@ -75,10 +65,12 @@ _KEPT = -1
 class Done:
     """The files that tasks have written, by the key of their unit, and what they learnt, by capture point.
 
-    `carried` are files of the hidden folder with what the next window takes up.
+    Files of the hidden folder: `frames` are those with frames that have no names yet, by the key of their unit, and how
+    many these are; `carried` are those with what the next window takes up.
     """
 
     made: dict[str, list[Written]] = field(default_factory=dict)
+    frames: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
     told: Told = field(default_factory=Told)
     carried: list[str] = field(default_factory=list)
@@ -88,6 +80,8 @@ def merge(one: Done, other: Done) -> None:
     """Add what another task has done, or the tasks of a later window."""
     for key, made in other.made.items():
         one.made.setdefault(key, []).extend(made)
+    for key, frames in other.frames.items():
+        one.frames.setdefault(key, []).extend(frames)
     merge_learnt(one.learnt, other.learnt)
     one.told.size += other.told.size
     one.told.faults += other.told.faults
@@ -111,30 +105,15 @@ def owners_of(window: Window, cores: int) -> int:
     return cores * max(2, -(-min(window.size // OWNED_BYTES, MOST_OWNERS) // cores))
 
 
-def read(spark: SparkSession, job: Job) -> Done:
-    """Write the rows of a window in tasks."""
-    packs = job.window.packs + len(job.carried)
-    owners = owners_of(job.window, spark.sparkContext.defaultParallelism)
-    numbers = spark.range(0, packs, 1, packs)
-    descriptors = numbers.mapInArrow(partial(_describe, job), from_arrow_schema(DESCRIBED))
-    sorted_ones = descriptors.repartition(owners, *KEY).sortWithinPartitions(*ORDER)
-    made = sorted_ones.mapInArrow(partial(_own, job), from_arrow_schema(MADE_SCHEMA))
-    done = Done()
-    for each in gathered(made, owners, merge):
-        merge(done, each)
-    return done
-
-
 # Tasks that describe packets.
 
 
-def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            if number < job.window.packs:
-                yield from described_pack(job, number)
-            else:
-                yield from batches_of(job.hidden, job.carried[number - job.window.packs])
+def described(job: Job, number: int) -> Iterator[pa.RecordBatch]:
+    """Yield the descriptors in a pack of parts, or what the window before has left: its files follow the packs."""
+    if number < job.window.packs:
+        yield from described_pack(job, number)
+    else:
+        yield from batches_of(job.hidden, job.carried[number - job.window.packs])
 
 
 def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
@@ -148,24 +127,21 @@ def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
             told = pickle.dumps(reader.notices)
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
 
-    yield from describe_connection(range(len(plan.parts)), plan, tell, payloads=False)
+    whole = job.window.whole
+    yield from describe_connection(range(len(plan.parts)), plan, tell, payloads=False, whole=whole)
     if notices:
-        yield rows_of(notices)
+        yield rows_of(notices, whole)
 
 
 # Tasks that own connections.
 
 
-def _own(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield made_by(TaskContext.get().partitionId(), read_connections(job, batches))  # type: ignore[union-attr]
-
-
-def read_connections(job: Job, batches: Iterable[pa.RecordBatch]) -> Done:
+def read_connections(job: Job, rows: Iterable[tuple[Any, ...]]) -> Done:
     """Write the rows of the connections in sorted descriptors, point by point."""
     done = Done()
-    for number, rows in groupby(rows_in(batches), key=itemgetter(0)):
+    for number, own in groupby(rows, key=itemgetter(0)):
         owner = _Owner(job, number)
-        for ends, some in groupby(rows, key=itemgetter(1)):
+        for ends, some in groupby(own, key=itemgetter(1)):
             if ends == _NOTICES:
                 owner.notices(map(descriptor, some))
             else:
@@ -184,7 +160,9 @@ class _Owner:
         wanted = job.wanted
         redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
         self._tables = PointTables(self._point.name, redaction, wanted.tables, wanted.filter)
-        self._files = Files(job.hidden, job.form, key_of(self._point.name))
+        key = key_of(self._point.name)
+        self._files = Files(job.hidden, job.form, key, wanted.columns)
+        self._frames: tuple[str, Stream] | None = None
         self._paths = Opened(job.hidden)
         self._learnt = Learnt()
         self._kept: list[Described] = []
@@ -252,6 +230,10 @@ class _Owner:
             self._put(table, rows)
         key = key_of(self._point.name)
         done.made.setdefault(key, []).extend(self._files.close())
+        if self._frames is not None:
+            name, stream = self._frames
+            stream.close()
+            done.frames.setdefault(key, []).append((name, stream.rows))
         done.learnt[self._number] = self._learnt
         done.told.faults += self._faults
         if self._kept:
@@ -284,6 +266,9 @@ class _Owner:
 
     def _put(self, table: str, rows: pa.RecordBatch) -> None:
         if table == "frames":
-            self._files.add(UNRESOLVED_FRAMES, self._point.name, rows)
+            if self._frames is None:
+                name = f"_frames-{uuid4().hex}.arrows"
+                self._frames = name, Stream(self._job.hidden / name, rows.schema)
+            self._frames[1].add(rows)
         elif table != "names":  # those of one task say nothing yet
             self._files.add(table, self._point.name, shaped(table, rows))

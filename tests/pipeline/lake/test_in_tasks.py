@@ -1,0 +1,118 @@
+"""Tasks write the lake that `export` writes without them. Here they are done one after the other, in this process."""
+
+from pathlib import Path
+
+import packets as make
+import pytest
+from damage import packet_of
+from lakes import content
+from rotated import rotated_points
+
+pytest.importorskip("duckdb")
+pytest.importorskip("numba")
+pytest.importorskip("pyarrow")
+
+from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake import chosen, processes
+from kwire_cli.pipeline.lake.export import chosen_columns, export
+from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.pipeline.lake.units import inputs_for, named_files
+from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.segments import Segments
+
+pytestmark = pytest.mark.numba
+
+ROOT = Path(__file__).resolve().parents[3]
+SAMPLES = ROOT / "samples"
+OWN = ROOT.parent / "shared" / "real" / "own"
+
+
+@pytest.fixture
+def both(tmp_path, monkeypatch):
+    """Writes inputs to a lake both ways; returns what the run of tasks did, and both lakes."""
+    monkeypatch.setattr(processes, "FEW_BYTES", 1)
+
+    def both(*inputs, tables="all", cut=None, wanted=None, **settings):
+        wanted = wanted or Wanted(chosen(tables), Reading())
+        paths = [str(path) for path in inputs]
+        with processes.Processes(1) as tasks:
+            files = named_files(inputs_for(paths, wanted))
+            done = write_in_tasks(tasks, files, tmp_path / "tasks", wanted, cut=Cut(**(cut or {})), **settings)
+        assert done.read == export(paths, tmp_path / "one", wanted, **settings).read
+        return done, tmp_path / "tasks", tmp_path / "one"
+
+    return both
+
+
+def test_the_samples(both):
+    done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
+    assert content(tasks) == content(one)
+    assert done.read > 50
+    assert not [*tasks.glob("_*")]
+
+
+def test_captures_in_small_parts(both):
+    """Connections go on from part to part, and in another task than their packets were read in."""
+    _, tasks, one = both(SAMPLES / "captures", cut={"part": 3000})
+    assert content(tasks) == content(one)
+
+
+def test_files_that_overlap_in_time(both, tmp_path):
+    """Files of one capture point, each with every other packet."""
+    folder = tmp_path / "halves"
+    folder.mkdir()
+    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
+    for half in (0, 1):
+        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
+        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
+    _, tasks, one = both(folder, cut={"part": 4000, "parts": 9})
+    assert content(tasks) == content(one)
+
+
+def test_windows(both, tmp_path, monkeypatch):
+    """Connections go on from window to window: of rotated files, midstream, TLS, and with fetch sessions. Files are
+    looked at in tasks.
+    """
+    monkeypatch.setattr("kwire_cli.pipeline.lake.in_tasks.FEW_FILES", 2)
+    points = rotated_points(tmp_path / "in")
+    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
+    assert content(tasks) == content(one)
+
+
+def test_files_that_cannot_be_read(both, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "broken.pcap").write_bytes(b"\xd4\xc3\xb2\xa1")
+    whole = (SAMPLES / "captures" / "ipv6.pcap").read_bytes()
+    (folder / "cut.pcap").write_bytes(whole[: len(whole) - 7])
+    done, tasks, one = both(folder)
+    assert content(tasks) == content(one)
+    assert done.faults == 2
+
+
+@pytest.mark.shared
+def test_real_captures_and_logs(both):
+    _, tasks, one = both(OWN, tables=None)
+    assert content(tasks) == content(one)
+
+
+def test_columns(both):
+    columns = chosen_columns({"frames"}, "frame,api,broker,topics,time")
+    _, tasks, one = both(SAMPLES / "captures", wanted=Wanted({"frames"}, Reading(), columns=columns))
+    assert content(tasks) == content(one)
+
+
+def test_a_filter_of_logs_is_refused(both):
+    with pytest.raises(InputError, match="--filter is for packet captures"):
+        both(SAMPLES / "segments", wanted=Wanted({"frames"}, Reading(), None, "error"))
+
+
+def test_text(both):
+    """Tasks put names into frames that other tasks wrote."""
+    _, tasks, one = both(SAMPLES / "captures" / "ipv6.pcap", tables="frames,names,faults", form="csv")
+    lines = [
+        sorted(line for path in lake.glob("frames/**/*.csv") for line in path.read_text("utf-8").splitlines()[1:])
+        for lake in (tasks, one)
+    ]
+    assert lines[0] == lines[1] != []
