@@ -87,8 +87,6 @@ MADE = {
     "records": ("logs/*",),
     "frames": ("caps",),
     "fields": ("caps/mid*", "caps/ipv?.pcap.gz"),
-    "costs": ("caps",),
-    "names": ("caps",),
     "faults": ("caps", "logs"),
 }
 

@@ -231,8 +231,8 @@ def listen(wire, make, count, side, known):
 @pytest.mark.parametrize("name", kinds_of_nonsense())
 def test_nonsense_takes_work_that_grows_with_it_alone(wire, name, side, known):
     make = kinds_of_nonsense()[name]
-    once, _ = listen(wire, make, 40, side, known)
-    four, _ = listen(wire, make, 160, side, known)
+    once, _ = listen(wire, make, 20, side, known)
+    four, _ = listen(wire, make, 80, side, known)
     assert four < 6 * once + 10_000
 
 
