@@ -1,7 +1,14 @@
 """What is in a lake, to be compared with what is in another one."""
 
+import os
+
 COSTS = """select * exclude (prefix_bytes, value_bytes, count), sum(prefix_bytes), sum(value_bytes), sum(count)
            from costs group by all"""
+
+
+def die(_):
+    """A task that ends its process."""
+    os._exit(9)
 
 
 def content(lake, without=""):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property, partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import pyarrow as pa
 
+from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER
 from kwire_cli.pipeline.lake.hidden import batches_of, put
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
@@ -68,8 +70,19 @@ class Processes:
         return ProcessPoolExecutor(self.cores, get_context("spawn"), _begin)
 
     def _each(self, make: Callable[[Any], Any], works: Sequence[Any], *, here: bool) -> Iterator[Any]:
-        """Yield what is made of each work, in their order; `here` are works that are not worth a process."""
-        return map(make, works) if here or min(len(works), self.cores) < 2 else self._pool.map(make, works)
+        """Yield what is made of each work, in their order; `here` are works that are not worth a process.
+
+        Raises:
+            InputError: A process was killed.
+
+        """
+        if here or min(len(works), self.cores) < 2:
+            yield from map(make, works)
+            return
+        try:
+            yield from self._pool.map(make, works)
+        except BrokenProcessPool:
+            raise InputError("a process that reads was killed: if memory ran out, try fewer with --jobs N") from None
 
     def looked_at(
         self, hidden: Place, name: str, rows: pa.Table, costs: npt.NDArray[np.int64], look: Look, schema: pa.Schema

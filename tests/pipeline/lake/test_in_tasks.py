@@ -5,7 +5,7 @@ from pathlib import Path
 import packets as make
 import pytest
 from damage import packet_of
-from lakes import content
+from lakes import content, die
 from rotated import rotated_points
 
 pytest.importorskip("duckdb")
@@ -116,3 +116,12 @@ def test_text(both):
         for lake in (tasks, one)
     ]
     assert lines[0] == lines[1] != []
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_said():
+    with (
+        processes.Processes(2) as tasks,
+        pytest.raises(InputError, match="a process that reads was killed: if memory ran out, try fewer with --jobs N"),
+    ):
+        [*tasks.folded(2, die, None)]
