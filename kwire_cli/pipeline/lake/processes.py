@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property, partial
 from itertools import pairwise
-from multiprocessing import get_context
+from multiprocessing import get_all_start_methods, get_context
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,7 +67,9 @@ class Processes:
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
         self._started = True
-        return ProcessPoolExecutor(self.cores, get_context("spawn"), _begin)
+        way = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
+        way.set_forkserver_preload([__name__])  # what all of them need is imported once
+        return ProcessPoolExecutor(self.cores, way, _begin)
 
     def _each(self, make: Callable[[Any], Any], works: Sequence[Any], *, here: bool) -> Iterator[Any]:
         """Yield what is made of each work, in their order; `here` are works that are not worth a process.
