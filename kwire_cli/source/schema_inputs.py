@@ -151,6 +151,8 @@ def rules_in(file: str) -> list[Rule]:
         raise InputError(f"cannot be read: {error.strerror}", file=file) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"not TOML: {error}", file=file) from None
+    except RecursionError:
+        raise InputError("the TOML nests too deeply", file=file) from None
     return [_rule(topic, table, file) for topic, table in document.items()]
 
 

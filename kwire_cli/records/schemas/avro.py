@@ -7,7 +7,6 @@ whose schema needs a conversion are converted.
 from __future__ import annotations
 
 import base64
-import json
 from copy import deepcopy
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,7 +19,8 @@ from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.avro_bounds import Bounds, bounds_of
-from kwire_cli.records.schemas.model import UnfitError, Value, each
+from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value, each
+from kwire_cli.records.schemas.plain import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,13 +137,14 @@ def _parse(schema: Schema, names: Names) -> Any:
     """Parse a schema. Its logical types are renamed, so that fastavro does not apply them."""
     known = dict(names)
     try:
-        return fastavro.parse_schema(_renamed(json.loads(schema.text)), named_schemas=names)
+        return fastavro.parse_schema(_renamed(document_of(schema.text)), named_schemas=names)
     except UnknownType:
         names.clear()
         names.update(known)
         raise
-    except (SchemaParseException, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise InputError(f"{schema.label} is not an Avro schema: {error}", file=schema.file) from None
+    except (SchemaParseException, ValueError, TypeError, KeyError, AttributeError) as error:
+        reason = str(error)[:MOST_REASON]
+        raise InputError(f"{schema.label} is not an Avro schema: {reason}", file=schema.file) from None
 
 
 def _renamed(schema: Any) -> Any:

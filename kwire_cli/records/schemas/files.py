@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Schema
+from kwire_cli.records.schemas.plain import document_of
 from kwire_cli.records.schemas.registry import of_answers, of_export
 from kwire_cli.stores import path_text
 from kwire_cli.stores.opening import tree
@@ -119,11 +120,11 @@ def _of_file(name: str, data: bytes) -> list[Schema]:
 
 def _json(text: str, name: str) -> Any:
     try:
-        return json.loads(text)
+        return document_of(text)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}", file=name, line=error.lineno, column=error.colno) from None
-    except (ValueError, RecursionError):
-        raise InputError("the JSON cannot be read: it nests too deeply, or a number is too long", file=name) from None
+    except ValueError as error:
+        raise InputError(str(error), file=name) from None
 
 
 def _is_avro(document: Any) -> bool:

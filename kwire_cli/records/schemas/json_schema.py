@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import Draft202012Validator, extend, validator_for
 from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT7
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.model import UnfitError, Value
-from kwire_cli.records.schemas.plain import json_value
+from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
+from kwire_cli.records.schemas.patterns import Pattern, Steps, UncheckedError, pattern_of
+from kwire_cli.records.schemas.plain import document_of, json_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,23 +28,24 @@ def reader_of(schema: Schema, used: Iterable[tuple[str, Schema]]) -> Reader:
     Nothing is fetched. InputError if the schema is invalid.
     """
     try:
-        document = json.loads(schema.text)
+        document = document_of(schema.text)
         kind = validator_for(document, default=Draft202012Validator)
-        kind.check_schema(document)
+        kind.check_schema(document, format_checker=None)  # with one, Python's `re` has to know all patterns
+        known = dict(used)
         registry = Registry().with_resources(
-            (name, resource) for name, other in used if (resource := _resource(other.text)) is not None
+            (name, resource) for name, other in known.items() if (resource := _resource(other.text)) is not None
         )
-        steps = _Steps()
-        validator = extend(kind, steps.guarded(kind.VALIDATORS))(document, registry=registry)
-    except (ValueError, SchemaError, RecursionError, AttributeError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else "it nests too deeply"
+        bounds = _Bounds(has_patterns=any("patternProperties" in each.text for each in (schema, *known.values())))
+        validator = extend(kind, bounds.guarded(kind.VALIDATORS))(document, registry=registry)
+    except (ValueError, SchemaError, AttributeError, TypeError) as error:
+        reason = str(error).splitlines()[0][:MOST_REASON] if str(error) else "it is malformed"
         raise InputError(f"{schema.label} is not a JSON Schema: {reason}", file=schema.file) from None
     title = document.get("title", "") if isinstance(document, dict) else ""
 
     def read(data: bytes, start: int) -> Value:
         value = json_value(data, start)
         try:
-            steps.left = _MOST_STEPS
+            bounds.reset()
             error = next(validator.iter_errors(value.data), None)
         except Unresolvable as missing:
             note = f"the schema refers to {missing.ref}, which is missing"
@@ -56,7 +56,9 @@ def reader_of(schema: Schema, used: Iterable[tuple[str, Schema]]) -> Reader:
         except RecursionError:
             note = "the value nests too deeply to be validated"
         else:
-            note = "" if error is None else f"{error.json_path} violates {error.validator!r} of its schema"
+            note = "; ".join(bounds.unchecked)
+            if error and not (note and _UNSURE.intersection(error.absolute_schema_path)):
+                note = f"{error.json_path} violates {error.validator!r} of its schema"
         return Value(value.data, title if isinstance(title, str) else "", note)
 
     return read
@@ -66,55 +68,109 @@ def reader_of(schema: Schema, used: Iterable[tuple[str, Schema]]) -> Reader:
 def _resource(text: str) -> Any:
     """Return what other schemas may refer to, None for text that is no schema: it harms only those that need it."""
     try:
-        resource = Resource.from_contents(json.loads(text), default_specification=DRAFT7)
+        resource = Resource.from_contents(document_of(text), default_specification=DRAFT7)
         Registry().with_resource("", resource).crawl()
     except (ValueError, RecursionError, AttributeError, TypeError, KeyError):
         return None
     return resource
 
 
-_MOST_STEPS = 20_000
-"""References that are followed for one value: a schema of a few lines can have more than anyone can wait for."""
-_SLOW = re.compile(r"[*+?}]\)+[*+{]")
-"""A group that ends in what repeats and is repeated itself, as in (a+)+: each more character doubles the time."""
-_LONGEST = 20
-"""Characters of text that such a pattern is tried on."""
+_MOST_STEPS, _MOST_STATES = 20_000, 500_000
+"""References that are followed for one value, and states of its patterns: a schema of a few lines can have more than
+anyone can wait for.
+"""
+_UNSURE = frozenset(
+    {"not", "oneOf", "if", "then", "else", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow"}
+)
+"""Keywords below which a violation may be due to a pattern that was not checked."""
+_LONGEST = 60
+"""Characters of a pattern that a note shows."""
 
 
-class _Steps:
-    """Bounds the time of one comparison."""
+class _Bounds:
+    """Bounds the time of one comparison. `unchecked` says why patterns were not checked.
 
-    def __init__(self) -> None:
-        self.left = 0
+    A pattern that is not checked is assumed to match text, and names of declared fields.
+    """
+
+    def __init__(self, *, has_patterns: bool) -> None:
+        self._has_patterns = has_patterns
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with another value."""
+        self._references, self._states = _MOST_STEPS, Steps(_MOST_STATES)
+        self.unchecked: dict[str, None] = {}
 
     def guarded(self, keywords: Any) -> dict[str, Any]:
         """Return the keywords that may take long, with bounds."""
-        bounds: dict[str, Any] = {"pattern": self.match}
-        bounds |= dict.fromkeys(("$ref", "$dynamicRef", "$recursiveRef"), self.follow)
-        bounds |= dict.fromkeys(("patternProperties", "additionalProperties", "unevaluatedProperties"), self.names)
-        return {name: _after(bound, keywords[name]) for name, bound in bounds.items() if name in keywords}
+        own = {
+            "pattern": self.pattern,
+            "patternProperties": self.pattern_properties,
+            "additionalProperties": self.additional(keywords["additionalProperties"]),
+        }
+        own |= {name: self.following(keywords[name]) for name in _REFERENCES if name in keywords}
+        if self._has_patterns and "unevaluatedProperties" in keywords:
+            own["unevaluatedProperties"] = self.unevaluated
+        return own
 
-    def follow(self, _value: Any, _instance: Any, _schema: Any) -> None:
-        """Count a reference."""
-        self.left -= 1
-        if self.left < 0:
-            raise UnfitError(f"the schema needs more than {_MOST_STEPS} steps to be compared with the value")
+    def following(self, check: Any) -> Any:
+        """Return a keyword that refers to a schema, and counts references."""
 
-    def match(self, pattern: Any, instance: Any, _schema: Any) -> None:
-        """Refuse a pattern that may take forever on a text."""
-        if isinstance(instance, str) and len(instance) > _LONGEST and _SLOW.search(pattern):
-            raise UnfitError(f"the pattern {pattern!a} of the schema may take forever on text of this length")
+        def keyword(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+            self._references -= 1
+            if self._references < 0:
+                raise UnfitError(f"the schema needs more than {_MOST_STEPS} steps to be compared with the value")
+            return check(validator, value, instance, schema)
 
-    def names(self, _value: Any, instance: Any, schema: Any) -> None:
-        """Refuse patterns that may take forever on names of fields."""
-        for pattern in schema.get("patternProperties", ()):
-            for name in instance if isinstance(instance, dict) else ():
-                self.match(pattern, name, schema)
+        return keyword
+
+    def matches(self, pattern: str, text: str) -> bool | None:
+        """Return whether a pattern matches a part of a text, None if that is not checked."""
+        compiled = pattern_of(pattern)
+        try:
+            if isinstance(compiled, Pattern):
+                return compiled.search(text, self._states)
+            reason = compiled
+        except UncheckedError as error:
+            reason = str(error)
+        shown = pattern if len(pattern) <= _LONGEST else f"{pattern[:_LONGEST]}…"
+        self.unchecked[f"the pattern {shown!r} of the schema is not checked: {reason}"] = None
+        return None
+
+    def pattern(self, validator: Any, pattern: str, instance: Any, _schema: Any) -> Any:
+        """Yield an error for text that does not match."""
+        if validator.is_type(instance, "string") and self.matches(pattern, instance) is False:
+            yield ValidationError("the pattern does not match")
+
+    def pattern_properties(self, validator: Any, patterns: Any, instance: Any, _schema: Any) -> Any:
+        """Yield the errors of fields whose names match."""
+        if validator.is_type(instance, "object"):
+            for pattern, schema in patterns.items():
+                for name, value in instance.items():
+                    if self.matches(pattern, name):
+                        yield from validator.descend(value, schema, path=name, schema_path=pattern)
+
+    def additional(self, check: Any) -> Any:
+        """Return the keyword for fields that are neither declared nor match a pattern."""
+
+        def keyword(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
+            patterns = schema.get("patternProperties")
+            if patterns and validator.is_type(instance, "object"):
+                instance = {
+                    name: part
+                    for name, part in instance.items()
+                    if all(self.matches(pattern, name) is False for pattern in patterns)
+                }
+                schema = {"properties": schema.get("properties", {})}
+            return check(validator, value, instance, schema)
+
+        return keyword
+
+    def unevaluated(self, _validator: Any, _value: Any, _instance: Any, _schema: Any) -> Any:
+        """Check nothing: the keyword would match patterns in its own way."""
+        self.unchecked["unevaluatedProperties is not checked in a schema with patternProperties"] = None
+        return ()
 
 
-def _after(bound: Any, check: Any) -> Any:
-    def keyword(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
-        bound(value, instance, schema)
-        return check(validator, value, instance, schema)
-
-    return keyword
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")

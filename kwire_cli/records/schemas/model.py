@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 AVRO, PROTOBUF, JSON_SCHEMA = "avro", "protobuf", "json-schema"
 """The kinds of schemas, which are the formats of values that have one."""
+MOST_REASON = 200
+"""Characters of the reason why a library refuses a schema, which may quote all of the schema."""
 
 
 class UnfitError(Exception):

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 
 DEEPEST = 200
-"""The deepest nesting of a value. The JSON writer takes 254 levels, some of which are around the value."""
+"""The deepest nesting of a value or schema. The JSON writer takes 254 levels, some of which are around the value."""
 
 
+_TOO_DEEP = f"the JSON nests more than {DEEPEST} levels deep"
 _LONG, MOST_DIGITS = re.compile(rb"\d{19}"), 21
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -87,20 +88,35 @@ def text(data: bytes, start: int) -> Value:
 
 def json_value(data: bytes, start: int) -> Value:
     """Return a JSON value."""
+    integer = _integer if _LONG.search(data, start) else int
     try:
-        integer = _integer if _LONG.search(data, start) else int
-        value = json.loads(data[start:], parse_constant=_constant, parse_float=_number, parse_int=integer)
+        value = document_of(data[start:], parse_constant=_constant, parse_float=_number, parse_int=integer)
     except UnicodeDecodeError:
         raise UnfitError("the bytes are not UTF-8") from None
     except json.JSONDecodeError as error:
         raise UnfitError(f"not JSON at character {error.pos}: {error.msg}") from None
-    except ValueError:
-        raise UnfitError("a number in the JSON is too long") from None
-    except RecursionError:
-        raise UnfitError("the JSON nests too deeply") from None
-    if data.count(b"[") + data.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
-        raise UnfitError(f"the JSON nests more than {DEEPEST} levels deep")
+    except ValueError as error:
+        raise UnfitError(str(error)) from None
     return Value(_without_surrogates(value) if _SURROGATE.search(data, start) else value)
+
+
+def document_of(text: str | bytes, **hooks: Any) -> Any:
+    """Return the value of a JSON text. ValueError if the text is not JSON, or nests more than DEEPEST levels deep.
+
+    `hooks` are those of `json.loads`.
+    """
+    try:
+        value = json.loads(text, **hooks)
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise
+    except ValueError:
+        raise ValueError("a number in the JSON is too long") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    brackets = (text.count("[") + text.count("{")) if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if brackets > DEEPEST and _depth(value) > DEEPEST:
+        raise ValueError(_TOO_DEEP)
+    return value
 
 
 def _integer(text: str) -> int | str:

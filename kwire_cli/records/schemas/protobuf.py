@@ -31,7 +31,7 @@ from google.protobuf.message import DecodeError
 
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
-from kwire_cli.records.schemas.plain import finite
+from kwire_cli.records.schemas.plain import DEEPEST, finite
 from kwire_cli.records.schemas.proto_text import read_proto
 
 if TYPE_CHECKING:
@@ -289,6 +289,8 @@ def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -
     def add(name: str, above: tuple[str, ...]) -> None:
         if name in added or name in above:
             return
+        if len(above) > DEEPEST:
+            raise InputError(f"imports nest more than {DEEPEST} files deep", file=schema.file)
         if name in given:
             file = given[name]
         elif name in WELL_KNOWN:

@@ -6,10 +6,10 @@ Apicurio's export (ArtifactVersionEntity, ContentEntity) and metadata of version
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Reference, Schema
+from kwire_cli.records.schemas.plain import document_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,9 +33,9 @@ class SchemasTopic:
     def add(self, key: bytes | None, value: bytes | None, file: str) -> None:
         """Add the schema in a record. Records of other topics and other records of the registry are skipped."""
         try:
-            name = json.loads(key or b"")
-            document = json.loads(value) if value else None
-        except (ValueError, RecursionError):
+            name = document_of(key or b"")
+            document = document_of(value) if value else None
+        except ValueError:
             return
         if not isinstance(name, dict) or "keytype" not in name:
             return
@@ -118,7 +118,7 @@ def of_apicurio(version: dict[str, Any], content: dict[str, Any], text: str, fil
     references = version.get("references") or content.get("references") or content.get("serializedReferences")
     if isinstance(references, str):
         try:
-            references = json.loads(references)
+            references = document_of(references)
         except ValueError:
             references = None
     return Schema(
@@ -165,7 +165,7 @@ def of_export(files: Iterable[tuple[str, bytes]], where: str) -> list[Schema]:
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(data)
-    except (ValueError, RecursionError):
+        document = document_of(data)
+    except ValueError:
         return {}
     return document if isinstance(document, dict) else {}

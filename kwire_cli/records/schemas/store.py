@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, UnfitError
+from kwire_cli.records.schemas.plain import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,6 +114,9 @@ class SchemaStore:
         except InputError as error:
             self._failed[schema] = error.reason
             raise UnfitError(error.reason) from None
+        except RecursionError:
+            self._failed[schema] = f"{schema.label} nests too deeply"
+            raise UnfitError(self._failed[schema]) from None
         return made
 
     def _made(self, schema: Schema, read_as: Schema | None) -> Any:
@@ -126,23 +130,28 @@ class SchemaStore:
         return module.reader_of(schema, [*self._named_used(schema)])
 
     def _used(self, schema: Schema) -> list[Schema]:
-        return [other for _, other in self._referred(schema, (schema,))]
+        return [*dict.fromkeys(other for _, other in self._referred(schema, (schema,), set()))]
 
     def _named_used(self, schema: Schema) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas that a schema may refer to: by its references, or by the names of files."""
-        yield from self._referred(schema, (schema,))
+        yield from self._referred(schema, (schema,), set())
         for other in self.schemas:
             if other.kind == schema.kind and other is not schema:
                 parts = other.file.replace("\\", "/").split("/")
                 yield from (("/".join(parts[at:]), other) for at in range(len(parts)))
 
-    def _referred(self, schema: Schema, above: tuple[Schema, ...]) -> Iterator[tuple[str, Schema]]:
+    def _referred(self, schema: Schema, above: tuple[Schema, ...], done: set[Schema]) -> Iterator[tuple[str, Schema]]:
         """Yield the schemas to which a schema refers by subject and version, dependencies first."""
+        if len(above) > DEEPEST:
+            raise InputError(f"references nest more than {DEEPEST} schemas deep", file=schema.file)
         for reference in schema.references:
             other = self._versions.get((reference.subject, reference.version)) or self.of_subject(reference.subject)
             if other is None:
                 what = f"{schema.label} refers to {reference.subject} version {reference.version}, which is missing"
                 raise InputError(what, file=schema.file)
-            if other not in above:
-                yield from self._referred(other, (*above, other))
-                yield reference.name, other
+            if other in above:
+                continue
+            if other not in done:
+                done.add(other)
+                yield from self._referred(other, (*above, other), done)
+            yield reference.name, other
