@@ -102,8 +102,7 @@ class Reader:
             raise UnfitError(f"the bytes are not a {message.full_name}") from None
         form = _Form(self._pool, max(LEAST_VALUES, MOST_VALUES * len(data)))
         document = form.message(value)
-        note = f"{counted(form.unknown, 'field is', 'fields are')} not in the schema" if form.unknown else ""
-        return Value(document, message.full_name, note)
+        return Value(document, message.full_name, form.note)
 
     def leaves(self, data: bytes, start: int, message: Any) -> list[Leaf]:
         """Return the leaves of a message that fits, including fields that the schema lacks."""
@@ -326,16 +325,30 @@ class _Form:
 
     def __init__(self, pool: Any, left: int) -> None:
         self._pool, self._left = pool, left
-        self.unknown = 0
+        self._unknown = 0
+        self._missing: dict[str, None] = {}
+
+    @property
+    def note(self) -> str:
+        """Return how the messages violate their schema, empty if they do not."""
+        notes = []
+        if self._missing:
+            verb = "field is" if len(self._missing) == 1 else "fields are"
+            notes.append(f"required {verb} missing: {', '.join(self._missing)}")
+        if self._unknown:
+            notes.append(f"{counted(self._unknown, 'field is', 'fields are')} not in the schema")
+        return "; ".join(notes)
 
     def message(self, message: Any) -> Any:
         descriptor = message.DESCRIPTOR
         if descriptor.file.name in WELL_KNOWN:
             return self._well_known(message)
-        self.unknown += len(unknown_fields.UnknownFieldSet(message))
+        self._unknown += len(unknown_fields.UnknownFieldSet(message))
         out = {}
         for field in descriptor.fields:
             if field.has_presence and not message.HasField(field.name):
+                if field.is_required:
+                    self._missing[field.full_name] = None
                 continue
             self._left -= 1
             if self._left < 0:

@@ -15,6 +15,7 @@ from kwire_cli.records.schemas.ids import LEAST_UNPACKED, told_by
 from kwire_cli.records.schemas.model import Reference, Schema, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST
 from kwire_cli.records.schemas.proto_text import read_proto
+from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.schema_inputs import serdes
@@ -309,3 +310,31 @@ def test_timestamps_of_message_pack_keep_nanoseconds(hexadecimal, expected):
 def test_a_field_of_protobuf_that_the_schema_lacks_is_counted():
     serdes = Serdes(SchemaStore([Schema("protobuf", "message M {}", "m.proto", (7,))]))
     assert shown(serdes, PREFIX + b"\0\x08\x01")["error"] == "1 field is not in the schema"
+
+
+@pytest.mark.parametrize(
+    ("data", "expected", "note"),
+    [
+        (b"\x82\x01\xa1a\xa11\xa1b", {"1": ["a", "b"]}, "keys of a map have the same text: their values are a list"),
+        (b"\x91\x83\xa1k\x01\xa1k\x91\x02\xa1k\xc0", [{"k": [1, [2], None]}], "their values are a list"),
+        (b"\x82\x01\xa1a\x02\xa1b", {"1": "a", "2": "b"}, ""),
+    ],
+)
+def test_keys_of_message_pack_with_the_same_text_lose_nothing(data, expected, note):
+    formats = Serdes(SchemaStore(), (Rule("*", None, serde_of("msgpack")),), FieldRedaction.of(["value.1"]))
+    part = shown(formats, data)
+    assert part["data"] == expected
+    assert note in part.get("error", "")
+    masked = formats.masked(formats.record("orders", None, data)).to_json()["value"]["data"]
+    assert '"a"' not in json.dumps(masked)
+
+
+def test_required_fields_that_are_missing_are_named():
+    nested_message = "message N { required int32 b = 1; required int32 c = 2; }"
+    text = "message M { required int32 a = 1; map<string, N> n = 2; }" + nested_message
+    formats = Serdes(SchemaStore([Schema("protobuf", text, "m.proto", (7,))]))
+    entry = b"\x0a\x06secret\x12\x02\x10\x05"
+    part = shown(formats, PREFIX + b"\0\x12" + bytes([len(entry)]) + entry + b"\x18\x01")
+    assert part["data"] == {"n": {"secret": {"c": 5}}}
+    assert part["error"] == "required fields are missing: M.a, N.b; 1 field is not in the schema"
+    assert shown(formats, PREFIX + b"\0\x08\x01").get("error") is None
