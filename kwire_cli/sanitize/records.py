@@ -23,6 +23,7 @@ from kwire_cli.records.reading import Reader, read_items, source_of
 from kwire_cli.records.telemetry import LIMITS
 from kwire_cli.sanitize.replacing import (
     BEYOND,
+    DIFFERENT,
     NOTHING,
     SOFTWARE,
     TOKEN,
@@ -32,7 +33,7 @@ from kwire_cli.sanitize.replacing import (
     fitted,
     stays,
 )
-from kwire_cli.sanitize.values import of_part
+from kwire_cli.sanitize.values import kept_headers, of_part, unchanged
 from kwire_cli.source.kafka.framing import GSSAPI_TAG
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition_of, topic_of
@@ -193,9 +194,6 @@ class Fields:
 # Record sets: batches with other keys, values and headers, and with checksums that are right where they were.
 # Every batch keeps its size.
 
-DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
-"""Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
-
 
 def _unread(size: int, notes: Sequence[Anomaly]) -> bytes:
     """Return bytes in place of records that could not be read, at which reading stops for the same reason."""
@@ -267,25 +265,31 @@ class RecordSets:
 
     def _records(self, batch: Batch, data: bytes, different: int) -> bytes:
         """The records of a batch, unpacked."""
-        inner: Inner = {}
-        if has_payloads(batch):
-            for record in batch.records():
-                payload = payload_of(batch, record)
-                decoded = (payload.control or payload.record) if payload else None
-                if decoded:
-                    inner |= {
-                        at: of_part(self.fields, part, batch, record)
-                        for at, part in ((record.key_at, decoded.key), (record.value_at, decoded.value))
-                        if part and at >= 0
-                    }
         entry = records_entry(v2.RECORDS)
         spans = walk(entry, data)
+        inner, headers = self._parts(batch, different, 0) if has_payloads(batch) else ({}, frozenset())
+        if headers:
+            inner |= unchanged(spans, headers)
         sanitized = self.fields.rewritten(spans, inner=inner, different=different)
         return (
             sanitized
             if spans.lost < 0
             else sanitized[: spans.used] + _unread(len(sanitized) - spans.used, anomalies(build(entry, spans)))
         )
+
+    def _parts(self, batch: Batch, different: int, base: int) -> tuple[Inner, frozenset[tuple[bytes, bytes]]]:
+        """Return what replaces keys and values that were read, and the headers that stay because they name schemas."""
+        inner: Inner = {}
+        headers: set[tuple[bytes, bytes]] = set()
+        for record in batch.records():
+            payload = payload_of(batch, record)
+            decoded = (payload.control or payload.record) if payload else None
+            if decoded:
+                for at, part in ((record.key_at, decoded.key), (record.value_at, decoded.value)):
+                    if part and at >= 0:
+                        inner[base + at] = of_part(self.fields, part, batch, record, different)
+                headers.update(kept_headers((decoded.key, decoded.value), record.headers))
+        return inner, frozenset(headers)
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
         """A message of v0 or v1, alone or with those that it wraps."""
@@ -302,15 +306,7 @@ class RecordSets:
             again = None if code or magic is not None else lambda few: self._wrapped(batch, unpacked, few)
             inner[value] = self._packed(codec, packed, again, own)
         elif has_payloads(batch):
-            for record in batch.records():
-                payload = payload_of(batch, record)
-                decoded = (payload.control or payload.record) if payload else None
-                if decoded:
-                    base = layout.head.size
-                    places = ((record.key_at, decoded.key), (record.value_at, decoded.value))
-                    inner |= {
-                        base + at: of_part(self.fields, part, batch, record) for at, part in places if part and at >= 0
-                    }
+            inner, _ = self._parts(batch, different, layout.head.size)
         sanitized = self.fields.rewritten(spans, inner=inner, different=different).ljust(len(data), b"\0")
         if spans.lost < 0:
             return sanitized

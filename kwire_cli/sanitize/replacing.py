@@ -239,6 +239,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 
 TOKEN = 32
 """Letters before they come again: a long value has as many that differ, and is still compressible."""
+DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
+"""Letters that the values of a compressed batch may have before they repeat; fewer where more do not fit."""
 SHORT = 8
 """Names up to this length, in bytes, are kept apart by a table."""
 MOST_SHORT = 1 << 18

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kwire_cli.records.schemas.model import Leaf, UnfitError
-from kwire_cli.records.schemas.plain import DEEPEST
+from kwire_cli.records.schemas.plain import DEEPEST, FLAGS
 
-FLAGS = (b"\0", b"\1")
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""

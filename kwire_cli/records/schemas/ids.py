@@ -26,6 +26,10 @@ PREFIX = 5
 """The size of an id of 4 bytes with the byte before it."""
 GLUE_PLAIN, GLUE_ZLIB = 0, 5
 """The second byte of AWS Glue's header: the compression of the value."""
+GLUE_HEADER = 18
+_ENCODINGS = (b"BINARY", b"JSON")
+_LONGEST_ID = 40
+"""The most bytes of a header with an id, and the indexes of a Protobuf message."""
 MOST_UNPACKED, MOST_RATIO = 64 << 20, 1000
 """The most bytes of a decompressed value, and the most times its compressed size. zlib reaches 1032 times."""
 LEAST_UNPACKED = 1 << 16
@@ -47,12 +51,27 @@ def told_by(data: bytes, headers: Headers, part: str) -> Told | None:
         return Told(((four, 5), *eight), start=5, by=CONFLUENT_NAME)
     if first == GUID and len(data) >= 17:
         return Told(guid=str(UUID(bytes=data[1:17])), start=17, by=CONFLUENT_NAME)
-    if first == GLUE and len(data) >= 18 and data[1] in {GLUE_PLAIN, GLUE_ZLIB}:
-        guid = str(UUID(bytes=data[2:18]))
+    if first == GLUE and len(data) >= GLUE_HEADER and data[1] in {GLUE_PLAIN, GLUE_ZLIB}:
+        guid = str(UUID(bytes=data[2:GLUE_HEADER]))
         if data[1] == GLUE_PLAIN:
-            return Told(guid=guid, start=18, by=GLUE_NAME)
-        return Told(guid=guid, start=0, unpacked=_unpacked(data[18:]), by=GLUE_NAME)
+            return Told(guid=guid, start=GLUE_HEADER, by=GLUE_NAME)
+        return Told(guid=guid, start=0, unpacked=_unpacked(data[GLUE_HEADER:]), by=GLUE_NAME)
     return None
+
+
+def id_headers(headers: Headers, part: str, kind: str) -> list[tuple[str, bytes]]:
+    """Return the headers that name the schema of a key or value, and its type, which is called `kind`."""
+    if _in_headers(headers, part) is None:
+        return []
+    ids = (f"__{part}_schema_id", f"apicurio.{part}.contentId", f"apicurio.{part}.globalId")
+    return [
+        (name, value)
+        for name, value in headers
+        if isinstance(name, str) and value is not None
+        if (name in ids and len(value) <= _LONGEST_ID)
+        or (name == f"apicurio.{part}.encoding" and value in _ENCODINGS)
+        or (name == PROTOBUF_TYPE[part] and kind.encode().endswith(value))
+    ]
 
 
 def _in_headers(headers: Headers, part: str) -> Told | None:
@@ -69,6 +88,15 @@ def _in_headers(headers: Headers, part: str) -> Told | None:
             message = str(values.get(PROTOBUF_TYPE[part], b""), "utf-8", "replace")
             return Told(((number, 0),), by=APICURIO_NAME, is_global=kind == "globalId", message=message)
     return None
+
+
+def packed(value: bytes, like: bytes) -> bytes | None:
+    """Return a value compressed like that in AWS Glue's form, and as long: None if it takes more bytes.
+
+    Readers stop at the end of the compressed bytes, so zeros follow where fewer are needed.
+    """
+    compressed = like[:GLUE_HEADER] + zlib.compress(value, 9)
+    return compressed.ljust(len(like), b"\0") if len(compressed) <= len(like) else None
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -66,7 +66,8 @@ class Value(NamedTuple):
 class Leaf(NamedTuple):
     """The bytes [start, end) of a value that contains no other value, and their kind.
 
-    Kinds are text, varint, raw (any bytes are valid), json (a whole JSON text) and choice (one of `choices`).
+    Kinds are text, name (of a field, if it looks like one, else text), hex (digits and what stands between them),
+    varint, raw (any bytes are valid), json (a whole JSON text) and choice (one of `choices`, the first is the least).
     """
 
     start: int

@@ -31,7 +31,7 @@ from google.protobuf.message import DecodeError
 
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
-from kwire_cli.records.schemas.plain import DEEPEST, finite
+from kwire_cli.records.schemas.plain import DEEPEST, FLAGS, finite
 from kwire_cli.records.schemas.proto_text import read_proto
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def _packed(data: bytes, at: int, end: int, field: Any, leaves: list[Leaf]) -> N
 
 def _leaf(field: Any, start: int, end: int) -> Leaf:
     if field and field.type == field.TYPE_BOOL:
-        return Leaf(start, end, "choice", (b"\0", b"\1"))
+        return Leaf(start, end, "choice", FLAGS)
     if field and field.enum_type:
         numbers = (value.number for value in field.enum_type.values)
         return Leaf(start, end, "choice", tuple(bytes([number]) for number in numbers if 0 <= number < 128))

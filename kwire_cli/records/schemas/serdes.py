@@ -214,22 +214,27 @@ class Serdes:
                 return Read(known.kind, known.schema, known.read(data, PREFIX))
             except UnfitError as error:
                 return Read(known.kind, known.schema, None, str(error))
-        told = told_by(data, headers, part)
-        if told and told.unpacked is not None:
-            data = told.unpacked
+        told, data = _told(data, headers, part)
+        places = self._places(part, serde, topic, told)
+        if places is None:
+            return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
+        return self._by(serde, places, data)
+
+    def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place] | None:
+        """Return the schemas that a value may have, the likeliest first, None if no schema is known."""
         by_id = self.store.told(told) if told else None
         if by_id and not serde.schema:
-            return self._by(serde, (Place(*by_id, told),), data)
+            return (Place(*by_id, told),)
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
         if schema is None or (not serde.schema and (schema.ids or schema.guid)):
             # A schema with an id is named by its values. A value that does not name it has another schema.
-            return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
+            return None
         places = [Place(schema, 0, None)]
         if by_id:
             places.insert(0, Place(*by_id, told))
         elif told:
             places += [Place(schema, start, told) for start in {start: None for _, start in told.ids} or (told.start,)]
-        return self._by(serde, places, data)
+        return places
 
     def _by(self, serde: Serde, places: Sequence[Place], data: bytes) -> Read:
         """Return a value, read with the first schema that fits, or the reason why the first schema does not fit."""
@@ -248,30 +253,45 @@ class Serdes:
         assert first  # noqa: S101 - there is a place
         return first
 
-    def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> list[Leaf] | None:
-        """Return the leaves of a part that was read, None if its format does not tell them."""
-        rule, data, name = self._rule(topic), bytes(part.data), part.path
-        serde = (rule and (rule.key if name == "key" else rule.value)) or _BY_ID
-        if part.format in ("json", *plain.FIXED):
-            return [Leaf(0, len(data), "json" if part.format == "json" else "raw")]
-        if part.format not in WITH_SCHEMA:
+    def leaves(self, part: ReadPart, topic: str | None, headers: Headers) -> tuple[bytes, list[Leaf]] | None:
+        """Return the leaves of a part that was read, and the bytes in which they are: those of the part, decompressed
+        if it is compressed. None if its format does not tell them.
+        """
+        rule = self._rule(topic)
+        serde = (rule and (rule.key if part.path == "key" else rule.value)) or _BY_ID
+        try:
+            return self._leaves(part.path, serde, topic, bytes(part.data), headers)
+        except UnfitError:
             return None
-        told = told_by(data, headers, name)
-        if told and told.unpacked is not None:
-            return None
-        by_id = self.store.told(told) if told else None
-        schema = by_id[0] if by_id else self.store.named(serde.schema) if serde.schema else None
-        schema = schema or self.store.of_subject(f"{topic}-{name}")
-        start = by_id[1] if by_id else 0
-        if schema is None or serde.reader:
-            return None
-        if schema.kind == JSON_SCHEMA:
-            return [Leaf(start, len(data), "json")]
-        reader = self.store.reader(schema)
-        message: list[Any] = []
-        if schema.kind == PROTOBUF:
-            *message, start = self._message(serde, schema, data, start, told if by_id else None)
-        leaves: list[Leaf] = reader.leaves(data, start, *message)
+
+    def _leaves(
+        self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers
+    ) -> tuple[bytes, list[Leaf]] | None:
+        form = serde.format
+        if form in PLAIN:
+            return data, plain.leaves(form, data)
+        if form == MESSAGE_PACK:
+            return data, module_of(form).leaves(data, 0)
+        if form in plain.WINDOWS:
+            key, _ = plain.split_window(form, data, 0, serde.size)
+            inner = self._leaves(name, serde.inner or Serde("text"), topic, key, headers)
+            return (data, inner[1]) if inner and inner[0] == key else None
+        told, data = _told(data, headers, name)
+        for place in self._places(name, serde, topic, told) or ():
+            try:
+                self._value(serde, place.schema, data, place.start, place.told)
+            except UnfitError:
+                continue
+            return data, self._leaves_of(serde, place, data)
+        return None
+
+    def _leaves_of(self, serde: Serde, place: Place, data: bytes) -> list[Leaf]:
+        if place.schema.kind == JSON_SCHEMA:
+            return [Leaf(place.start, len(data), "json")]
+        start, message = place.start, list[Any]()
+        if place.schema.kind == PROTOBUF:
+            *message, start = self._message(serde, place.schema, data, start, place.told)
+        leaves: list[Leaf] = self.store.reader(place.schema).leaves(data, start, *message)
         return leaves
 
     def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
@@ -333,6 +353,12 @@ class Place(NamedTuple):
 
 
 _BY_ID = Serde(REGISTRY)
+
+
+def _told(data: bytes, headers: Headers, part: str) -> tuple[Told | None, bytes]:
+    """Return the schema that a value names, and the value, decompressed if it is compressed."""
+    told = told_by(data, headers, part)
+    return told, data if told is None or told.unpacked is None else told.unpacked
 
 
 def _missing(told: Told | None, form: str) -> tuple[int | str | None, None, str]:
