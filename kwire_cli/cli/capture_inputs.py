@@ -43,7 +43,7 @@ class Choice:
         self.limit, self.seen, self._pairs = limit, 0, pairs
         self.chooses = bool(options.filter or options.frames or options.stream)
         self._streams = frozenset(options.stream)
-        self._matches = _filter(catalog, options.filter, show_secrets=show_secrets)
+        self._matches = line_filter(catalog, options.filter, show_secrets=show_secrets)
 
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
         """Yield the lines that are wanted, up to the last one that can be: the next one may never come."""
@@ -92,7 +92,7 @@ def _frame_range(text: str | None) -> tuple[int, int | None]:
     return first, last
 
 
-def _filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callable[[Captured], bool]:
+def line_filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callable[[Captured], bool]:
     """The test of lines that --filter says. It sees secrets as they are shown, so that nobody can guess them by it."""
     if not text:
         return lambda _: True

@@ -17,6 +17,7 @@ from kwire_cli.cli.inputs import (
     BATCHES,
     CAPTURES,
     FITS,
+    LISTED,
     MESSAGES,
     Fit,
     Terminal,
@@ -51,11 +52,10 @@ if TYPE_CHECKING:
     from kwire_cli.view.html.page import Page
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
-_LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batches")
 _FITS = FITS | {
     **dict.fromkeys(("fields", "pairs", "follow"), CAPTURES),
-    "filter": _LISTED,
-    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, _LISTED.what)),
+    "filter": LISTED,
+    **dict.fromkeys(("limit", "sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, LISTED.what)),
     "lossless": Fit(CAPTURES.kinds | MESSAGES.kinds, "messages"),
 }
 
@@ -414,7 +414,7 @@ class _Run:
         """Show frames or bodies without a capture around them."""
         view, page = self.view, self.page
         if not view.FRAMES:
-            text = f"--format {self.fmt} is for {_LISTED.what}, and {opened.label} is {opened.kind.what}"
+            text = f"--format {self.fmt} is for {LISTED.what}, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
         self._found_nothing(empty=False)
         for subject in opened.subjects():

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.inputs import Terminal, place, reading_of, refuse_unfit
+from kwire_cli.cli.capture_inputs import line_filter
+from kwire_cli.cli.completers import complete_file, complete_filter
+from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
+from kwire_cli.source.kafka.columns import BatchRow, filter_of, record_rows
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
@@ -25,18 +31,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.filter import Filter
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Source
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Opened
     from kwire_cli.view.explain.model import Event
     from kwire_cli.view.lines import Line
 
+_FITS = FITS | {"filter": LISTED}
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Secrets):
+class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Secrets):
     """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -47,6 +56,13 @@ class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Sec
         metavar="N",
         help="Explain frame N, or the record batch at byte N; also INPUT@N.",
     )
+    filter: str | None = option(
+        "--filter",
+        section="Choose",
+        metavar="TEXT",
+        shell_complete=complete_filter,
+        help="Explain the first frame, or the batches, that match.",
+    )
     every: bool = flag("--all", section="Choose", help="Explain every element and batch, repetitions too.")
     at: int | None = option(
         "--at",
@@ -55,6 +71,10 @@ class Explained(OverlaidDefinitions, Messages, Headers, Capture, RecordSets, Sec
         metavar="BYTE",
         help="Explain only the field that holds this byte.",
     )
+
+    def __post_init__(self) -> None:
+        if self.filter and (self.number is not None or any(place(text)[1] is not None for text in self.source)):
+            raise click.UsageError("--filter chooses what --frame and INPUT@N name: give one of them")
 
 
 @dataclass(frozen=True)
@@ -84,7 +104,7 @@ class Explanations:
     def __iter__(self) -> Iterator[Explanation]:
         for texts, number in self._places():
             for opened in open_inputs(texts, self._how, self._caller, takes=_TAKES):
-                refuse_unfit(self._options, opened)
+                refuse_unfit(self._options, opened, _FITS)
                 if opened.kind is Kind.CAPTURE:
                     yield self._of_capture(opened, number)
                 elif opened.kind is Kind.BATCHES:
@@ -111,10 +131,11 @@ class Explanations:
         return Look(self._options.every or self._options.at is not None, self._redaction.reading(names))
 
     def _of_capture(self, opened: Opened, number: int | None) -> Explanation:
-        label, last = opened.label, 0
+        label, last, chosen = opened.label, 0, self._options.filter
+        wants = line_filter(self._options.catalog, chosen, show_secrets=self._options.show_secrets)
         for line in opened.subjects():
             last = line.number
-            if number in {None, last} and line.frame:
+            if number in {None, last} and line.frame and wants(line):
                 if number is None:
                     more = f"--frame N, or {label}@N, explains another"
                     self._caller.note(f"{label}: this is its frame {last}; {more}")
@@ -123,6 +144,8 @@ class Explanations:
                 )
             if number == last:
                 raise InputError(f"frame {last} is not a request or response, but {line.kind}", file=label)
+        if chosen and last:
+            raise InputError(f"none of its {last} frames matches --filter", file=label)
         raise InputError(
             "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label
         )
@@ -167,6 +190,12 @@ class Explanations:
         events = explain_body(body, self._look(), hidden=self._redaction.body(body))
         return Explanation(message_title(body), document, events, body.complete or len(body.raw.node) > 1)
 
+    def _matches(self, wanted: Filter, item: Batch | Gap) -> bool:
+        """Return whether a batch, or a record in it, matches --filter."""
+        if isinstance(item, Batch) and wanted.deep:
+            return any(map(wanted.matches, record_rows(item, self._redaction.record)))
+        return wanted.matches(BatchRow(item, deep=False))
+
     def _of_batches(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
         position = self._options.at if number is None else number
         for file in opened.files() if isinstance(opened, LogInput) else ():
@@ -175,6 +204,12 @@ class Explanations:
                 items = file.items(source, self._caller)
             else:
                 items = iter([batch_at(source, position, file.label)])
+            if self._options.filter:
+                wanted = filter_of(self._options.catalog, self._options.filter, "batches")
+                items = filter(partial(self._matches, wanted), items)
+                if (first := next(items, None)) is None:
+                    raise InputError("no batch matches --filter", file=file.label)
+                items = chain((first,), items)
             size = len(source.data)
             title: Line = [(file.label, "title"), (f": {size} bytes of record batches", "dim")]
             events = explain_items(items, self._look(), data=source.data, topic=source.topic)

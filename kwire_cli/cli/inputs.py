@@ -146,6 +146,7 @@ FRAMES = Fit(frozenset({Kind.FRAMES}), "requests and responses without a capture
 MESSAGES = Fit(frozenset({Kind.FRAMES, Kind.BODY}), "messages without a capture around them")
 BODIES = Fit(frozenset({Kind.BODY}), "bare bodies")
 BATCHES = Fit(frozenset({Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}), "record batches")
+LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batches")
 
 FITS: dict[str, Fit] = {
     "message": BODIES,

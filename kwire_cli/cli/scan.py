@@ -18,6 +18,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.export import emit_done, into_option, tables_option
 from kwire_cli.cli.on_spark import explained, until_interrupted, watched
 from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
+from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.reports import REPORTS, ReportOptions, Run, Summary, check
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, size_of, takes
 from kwire_cli.errors import counted
@@ -67,7 +68,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidDefinitions):
+class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
     """Options of `kwire scan`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="PATH...", shell_complete=complete_file)
@@ -190,6 +191,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, OverlaidD
                 raise click.UsageError("--follow does not decrypt TLS: omit --tls-keylog, or scan what is there")
         if self.report:
             refuse(self, ("out", "limit"), "is for rows, and a report is printed as a whole")
+            refuse(self, ("value", "key", "schemas", "serdes", "redact"), "is for records, and a report shows none")
         if self.out and self.fmt:
             refuse(self, ("fmt",), "is for what is printed, and --out writes rows to files: --out-format")
 

@@ -138,6 +138,8 @@ def message_row(extent: Extent, message: Payload | Forwarded, hidden: Hidden, de
     """A message in a field, behind what has that field; `hidden` are the secret spans by part."""
     path = path or message.path
     line: Line = [(message.type, "title"), ("" if message.version is None else f" version {message.version}", "dim")]
+    if isinstance(message, ReadPart):
+        line = [(read_as(message), "title"), (_because(message), "warning")]
     if isinstance(message, Forwarded):
         frame = message.frame
         buffer = Buffer(path, frame.data, frame.start, frame.stop)
@@ -151,7 +153,7 @@ def message_row(extent: Extent, message: Payload | Forwarded, hidden: Hidden, de
         part.payload = message
         return Title(depth, path, "", buffer, place, line, part, partial(part.rows, depth + 1))
     below = Title(depth + 1, "", "", buffer, place, _excerpt(extent, message.json_data(hidden=secret)))
-    return Title(depth, path, "", buffer, place, line, message, lambda: (below,))
+    return Title(depth, path, "", buffer, place, line, message, lambda: (below,) if message.is_known else ())
 
 
 def _excerpt(extent: Extent, document: Any) -> Line:
@@ -185,12 +187,17 @@ def _payload(payload: Payload, hidden: frozenset[int], row: Field) -> Iterator[T
         line = [(f"{body.message}{version}", "title"), (", guessed" if payload.guess else "", "warning")]
         yield Title(depth, "(means)", "", row.buffer, place, line, payload, partial(part.rows, depth + 1))
     elif isinstance(payload, ReadPart):
-        line = [(" ".join(filter(None, (payload.format, payload.type))), "title"), (_because(payload), "warning")]
+        line = [(read_as(payload), "title"), (_because(payload), "warning")]
         yield Title(
             depth, "(means)", "", row.buffer, place, line, payload, partial(_json_rows, payload.plain, row, depth)
         )
     else:
         yield _text(f"({payload.type}{version})", payload.json_data(hidden=hidden), row)
+
+
+def read_as(part: ReadPart) -> str:
+    """Return the format and the type by which a key or value was read."""
+    return " ".join(filter(None, (part.format, part.type)))
 
 
 def _because(part: ReadPart) -> str:
@@ -374,6 +381,8 @@ def _control(document: Any, row: Field) -> Iterator[Title]:
 def _messages(extent: Extent, batch: Batch, record: Record, above: str, depth: int) -> Iterator[Title]:
     payloads, hidden = visible_payload(batch, record, extent.hide)
     if payloads:
-        for payload in payloads.messages:
+        parts = (payloads.record.key, payloads.record.value) if payloads.record else ()
+        unfit = [part for part in parts if isinstance(part, ReadPart) and not part.fits]
+        for payload in (*payloads.messages, *unfit):
             secret = {"body": hidden.get(payload.path, NOTHING)}
             yield message_row(extent, payload, secret, depth, above + payload.path)

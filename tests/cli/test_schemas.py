@@ -144,6 +144,32 @@ def test_the_table_of_records_has_what_was_decoded(tmp_path):
     assert CARD not in file.read_text("utf-8")
 
 
+def explain(*arguments, short=("--short",)):
+    return kwire("explain", *short, ORDERS / "00000000000000000000.log", "--schemas", TOPIC, *arguments)
+
+
+def test_explanations_say_what_was_decoded_and_why_not():
+    done = explain("--value", "avro", "--all")
+    assert "records[0].value: avro acme.shop.Order, by schema 3" in done.out
+    assert CARD in done.out
+    assert "records[2].value: avro, by schema 3\n  ! VALUE_UNFIT the value ends early, after 149 bytes" in done.out
+    hidden = explain("--redact", "value.paid.*", "--all", "--format", "json", short=())
+    assert '\\"paid\\":{\\"Card\\":\\"<redacted 42 bytes>\\"}' in hidden.out
+    assert CARD not in hidden.out + explain("--redact", "value.paid.*", "--all").out
+
+
+def test_explanations_are_chosen_by_decoded_fields():
+    assert "records[0].value" in explain("--filter", 'value.customer.name == "Ada"').out
+    none = explain("--filter", 'value.customer.name == "Bob"')
+    assert (none.code, "no batch matches --filter" in none.err) == (2, True)
+    chosen = kwire("explain", "--short", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k7")
+    assert "frame 21: Produce request" in chosen.out
+    none = kwire("explain", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k99")
+    assert (none.code, "none of its 52 frames matches --filter" in none.err) == (2, True)
+    both = kwire("explain", f"{CAPTURE}@3", "--filter", "error")
+    assert (both.code, "give one of them" in both.err) == (2, True)
+
+
 def test_the_fields_of_records_that_differ_are_named(tmp_path):
     values = {"a": {"card": {"cvc": 1}, "n": [1, 2]}, "b": {"card": {"cvc": 2}, "n": [1, 3], "x": None}}
     for name, value in values.items():

@@ -2,6 +2,7 @@
 say.
 """
 
+import base64
 import csv
 import json
 import re
@@ -97,6 +98,19 @@ def test_batches_are_those_of_dump():
         expected
     )
     assert rows == lines_of(SEGMENTS, "--table", "batches", "--split-size", "700")
+
+
+def test_records_are_decoded_as_dump_decodes_them():
+    folder = "samples/schemas"
+    formats = ("--schemas", f"{folder}/_schemas-0", "--key", "text", "--redact", "value.paid.*")
+    dumped = kwire("dump", "--deep", f"{folder}/avro-orders-0", *formats, "--format", "jsonl").out
+    rows = lines_of(f"{folder}/avro-orders-0", "--table", "records", *formats, "--fields", "value,payload")
+    expected = [(record["value"], record["decoded"]) for record in json.loads(dumped)["records"]]
+    values = [base64.b64decode(row["value"]).decode() for row in rows]
+    assert [*zip(values, (json.loads(row["payload"])["decoded"] for row in rows), strict=True)] == expected
+    assert "<redacted 42 bytes>" in dumped
+    refused = kwire("scan", f"{folder}/avro-orders-0", "--report", "stats", *formats)
+    assert (refused.code, "--key is for records, and a report shows none" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize("fmt", ["parquet", "csv", "json"])

@@ -12,10 +12,21 @@ from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Forwarded
 from kwire_cli.records.batch import Batch, has_payloads, visible_payload
+from kwire_cli.records.schemas.record import ReadPart
 from kwire_cli.structs import messages
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Piece, Remark, Skipped, Step, specials
 from kwire_cli.view.explain.walk import steps
-from kwire_cli.view.outline import PACKED_RECORDS, batch_parts, body_part, declared, frame_rows, item_row, offsets
+from kwire_cli.view.lines import plain
+from kwire_cli.view.outline import (
+    PACKED_RECORDS,
+    batch_parts,
+    body_part,
+    declared,
+    frame_rows,
+    item_row,
+    offsets,
+    read_as,
+)
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
 if TYPE_CHECKING:
@@ -49,7 +60,7 @@ class Look:
     @property
     def extent(self) -> Extent:
         """The extent of the outline that is explained."""
-        return Extent(self.reading.catalog, self.reading, messages="behind")
+        return Extent(self.reading.catalog, self.reading, full=self.every, messages="behind")
 
 
 # Frames and bodies explained: their parts, what stands between these, the records and messages in their fields.
@@ -135,7 +146,12 @@ def _message(part: Part, body: Body, look: Look, level: int, last: str, prefix: 
 def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
     """A message in a field, whose bytes were shown there as they are."""
     part = row.subject
-    if isinstance(part, Forwarded):
+    if isinstance(part, ReadPart):
+        schema = "" if part.schema_id is None else f", by schema {part.schema_id}"
+        yield Remark(f"{row.name}: {read_as(part)}{schema}", level)
+        yield from (Remark("", level, note) for note in part.anomalies)
+        yield from (Remark(plain(below.line), level, plain=True) for below in row.below())
+    elif isinstance(part, Forwarded):
         yield Remark(f"in {part.path}: {part.type}, with a header of its own and without a size", level)
         yield from _frame(part.frame, row.below(), look, level)
     elif isinstance(part, Part) and part.payload and part.body:
@@ -239,7 +255,8 @@ def _batch(batch: Batch, row: Row, look: Look, shown: _Shown, level: int) -> Ite
     yield Heading(part, f"{FORMATS[batch.layout.name]}, {offsets(batch)}, {batch.size} bytes", level)
     yield from steps(part, batch_facts(batch, part), every=look.every, level=level)
     for title in behind:
-        payload = title.subject.payload if title.subject else None
+        subject = title.subject
+        payload = subject if isinstance(subject, ReadPart) else subject.payload if subject else None
         if payload is None:
             yield from _packed(batch, title, look, level + 1)
         elif look.every or payload.anomalies or _type(payload) not in shown.payloads:
