@@ -15,6 +15,7 @@ BY = {
     "confluent": ("confluent/schemas.json", "_schemas-0"),
     "apicurio": ("apicurio/export.zip",),
     "glue": ("glue",),
+    "registry": ("registry/export.zip", "registry/schemas.json"),
     "streams": (),
 }
 """Where the schemas of each writer are: of Confluent's as answers of the registry, and as the topic that it writes."""

@@ -1,7 +1,8 @@
-"""Keys and values written by Confluent's serializers for Python, and the schemas in a mock of its registry.
+"""Keys and values written by Confluent's serializers for Python, and the schemas in its registry.
 
-Usage: confluent.py FOLDER    (needs confluent-kafka[avro,json,protobuf] and grpcio-tools)
+Usage: confluent.py FOLDER [REGISTRY]    (needs confluent-kafka[avro,json,protobuf] and grpcio-tools)
 
+REGISTRY is the URL of a registry that runs, else it is a mock. Only the mock gives schemas a UUID, for headers.
 FOLDER gets records.jsonl, a line a value with what was written, and schemas.json, the answer of /schemas.
 """
 
@@ -105,14 +106,17 @@ def messages() -> tuple:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    client = SchemaRegistryClient.new_client({"url": "mock://samples"})
+    registry = sys.argv[2] if len(sys.argv) > 2 else ""
+    client = SchemaRegistryClient.new_client({"url": registry or "mock://samples"})
     for subject, kind, name in (("customer", "AVRO", "customer.avsc"), ("customer.json", "JSON", "customer.json")):
         client.register_schema(subject, Schema(text(name), kind))
     customer = SchemaReference("acme.shop.Customer", "customer", 1)
     avro = Schema(text("order.avsc"), "AVRO", [customer])
     json_schema = Schema(text("order.json"), "JSON", [SchemaReference("customer.json", "customer.json", 1)])
     order, line, card = messages()
-    ways = (("prefix", prefix_schema_id_serializer), ("header", header_schema_id_serializer))
+    ways = [("prefix", prefix_schema_id_serializer)]
+    if not registry:
+        ways.append(("header", header_schema_id_serializer))
     rows = []
     for way, by in ways:
         config = {"schema.id.serializer": by}
@@ -155,7 +159,7 @@ def main() -> None:
             "subject": subject,
             "version": found.version,
             "id": found.schema_id,
-            "guid": found.guid,
+            **({"guid": found.guid} if found.guid else {}),
             **({} if found.schema.schema_type == "AVRO" else {"schemaType": found.schema.schema_type}),
             "references": [
                 {"name": one.name, "subject": one.subject, "version": one.version}

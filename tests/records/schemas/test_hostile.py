@@ -48,7 +48,7 @@ def test_damaged_values_have_a_reason_or_a_value(row, at, change, cut):
     data = damaged(base64.b64decode(row["bytes"]), at, change, cut)
     serde = serde_of(row["format"])
     part = shown(Serdes(store(place), (Rule("*", serde, serde),)), data, headers_of(row), row["part"], row["topic"])
-    assert part["format"] == row["format"]
+    assert part["format"] == row["format"] or "is a schema of" in part["error"]  # the id of another schema
     assert part["data"] is not None or part.get("error")
 
 
