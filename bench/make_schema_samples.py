@@ -156,6 +156,26 @@ def orders_log(rows: list[dict]) -> None:
     (place / "00000000000000000000.log").write_bytes(write([{"records": records}]))
 
 
+def windows_log(rows: list[dict]) -> None:
+    """A segment of the counts of a Kafka Streams application, whose keys have time windows."""
+    key = next(row["bytes"] for row in rows if row["format"] == "time-window")
+    window = base64.b64decode(key)[-8:]
+    keys = (key, *(base64.b64encode(name + window).decode() for name in (b"paid", b"new")))
+    records = [
+        {
+            "offset": offset,
+            "timestamp": 1763719200000 + offset,
+            "key": key,
+            "value": base64.b64encode((7 * offset + 1).to_bytes(8)).decode(),
+            "headers": [],
+        }
+        for offset, key in enumerate(keys)
+    ]
+    place = SAMPLES / "order-counts-0"
+    place.mkdir(exist_ok=True)
+    (place / "00000000000000000000.log").write_bytes(write([{"records": records}]))
+
+
 def main() -> None:
     apicurio, glue, python = sys.argv[1:]
     subprocess.run([python, str(HERE / "confluent.py"), str(SAMPLES / "confluent")], check=True)
@@ -166,6 +186,7 @@ def main() -> None:
     written = of_java("Glue.java", glue, ("order.avsc", "customer.avsc", "payment.proto"), avro)
     glue_answers(save("glue", [row for row in written if "window" not in row["format"]]))
     save("streams", [row for row in written if "window" in row["format"]])
+    windows_log(written)
     schemas_topic(json.loads((SAMPLES / "confluent" / "schemas.json").read_text()))
     orders_log(rows)
 

@@ -18,7 +18,7 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import Bounds, bounds_of
+from kwire_cli.records.schemas.avro_bounds import LOGICAL_TYPE, Bounds, bounds_of
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value, each
 from kwire_cli.records.schemas.plain import document_of
 
@@ -156,7 +156,7 @@ def _renamed(schema: Any) -> Any:
         key: _renamed(part) if key in {"type", "items", "values", "fields"} else part for key, part in schema.items()
     }
     if "logicalType" in out:
-        out["kwireLogicalType"] = out.pop("logicalType")
+        out[LOGICAL_TYPE] = out.pop("logicalType")
     return out
 
 
@@ -286,7 +286,7 @@ _PRIMITIVE: dict[str, Convert] = {"bytes": _base64, "float": _finite, "double": 
 
 
 def _logical(kind: Any, schema: dict[str, Any]) -> Convert | None:
-    name = schema.get("kwireLogicalType")
+    name = schema.get(LOGICAL_TYPE)
     if not isinstance(kind, str) or not isinstance(name, str):
         return None
     if name == "decimal" and kind in {"bytes", "fixed"} and schema.get("scale", 0) in _SCALES:

@@ -13,6 +13,8 @@ from typing import Any
 from kwire_cli.records.schemas.model import Leaf, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST, FLAGS
 
+LOGICAL_TYPE = "kwireLogicalType"
+"""The name under which a parsed schema has logical types."""
 _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
@@ -138,6 +140,8 @@ class _Walk:
             return self.blocks(schema, at, depth + 1)
         if kind == "fixed":
             return self.leaf(at, self.within(at + int(schema["size"])), "raw")
+        if kind == "string" and schema.get(LOGICAL_TYPE) == "uuid":
+            return self.primitive(kind, at, "hex")
         if kind == "enum":
             return self.leaf(at, self.long(at)[1], "choice", _one_byte(len(schema["symbols"])))
         return self.skip(kind, at, depth)
@@ -164,8 +168,8 @@ class _Walk:
                 if self.left < 0:
                     raise UnfitError("the value has more items that take no bytes than it has bytes")
 
-    def primitive(self, kind: str, at: int) -> int:
-        """Skip a primitive value."""
+    def primitive(self, kind: str, at: int, text: str = "text") -> int:
+        """Skip a primitive value. `text` is the kind of leaf of text."""
         if kind == "null":
             return at
         if kind in _FIXED:
@@ -175,7 +179,7 @@ class _Walk:
             return self.leaf(at, end, "varint")
         if number < 0:
             raise UnfitError(f"the length before byte {end} is negative")
-        return self.leaf(end, self.within(end + number), "text")
+        return self.leaf(end, self.within(end + number), text)
 
     def long(self, at: int) -> tuple[int, int]:
         """Return the number at an offset, and where it ends."""

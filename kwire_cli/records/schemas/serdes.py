@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -203,37 +204,32 @@ class Serdes:
     # Values with a schema.
 
     def read(self, part: str, serde: Serde, topic: str | None, data: bytes, headers: Headers = ()) -> Read | None:
-        """Return a key or value, read with the schema that bytes or headers name, else the schema of the format, else
-        the latest schema of the topic's subject.
+        """Return a key or value, read with the first schema that fits: the one that bytes or headers name, then that of
+        the format, or the file of the topic's subject if the format names no schema.
 
         Return None if no format is given and no schema is known. UnfitError if compressed bytes are damaged.
         """
         known = None if headers or serde.schema or serde.reader else self._prefixes.get(data[:PREFIX])
         if known and serde.format in (known.kind, REGISTRY):
-            try:
+            with suppress(UnfitError):
                 return Read(known.kind, known.schema, known.read(data, PREFIX))
-            except UnfitError as error:
-                return Read(known.kind, known.schema, None, str(error))
         told, data = _told(data, headers, part)
         places = self._places(part, serde, topic, told)
-        if places is None:
+        if not places:
             return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
         return self._by(serde, places, data)
 
-    def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place] | None:
-        """Return the schemas that a value may have, the likeliest first, None if no schema is known."""
+    def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place]:
+        """Return the schemas that a value may have: the one that it names, then that of the format or the subject."""
         by_id = self.store.told(told) if told else None
-        if by_id and not serde.schema:
-            return (Place(*by_id, told),)
+        places = [Place(*by_id, told)] if by_id else []
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
-        if schema is None or (not serde.schema and (schema.ids or schema.guid)):
-            # A schema with an id is named by its values. A value that does not name it has another schema.
-            return None
-        places = [Place(schema, 0, None)]
-        if by_id:
-            places.insert(0, Place(*by_id, told))
-        elif told:
-            places += [Place(schema, start, told) for start in {start: None for _, start in told.ids} or (told.start,)]
+        # A schema with an id is named by its values. A value that does not name it has another schema.
+        if schema and (serde.schema or not (schema.ids or schema.guid)):
+            places.append(Place(schema, 0, None))
+            if told and not by_id:
+                starts = {start: None for _, start in told.ids} or (told.start,)
+                places += [Place(schema, start, told) for start in starts]
         return places
 
     def _by(self, serde: Serde, places: Sequence[Place], data: bytes) -> Read:
@@ -277,7 +273,7 @@ class Serdes:
             inner = self._leaves(name, serde.inner or Serde("text"), topic, key, headers)
             return (data, inner[1]) if inner and inner[0] == key else None
         told, data = _told(data, headers, name)
-        for place in self._places(name, serde, topic, told) or ():
+        for place in self._places(name, serde, topic, told):
             try:
                 self._value(serde, place.schema, data, place.start, place.told)
             except UnfitError:

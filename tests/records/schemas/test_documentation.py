@@ -1,6 +1,7 @@
 """docs/schemas.md shows what its commands print, and names all formats."""
 
 import re
+import shutil
 from pathlib import Path
 
 from command_line import ROOT, hold_page, seen
@@ -10,9 +11,11 @@ from kwire_cli.records.schemas.serdes import FORMATS
 PAGE = ROOT / "docs" / "schemas.md"
 
 
-def test_commands_show_on_a_terminal_what_the_page_says(updating, monkeypatch):
-    monkeypatch.chdir(Path(ROOT, "samples", "schemas"))
+def test_commands_show_on_a_terminal_what_the_page_says(updating, monkeypatch, tmp_path):
+    folder = Path(shutil.copytree(Path(ROOT, "samples", "schemas"), tmp_path / "schemas"))
+    monkeypatch.chdir(folder)
     hold_page(PAGE, updating, run=seen)
+    assert f"```toml\n{(folder / 'serdes.toml').read_text('utf-8')}```" in PAGE.read_text("utf-8")
 
 
 def test_the_page_names_all_formats():
