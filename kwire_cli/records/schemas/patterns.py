@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
     Test = Callable[[str], bool]
 
-MOST_STATES, DEEPEST = 5_000, 40
+MOST_STATES, DEEPEST = 2_000, 40
 """The most states of a pattern, and the deepest nesting of its groups."""
+_MOST_KEPT = 10_000
+"""States in the moves that are kept of a pattern whose assertions look at nothing but the ends of a text."""
 _COUNT = re.compile(r"\{(\d{1,6})(?:(,)(\d{0,6}))?\}")
 _PROPERTY = re.compile(r"\{(?:(?:gc|General_Category)=)?(\w+)\}|([A-Z])")
 _NAMES = {
@@ -68,6 +70,14 @@ _MATCH = 0
 """The number of the state at which a pattern has matched."""
 
 
+class _Move(NamedTuple):
+    """The states after a character, the steps that it took, and whether the pattern had matched before it."""
+
+    nexts: frozenset[int]
+    steps: int
+    has_matched: bool
+
+
 class Pattern:
     """An automaton: its states, and the state in which it starts."""
 
@@ -75,28 +85,42 @@ class Pattern:
         self._states = [State(())]
         self._work = 0
         self._start = self._made(_Parser(text).read(), _MATCH)
+        self._is_local = not any(isinstance(state.place, int) or state.place in ("b", "B") for state in self._states)
+        self._known: dict[tuple[frozenset[int], str], _Move] = {}
+        self._room = _MOST_KEPT
 
     def search(self, text: str, steps: Steps) -> bool:
         """Return whether a part of a text matches. UncheckedError if that takes more steps than are left."""
         return self._matches(self._start, text, 0, steps, at_start=False)
 
     def _matches(self, start: int, text: str, at: int, steps: Steps, *, at_start: bool) -> bool:
-        current: list[int] = [start]
-        for place in range(at, len(text) + 1):
-            reached = self._reached(current, text, place, steps)
-            if _MATCH in reached:
+        again = () if at_start else (start,)
+        current = frozenset((start,))
+        for place in range(at, len(text)):
+            move = self._known.get((current, text[place])) if place > 0 else None
+            if move is None:
+                move = self._move(current, text, place, steps.left)
+                if self._is_local and place > 0 and self._room > 0:
+                    self._known[current, text[place]] = move
+                    self._room -= len(current) + len(move.nexts)
+            steps.take(move.steps)
+            if move.has_matched:
                 return True
-            if place == len(text):
-                return False
-            char = text[place]
-            current = [] if at_start else [start]
-            for number in reached:
-                test = self._states[number].test
-                if test and test(char):
-                    current += self._states[number].nexts
+            current = move.nexts.union(again)
             if not current:
                 return False
-        return False
+        last = self._move(current, text, len(text), steps.left)
+        steps.take(last.steps)
+        return last.has_matched
+
+    def _move(self, current: frozenset[int], text: str, at: int, most: int) -> _Move:
+        """Return what the character at a place does."""
+        steps = Steps(most)
+        reached = self._reached([*current], text, at, steps)
+        char = text[at : at + 1]
+        tests = ((self._states[number].test, self._states[number].nexts) for number in reached)
+        nexts = frozenset(state for test, nexts in tests if test and char and test(char) for state in nexts)
+        return _Move(nexts, most - steps.left, _MATCH in reached)
 
     def _reached(self, current: list[int], text: str, at: int, steps: Steps) -> set[int]:
         """Return the states that can be reached from these without a character."""
@@ -162,7 +186,7 @@ class Pattern:
         return start
 
 
-@lru_cache(1024)
+@lru_cache(128)
 def pattern_of(text: str) -> Pattern | str:
     """Return a pattern, or the reason why it cannot be matched."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -211,8 +210,10 @@ class Serdes:
         """
         known = None if headers or serde.schema or serde.reader else self._prefixes.get(data[:PREFIX])
         if known and serde.format in (known.kind, REGISTRY):
-            with suppress(UnfitError):
+            try:
                 return Read(known.kind, known.schema, known.read(data, PREFIX))
+            except UnfitError:
+                known = None  # the file of the subject may fit
         told, data = _told(data, headers, part)
         places = self._places(part, serde, topic, told)
         if not places:
