@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cached_property, partial
 from itertools import pairwise
-from multiprocessing import get_all_start_methods, get_context
+from multiprocessing import active_children, get_all_start_methods, get_context
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -56,13 +56,18 @@ class Processes:
     def __init__(self, cores: int) -> None:
         self.cores = cores
         self._started = False
+        self._others = {*active_children()}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self._started:
-            self._pool.shutdown(wait=kind is None, cancel_futures=True)
+        if not self._started:
+            return
+        if kind is not None:  # nobody wants what they are doing, and they would write on into a folder that goes
+            for process in {*active_children()} - self._others:
+                process.kill()
+        self._pool.shutdown(cancel_futures=True)
 
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
