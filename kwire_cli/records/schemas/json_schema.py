@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import re2
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import Draft202012Validator, extend, validator_for
 from referencing import Registry, Resource
@@ -13,7 +15,6 @@ from referencing.jsonschema import DRAFT7
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
-from kwire_cli.records.schemas.patterns import Pattern, Steps, UncheckedError, pattern_of
 from kwire_cli.records.schemas.plain import document_of, json_value
 
 if TYPE_CHECKING:
@@ -75,10 +76,12 @@ def _resource(text: str) -> Any:
     return resource
 
 
-_MOST_STEPS, _MOST_STATES = 20_000, 500_000
-"""References that are followed for one value, and states of its patterns: a schema of a few lines can have more than
-anyone can wait for.
+_MOST_STEPS, _MOST_MATCHES = 20_000, 200_000
+"""References that are followed for one value, and patterns that it is matched with: a schema of a few lines can have
+more than anyone can wait for.
 """
+_MOST_MEMORY = 1 << 20
+"""Bytes of memory that a pattern takes."""
 _UNSURE = frozenset(
     {"not", "oneOf", "if", "then", "else", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow"}
 )
@@ -99,7 +102,7 @@ class _Bounds:
 
     def reset(self) -> None:
         """Begin with another value."""
-        self._references, self._states = _MOST_STEPS, Steps(_MOST_STATES)
+        self._references, self._matches = _MOST_STEPS, _MOST_MATCHES
         self.unchecked: dict[str, None] = {}
 
     def guarded(self, keywords: Any) -> dict[str, Any]:
@@ -127,13 +130,12 @@ class _Bounds:
 
     def matches(self, pattern: str, text: str) -> bool | None:
         """Return whether a pattern matches a part of a text, None if that is not checked."""
-        compiled = pattern_of(pattern)
-        try:
-            if isinstance(compiled, Pattern):
-                return compiled.search(text, self._states)
-            reason = compiled
-        except UncheckedError as error:
-            reason = str(error)
+        self._matches -= 1
+        if self._matches < 0:
+            raise UnfitError(f"the schema matches more than {_MOST_MATCHES} patterns with the value")
+        compiled, reason = pattern_of(pattern)
+        if compiled:
+            return compiled.search(text.encode("utf-8", "replace").decode()) is not None
         shown = pattern if len(pattern) <= _LONGEST else f"{pattern[:_LONGEST]}…"
         self.unchecked[f"the pattern {shown!r} of the schema is not checked: {reason}"] = None
         return None
@@ -171,6 +173,26 @@ class _Bounds:
         """Check nothing: the keyword would match patterns in its own way."""
         self.unchecked["unevaluatedProperties is not checked in a schema with patternProperties"] = None
         return ()
+
+
+_CODE_POINT = re.compile(r"((?<!\\)(?:\\\\)*)\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})")
+"""A code point in a pattern as JavaScript writes it."""
+
+
+@lru_cache(1024)
+def pattern_of(text: str) -> tuple[Any, str]:
+    """Return a compiled pattern, or None and why RE2 cannot match it.
+
+    RE2 takes time that grows with the text, whatever a pattern repeats, which Python's `re` does not.
+    """
+    options = re2.Options()
+    options.max_mem, options.log_errors = _MOST_MEMORY, False
+    try:
+        return re2.compile(_CODE_POINT.sub(r"\1\\x{\2\3}", text), options=options), ""
+    except (re2.error, UnicodeError) as error:
+        said = error.args[0]
+        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else "it is no Unicode text"
+        return None, reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"
 
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
