@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 _NUMBERS = frozenset({"int8", "int16", "int32", "int64", "uint16", "uint32"})
 _OF_COLUMNS = {"number": "int", "size": "int", "duration": "float", "time": "time"}
-_CAPTURES = {
+CAPTURES = {
     name: ("[]" if column.many else "") + ("int" if name == "apiKey" else _OF_COLUMNS.get(column.type, "text"))
     for column in COLUMNS
     for name in (column.name, *column.aliases)
 }
+"""Columns of lines of captures, with their aliases."""
 _TEXTS = ("compression", "timestampType", "gap", "file", "topic", "name", "value", "key", "decoded", "control")
 _LOGS = {
     **dict.fromkeys(_TEXTS, "text"),
@@ -42,7 +43,7 @@ def of_logs(names: Iterable[str]) -> list[Field]:
 
 def of_captures(names: Iterable[str], catalog: Catalog) -> list[Field]:
     """Return the columns of lines of captures, of which some may be fields of messages."""
-    return [Field(CSV_HEADINGS.get(name, name), _CAPTURES.get(name) or _of_field(name, catalog)) for name in names]
+    return [Field(CSV_HEADINGS.get(name, name), CAPTURES.get(name) or _of_field(name, catalog)) for name in names]
 
 
 @lru_cache(maxsize=64)

@@ -12,12 +12,13 @@ from kwire_cli.errors import KwireError
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import click
 
     from kwire_cli.analysis.diagnosis.model import FindingKind
     from kwire_cli.filter import Rows
+    from kwire_cli.pipeline.named import Maker
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -153,13 +154,19 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     return [release for release in known_releases() if release.startswith(incomplete)]
 
 
+def scan_tables() -> Mapping[str, Maker]:
+    """Return the tables of scan by name. ImportError if Spark is not installed."""
+    from kwire_cli.pipeline.named import MAKERS
+
+    return MAKERS
+
+
 def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Tables of scan that go on from what was typed; none where Spark is not installed."""
     try:
-        from kwire_cli.pipeline.named import MAKERS
+        return [name for name in scan_tables() if name.startswith(incomplete)]
     except ImportError:
         return []
-    return [name for name in MAKERS if name.startswith(incomplete)]
 
 
 def _rows(ctx: click.Context) -> Rows:

@@ -1,16 +1,18 @@
-"""JSON Schemas (2020-12) of kwire's JSON output: Answers by their columns, bodies by their definitions, and frames and
-batches.
+"""JSON Schemas (2020-12) of kwire's JSON output: Answers and rows by their columns, bodies by their definitions, and
+frames and batches.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.answer import Facts
+from kwire_cli.answer import OTHER_COLUMNS, Facts
 from kwire_cli.spec.model import INTEGER_RANGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
 
     from kwire_cli.answer import Answer, Column, Kind
     from kwire_cli.spec.model import FieldSpec, MessageSpec
@@ -23,6 +25,7 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 _NUMBER: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
 _TIME: Schema = {"type": "string", "format": "date-time"}
+_BASE64: Schema = {"type": "string", "contentEncoding": "base64"}
 _ANY: Schema = {}
 
 
@@ -93,7 +96,8 @@ def _open(properties: dict[str, Schema]) -> Schema:
 def _row(columns: Iterable[Column]) -> Schema:
     """Return the schema of a row. `of` names the input if the answer has several inputs."""
     known = {column.name: _nullable(_VALUES[column.kind]) for column in columns if column.kind != "bar"}
-    return _object(known, {"of": _TEXT})
+    others = known.pop(OTHER_COLUMNS, None)
+    return _object(known, {"of": _TEXT}) if others is None else _object(known) | {"additionalProperties": others}
 
 
 def _lines(tables: dict[str, Schema], facts: dict[str, Schema]) -> Schema:
@@ -115,6 +119,59 @@ def _with_table(name: str, row: Schema) -> Schema:
     return {**row, "properties": {"table": {"const": name}, **row["properties"]}}
 
 
+def interval_schema(answer: Answer) -> Schema:
+    """Return the schema of a line of kwire watch: an Answer about an interval, or about all of the time."""
+    head = {"kind": {"enum": ["interval", "total"]}, "time": _TIME, "seconds": {"type": "number", "minimum": 0}}
+    schema = answer_schema(answer)
+    return schema | {"properties": head | schema["properties"], "required": [*head, *schema["required"]]}
+
+
+# Rows of tables and of chosen fields. Each row may lack the columns that nobody asked for.
+
+
+def rows_schema(tables: Mapping[str, pa.Schema]) -> Schema:
+    """Return the schema of a row of any of these tables."""
+    rows = {
+        name: _object({}, {each.name: _nullable(_arrow(each.type)) for each in table}) for name, table in tables.items()
+    }
+    return {"anyOf": [_ref(name) for name in rows], "$defs": rows}
+
+
+def _arrow(kind: pa.DataType) -> Schema:
+    """Return the schema of a value by its type in Arrow."""
+    name = str(kind)
+    if name.startswith("list"):
+        return _list(_nullable(_arrow(kind.value_type)))
+    if name.startswith("struct"):
+        return _object({each.name: _nullable(_arrow(each.type)) for each in kind})
+    return next(schema for start, schema in _ARROW.items() if name.startswith(start))
+
+
+_ARROW: dict[str, Schema] = {
+    "int": _NUMBER,
+    "string": _TEXT,
+    "bool": _FLAG,
+    "binary": _BASE64,
+    "timestamp": _TIME,
+    "date": {"type": "string", "format": "date"},
+}
+"""Schemas of values by the beginnings of the names of Arrow's types."""
+_FIELDS: dict[str, Schema] = {
+    "int": _NUMBER,
+    "float": {"type": "number"},
+    "time": _TIME,
+    "text": _TEXT,
+    "[]int": _list(_NUMBER),
+    "[]text": _list({"type": ["string", "integer"]}),
+}
+"""Schemas of columns of captures by the names of their types. An unknown error is its code."""
+
+
+def fields_schema(types: Mapping[str, str]) -> Schema:
+    """Return the schema of chosen columns of a frame, which have these types, and of fields by their paths."""
+    return _open({name: _nullable(_FIELDS[kind]) for name, kind in types.items()})
+
+
 # Bodies of messages.
 
 _REDACTED: Schema = {"type": "string", "pattern": r"^<redacted \d+ bytes>$"}
@@ -124,8 +181,8 @@ _LEAVES: dict[str, Schema] = {
     "float64": {"anyOf": [{"type": "number"}, _SPECIAL]},
     "uuid": {"type": "string", "pattern": r"^[\w-]{22}$"},
     "string": _TEXT,
-    "bytes": {"type": "string", "contentEncoding": "base64"},
-    "records": {"anyOf": [{"type": "string", "contentEncoding": "base64"}, {"type": "array"}]},
+    "bytes": _BASE64,
+    "records": {"anyOf": [_BASE64, {"type": "array"}]},
 } | {name: {"type": "integer", "minimum": low, "maximum": high} for name, (low, high) in INTEGER_RANGES.items()}
 _UNKNOWN_TAGS = _list(_object({"tag": _COUNT, "data": _TEXT}))
 _PATCHES = _list(_object({"path": _TEXT, "kind": _TEXT, "data": _TEXT}))

@@ -5,13 +5,15 @@ import json
 import pytest
 from command_line import ROOT, hold_page, kwire
 from hypothesis import given, strategies as st
+from json_schemas import hold, validator
 from jsonschema import Draft202012Validator, ValidationError
 from valid_values import values
 
 import kwire_cli
-from kwire_cli.cli.schema import ANSWERS
+from kwire_cli.cli.column_types import CAPTURES as COLUMNS
+from kwire_cli.cli.schema import ANSWERS, OTHERS
 from kwire_cli.structs.messages import declare
-from kwire_cli.view.schemas import FORMS, body_schema
+from kwire_cli.view.schemas import body_schema
 
 CATALOG = kwire_cli.catalog()
 SAMPLES = ROOT / "samples"
@@ -19,12 +21,18 @@ CAPTURE, LOG = "samples/incidents/rebalancing.pcap", "samples/request-logs/kafka
 CAPTURES = sorted(str(path.relative_to(ROOT)) for path in (SAMPLES / "captures").iterdir())
 ASKED = [
     ("advise", ["advise", CAPTURE]),
+    ("compare", ["compare", "samples/frames/produce-v13-request.hex", "--by-field"]),
+    ("compare", ["compare", CAPTURE, "--filter", "api == Fetch", "--flexible", "--encoding", "packed"]),
+    ("compare", ["compare", "-m", "MetadataResponse", "--topics", "1..3", "--versions", "8-9"]),
+    ("compare", ["compare", "-m", "FetchRequest", "--versions", "4-5", "--flexible", "--by-field"]),
+    ("compare-records", ["compare-records", "samples/segments/orders-zstd-0", "--codec", "none"]),
+    ("compare-records", ["compare-records", "--record-count", "20", "--headers", "2", "--record-forms", "v1,v2"]),
     ("changes", ["dump", "--state", "--diff", "0..3", "samples/segments/__consumer_offsets-0"]),
     ("definitions", ["diff", "samples/definitions/before", "samples/definitions/after"]),
     ("definitions", ["diff", "FetchRequest", "12", "13"]),
     ("doctor", ["doctor"]),
     ("messages", ["diff", CAPTURE, "--frames", "1,5"]),
-    ("paper", ["paper", "kip98"]),
+    ("paper", ["paper", "kip82"]),
     ("traffic", ["diff", CAPTURE, "samples/incidents/lag.pcap"]),
     ("breaking", ["breaking", "samples/definitions/before", "samples/definitions/after"]),
     ("clients", ["clients", CAPTURE]),
@@ -55,33 +63,13 @@ PRINTED = [
     ("frame", ["decode", "--lossless", "samples/frames/produce-v13-request.hex"]),
     ("frame", ["decode", "samples/frames/metadata-v13-response.hex"]),
     ("frame", ["decode", CAPTURE, "samples/incidents/sasl.pcap"]),
+    ("fields", ["decode", CAPTURE, "--fields", "frame,time,host,port,api,topics,latency,error,groupId,anomaly"]),
+    ("fields", ["decode", "samples/incidents/sasl.pcap", "--fields", ",".join(COLUMNS)]),
     ("pair", ["decode", "--pairs", CAPTURE]),
     ("message", ["decode", "-m", "HeartbeatRequest", "--message-version", "4", "076f7264657273000000070b636f6e73"]),
     ("batch", ["dump", "samples/segments/orders-zstd-0", "samples/segments/garbage-0", "samples/segments/bitflip-0"]),
     ("batch", ["dump", "--deep", "samples/segments/__consumer_offsets-0", "samples/segments/__cluster_metadata-0"]),
 ]
-
-
-def validator(*arguments):
-    schema = json.loads(kwire("schema", *arguments).out)
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
-
-
-def documents(text):
-    at, decoder = 0, json.JSONDecoder()
-    while at < len(text.rstrip()):
-        document, at = decoder.raw_decode(text, at)
-        at += len(text) - at - len(text[at:].lstrip())
-        yield document
-
-
-def hold(schema, text):
-    found = [*documents(text)]
-    assert found
-    for document in found:
-        errors = [*schema.iter_errors(document)]
-        assert not errors, (errors[0].json_path, errors[0].message[:500])
 
 
 def named(value):
@@ -159,19 +147,40 @@ def test_rows_of_another_shape_are_refused():
             schema.validate(row | wrong)
 
 
-def test_what_an_export_did_is_what_its_schema_says(monkeypatch, tmp_path):
+def test_what_an_export_did_and_what_its_tables_say_is_what_their_schemas_say(monkeypatch, tmp_path):
     pytest.importorskip("numba")
     monkeypatch.chdir(ROOT)
     for fmt, more in (("json", []), ("jsonl", ["--lines"])):
         done = kwire("export", CAPTURE, "--into", tmp_path / fmt, "--tables", "frames", "-f", fmt)
         hold(validator("export", *more), done.out)
+        for asked in (["--report", "latency"], ["select *, 1 as of from frames limit 9"]):
+            hold(validator("query", *more), kwire("query", tmp_path / "json", *asked, "-f", fmt).out)
+
+
+def test_what_watch_prints_is_what_its_schema_says():
+    done = kwire("watch", "-", "-f", "jsonl", stdin=(ROOT / CAPTURE).read_bytes())
+    hold(validator("watch"), done.out)
+
+
+def test_rows_have_only_columns_that_their_schemas_name():
+    schema = validator("compare", "--lines")
+    for row in map(
+        json.loads, kwire("compare", "-m", "FetchRequest", "--topics", "1..2", "-f", "jsonl").out.split("\n")[:-1]
+    ):
+        schema.validate(row)
+        if row["table"] == "byCounts":
+            with pytest.raises(ValidationError):
+                schema.validate(row | {"version 4": "many"})
+    for row in ({"frame": "1"}, {"host": "127.0.0.1"}, {"latency": "1 ms"}):
+        with pytest.raises(ValidationError):
+            validator("fields").validate(row)
 
 
 def test_every_name_has_a_schema_and_a_test():
     listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
-    assert listed == sorted({*FORMS, *ANSWERS})
+    assert listed == sorted({*OTHERS, *ANSWERS})
     assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {
-        *("answer", "definition", "explanation", "export", "log-file")
+        *("answer", "definition", "explanation", "export", "log-file", "query", "scan", "watch")
     }
 
 

@@ -11,16 +11,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Comparison, difference_by_kind
+from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, GIVEN, INFLEXIBLE, Comparison, Sum, difference_by_kind
 from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
-from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.answer import MOST_ROWS, OTHER_COLUMNS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.form_comparison import Sum
     from kwire_cli.analysis.costs.header_forms import HeaderForms
     from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
     from kwire_cli.answer import Block, Row
@@ -78,6 +77,19 @@ class Compared:
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def columns(cls) -> Answer:
+        """Return an answer with all columns, without rows that mean anything.
+
+        OTHER_COLUMNS stands for forms and for counts.
+        """
+        sums = {GIVEN: Sum(GIVEN, None, None), OTHER_COLUMNS: Sum(OTHER_COLUMNS, None, None, messages=1)}
+        whole = Comparison(None, None, sums)
+        one = cls("", [whole], [{OTHER_COLUMNS: 0}])
+        tables = [one._forms(wide=True), one._by_counts(), Table("total", _FORM, []), one._by_message()]
+        more = [one._by_field(), *_changes(whole), *one._both_ways(whole), _flexible([])]
+        return Answer("", [one._facts(whole), *tables, *more])
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""
@@ -165,9 +177,7 @@ class Compared:
         if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
             return
         rows = [(*row, row[3] - row[2]) for row in difference_by_kind(plain, flexible)]
-        total = ("all", None, plain.size, flexible.size, flexible.size - plain.size)
-        title = "inflexible against flexible: bytes of prefixes by what carries them"
-        yield Table("flexible", _BOTH_WAYS, rows, title, total=total)
+        yield _flexible(rows, ("all", None, plain.size, flexible.size, flexible.size - plain.size))
         if self.flexible_headers:
             more = f"{counted(self.flexible_headers, 'byte')} more for their own tag sections"
             yield Note(f"flexible headers, which are not in this, have {more}")
@@ -201,6 +211,11 @@ def _written(comparison: Comparison, name: str) -> bool:
 def _of(comparison: Comparison, name: str, number: Callable[[Sum], int]) -> int | None:
     """Return a number of a form; None if the messages cannot be written in it."""
     return number(comparison.sums[name]) if _written(comparison, name) else None
+
+
+def _flexible(rows: list[Row], total: Row | None = None) -> Table:
+    title = "inflexible against flexible: bytes of prefixes by what carries them"
+    return Table("flexible", _BOTH_WAYS, rows, title, total=total)
 
 
 def _form_rows(comparison: Comparison) -> list[Row]:

@@ -1,0 +1,31 @@
+"""What kwire prints, held against its own JSON Schemas."""
+
+import json
+
+from command_line import kwire
+from jsonschema import Draft202012Validator
+
+
+def validator(*arguments):
+    """Return what validates by a schema that kwire prints."""
+    schema = json.loads(kwire("schema", *arguments).out)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def documents(text):
+    """Yield the JSON documents of a text."""
+    at, decoder = 0, json.JSONDecoder()
+    while at < len(text.rstrip()):
+        document, at = decoder.raw_decode(text, at)
+        at += len(text) - at - len(text[at:].lstrip())
+        yield document
+
+
+def hold(schema, text):
+    """Assert that a text has documents, and that all of them are valid."""
+    found = [*documents(text)]
+    assert found
+    for document in found:
+        errors = [*schema.iter_errors(document)]
+        assert not errors, (errors[0].json_path, errors[0].message[:500])
