@@ -8,6 +8,9 @@ import subprocess
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from command_line import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.spec.model import fields_by_path
@@ -15,6 +18,7 @@ from kwire_cli.structs.lengths import REDACTED, UNKNOWN_KEY
 from kwire_cli.view.wireshark.dissector import dissector
 
 TSHARK = shutil.which("tshark")
+CAPTURE = ROOT / "samples" / "captures" / "ipv6.pcap"
 HEADER = {"correlationId": "kwire.correlation_id", "clientId": "kwire.client_id"}
 BATCH = (
     *("baseOffset", "magic", "crc", "maxTimestamp", "producerId", "producerEpoch", "baseSequence"),
@@ -131,7 +135,7 @@ class _Values:
             value = item[key]
             self.add(f"kwire.batch.{key}", str(int(value)) if isinstance(value, bool) else value)
         self.add("kwire.batch.recordsCount", item["count"])
-        if item["compression"] != "none":
+        if item["compression"] not in opened():
             return
         for record in item["records"]:
             for key in ("offset", "timestamp"):
@@ -156,6 +160,20 @@ class _Values:
             self.add("kwire.record.timestamp", record["timestamp"])
         for key in ("key", "value"):
             self.add(f"kwire.record.{key}", record[key], "bytes")
+
+
+METHODS = {"gzip": ("uncompress_zlib", "uncompress"), "snappy": ("uncompress_snappy",), "zstd": ("uncompress_zstd",)}
+_ASKS = "for name in ('{}'):gmatch('%S+') do print(name, (pcall(function() return TvbRange[name] end))) end"
+
+
+@cache
+def opened():
+    """Return the codecs of batches that this tshark can decompress for the dissector."""
+    with TemporaryDirectory() as folder:
+        lua = Path(folder) / "asks.lua"
+        lua.write_text(_ASKS.format(" ".join(name for names in METHODS.values() for name in names)), encoding="utf-8")
+        said = run(lua, CAPTURE, "-c", "1").split("\n")
+    return {"none"} | {codec for codec, names in METHODS.items() if any(f"{name}\ttrue" in said for name in names)}
 
 
 STRUCT = "struct"

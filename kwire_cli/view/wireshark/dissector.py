@@ -34,7 +34,19 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
     from kwire_cli.structs.records.parts import Bits
 
-CHAPTERS = ("numbers", "layouts", "fields", "walk", "payloads", "records", "connections", "frames", "register")
+CHAPTERS = (
+    "numbers",
+    "layouts",
+    "fields",
+    "values",
+    "walk",
+    "payloads",
+    "compression",
+    "records",
+    "connections",
+    "frames",
+    "register",
+)
 """The Lua files of this folder in the order in which they stand in the dissector."""
 ROLES = {"topic": "t", "topic-id": "u", "error": "e"}
 """The flags of fields with a role (`message.roles`)."""

@@ -4,7 +4,7 @@ K.proto = Proto("kwire", "Kafka (kwire)")
 K.proto.prefs.secrets = Pref.bool("Show secrets", false,
   "Show SASL tokens, keys and sensitive configs as fields. The bytes of a packet are in the file in any case.")
 K.proto.prefs.ports = Pref.range("Ports of brokers", "9092-9099", "TCP ports whose data are taken for Kafka's.", 65535)
-K.proto.prefs.records = Pref.bool("Dissect records", true, "Dissect record batches that are not compressed.")
+K.proto.prefs.records = Pref.bool("Dissect records", true, "Dissect record batches, compressed ones if Wireshark can decompress them.")
 
 local all = {}
 

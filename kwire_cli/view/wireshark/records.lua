@@ -5,7 +5,7 @@ local LEAST = {[0] = 14, [1] = 22, [2] = 49}
 
 local function attributes(w, tree, magic)
   local value = w.kept.attributes % 256
-  local compression = 0
+  local compression = "none"
   for _, part in ipairs(K.attributes[magic]) do
     local name, shift, range, names = part[1], part[2], part[3], part[4]
     local number = math.floor(value / shift) % range
@@ -18,7 +18,7 @@ local function attributes(w, tree, magic)
       end
     end
     if name == "compression" then
-      compression = number
+      compression = names[number] or tostring(number)
     end
   end
   return compression
@@ -38,9 +38,14 @@ local function records(w, tree, header, from, to)
   local appended = math.floor(header.kept.attributes % 256 / 8) % 2 == 1
   local record = K.walker(w, w.tvb, w.base, w.data, from, to)
   record.own_topic, record.is_control = w.own_topic, math.floor(header.kept.attributes % 256 / 32) % 2 == 1
-  record.trial = w.trial
+  record.trial, record.hides_gap = w.trial, w.own_topic ~= nil
   local count = 0
+  local is_whole = true
   while record.pos < to do
+    is_whole = not tree or w.room.left > 0
+    if not is_whole then
+      break -- nothing more would be shown
+    end
     local start = record.pos
     local made = K.item(w, tree, K.records.record.proto, start, start)
     record.key_type, record.control = nil, nil
@@ -61,7 +66,7 @@ local function records(w, tree, header, from, to)
     end
     count = count + 1
   end
-  if not record.gap and count ~= header.kept.recordsCount then
+  if is_whole and not record.gap and count ~= header.kept.recordsCount then
     K.note(w, tree, "COUNT_MISMATCH",
       string.format("the batch says that it has %d records and holds %d", header.kept.recordsCount, count))
   end
@@ -88,10 +93,15 @@ local function batch(w, tree, magic, from, to)
     made:append_text(string.format(": %d records from offset %s", header.kept.recordsCount,
       tostring(header.kept.baseOffset)))
   end
-  if compression == 0 then
+  if compression == "none" then
     return records(w, made, header, header.pos, to)
   end
-  if header.pos < to then
+  local opened = made and header.pos < to and K.opened(w, compression, header.pos, to)
+  if opened then
+    return records(opened, made, header, 0, #opened.data)
+  elseif header.pos < to and w.own_topic then
+    K.redact(w, made, "compressed records", header.pos, to)
+  elseif header.pos < to then
     K.item(w, made, K.f.compressed, header.pos, to)
   end
   return header

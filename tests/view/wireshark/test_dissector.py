@@ -7,17 +7,22 @@ import shutil
 import subprocess
 from collections import Counter
 
+import cramjam
 import pytest
 import tshark
 from command_line import ROOT, kwire
 from every_version import damaged, exchanges
 from golden_rows import SHARED
+from record_sets import b64, batch, record
 
 import kwire_cli
 from kwire_cli.cli.capture_files import CaptureFile
 from kwire_cli.message.encode import encode_document
 from kwire_cli.message.roles import can_hold_secrets
+from kwire_cli.records.compression import CODECS, compress
+from kwire_cli.structs.records import v2
 
+XERIAL = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1"
 pytestmark = pytest.mark.skipif(tshark.TSHARK is None, reason="no tshark")
 SAMPLES = ROOT / "samples"
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
@@ -83,6 +88,72 @@ def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
     frames, fields = hold(lua, path)
     assert frames > 1400
     assert fields > 20_000
+
+
+# Compressed records
+
+
+def produced(path, batches, topic="orders"):
+    """Write a capture with a Produce request for each of these batches."""
+    with path.open("wb") as file:
+        capture = CaptureFile(file.write, "pcap")
+        for number, data in enumerate(batches):
+            partition = {"index": 0, "records": b64(data)}
+            topics = [{"name": topic, "partitionData": [partition]}]
+            body = {"transactionalId": None, "acks": 0, "timeoutMs": 1, "topicData": topics}
+            header = {"correlationId": number, "clientId": "kwire"}
+            document = {"kind": "request", "api": "Produce", "apiVersion": 3, "header": header, "body": body}
+            capture.add(encode_document(kwire_cli.catalog(), document), to_broker=True, time=number)
+
+
+def test_records_are_shown_where_wireshark_can_decompress_them(lua, tmp_path):
+    path, records = tmp_path / "codecs.pcap", [record(value=b"%040x" % number, offset=number) for number in range(900)]
+    area = v2.RECORDS.build({"records": records})
+    packed = [(0, area), (2, bytes(cramjam.snappy.compress_raw(area))), *((c, compress(c, area)) for c in (1, 2, 3, 4))]
+    produced(path, [batch(records=records, codec=codec, packed=data) for codec, data in packed])
+    _, fields = hold(lua, path)
+    opened = [codec for codec, _ in packed if CODECS[codec] in tshark.opened()]
+    assert fields > 900 * 3 * len(opened) > 900 * 3
+    rows = fields_of(lua, path, "kwire.record.compressed", "kwire.batch.compression")
+    assert [row[0] for row in rows] == [CODECS[codec] for codec, _ in packed if codec not in opened]
+
+
+def test_compressed_records_that_lie_are_shown_as_bytes(lua, tmp_path):
+    area = v2.RECORDS.build({"records": [record()]})
+    lies = [
+        *((codec, compress(codec, area)[:-9]) for codec in (2, 4)),
+        *((codec, b"nothing of a codec") for codec in (1, 2, 4)),
+        (1, compress(1, v2.RECORDS.build({"records": [record(value=random.Random(1).randbytes(1 << 16))]}))),
+        (4, compress(4, bytes(1 << 24))),
+        (2, b"\xff\xff\xff\xff\x07" + bytes(40)),
+        (2, XERIAL + b"\x7f\xff\xff\xff\0"),
+        (2, XERIAL + b"\0\0\0\5\xff\xff\xff\x7f\0"),
+        (2, XERIAL),
+    ]
+    path = tmp_path / "lies.pcap"
+    produced(path, [batch(records=[record()], codec=codec, packed=data) for codec, data in lies])
+    rows = fields_of(lua, path, "kwire.batch.magic", "kwire.record.compressed", "kwire.failed")
+    assert rows == [[data.hex(), ""] for _, data in lies]
+
+
+def test_compressed_records_that_are_cut_are_shown_up_to_the_cut(lua, tmp_path):
+    path, records = tmp_path / "cut.pcap", [record(value=b"%040x" % number, offset=number) for number in range(90)]
+    packed = compress(1, v2.RECORDS.build({"records": records}))
+    produced(path, [batch(records=records, codec=1, packed=packed[: len(packed) // 2])])
+    [[values, anomalies, failed]] = fields_of(lua, path, "kwire", "kwire.record.value", "kwire.anomaly", "kwire.failed")
+    assert 0 < values.count(",") < 89
+    assert (anomalies, failed) == ("TRUNCATED", "")
+
+
+def test_compressed_records_of_topics_with_secrets_are_redacted(lua, tmp_path):
+    path, secret = tmp_path / "secret.pcap", record(value=b"secret")
+    data = [batch(records=[secret], codec=codec, packed=packed) for codec, packed in ((1, None), (3, None), (1, b"x"))]
+    produced(path, data, topic="__secrets")
+    rows = fields_of(lua, path, "kwire", "kwire.redacted", "kwire.record.value", "kwire.record.compressed")
+    size = len(data[1]) - v2.HEADER.sizeof()
+    assert rows == [[f"<redacted {number} bytes>", "", ""] for number in (6, size, 1)]
+    [row, *_] = fields_of(lua, path, "kwire", "kwire.record.value", options=["-o", "kwire.secrets:TRUE"])
+    assert bytes.fromhex(row[0]) == b"secret"
 
 
 # Damage
