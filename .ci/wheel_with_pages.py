@@ -1,7 +1,10 @@
-"""The build backend: hatchling, with manual pages and completions of shells in the wheel, made from the commands."""
+"""The build backend: hatchling, with manual pages and completions of shells in the wheel, made from the commands, and
+with README.md as the description, whose links lead to the repository.
+"""
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -12,6 +15,7 @@ from typing import Any
 from hatchling import build
 from hatchling.build import *  # noqa: F403 - the other functions of a backend
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 COMPLETIONS = {
     "bash": "share/bash-completion/completions/kwire",
@@ -25,6 +29,25 @@ def get_requires_for_build_wheel(config_settings: dict[str, Any] | None = None) 
     """Return what a build needs: to make pages from commands, all that kwire needs. An editable one has no pages."""
     project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
     return [*build.get_requires_for_build_wheel(config_settings), *project["dependencies"]]
+
+
+LINK = re.compile(r"(!?)(\[[^]]*\]\()(?!\w+:|#)([^)\s]+\))")
+"""A relative link in Markdown, or a relative picture."""
+
+
+class Description(MetadataHookInterface):
+    """README.md as the description: PyPI shows it where relative links lead nowhere."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the description, with links to the tag of the version in the repository."""
+        url, tag = metadata["urls"]["Repository"], f"v{metadata['version']}"
+
+        def absolute(link: re.Match[str]) -> str:
+            mark, start, place = link.groups()
+            return f"{mark}{start}{url}/{'raw' if mark else 'blob'}/{tag}/{place}"
+
+        text = LINK.sub(absolute, Path(self.root, "README.md").read_text("utf-8"))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 class Shared(BuildHookInterface):

@@ -222,6 +222,20 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
 
 
 @pytest.mark.build
+def test_links_of_the_description_lead_to_the_repository(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        text = archive.read(f"kwire-{VERSION}.dist-info/METADATA").decode()
+    readme, url = (ROOT / "README.md").read_text("utf-8"), PROJECT["urls"]["Repository"]
+    links = re.findall(r"(?<=\]\()[^)]*(?=\))", text.split("\n\n", 1)[1])
+    places = [re.sub(rf"^{url}/(?:blob|raw)/v{VERSION}/", "", link) for link in links]
+    assert places == re.findall(r"(?<=\]\()[^)]*(?=\))", readme)
+    assert all(link.startswith("https://") for link in links)
+    assert [link.split("/")[5] for link in links if link.endswith(".svg")] == ["raw"]
+    assert "Description-Content-Type: text/markdown" in text
+    assert f"Project-URL: Repository, {url}" in text
+
+
+@pytest.mark.build
 def test_pages_and_completions_in_the_wheel_are_those_of_the_commands(wheel):
     with zipfile.ZipFile(wheel) as archive:
         for place, shell in PLACES.items():

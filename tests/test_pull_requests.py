@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -164,6 +165,23 @@ def test_the_hooks_check_files_that_change(repository, monkeypatch):
         entry = shlex.split(hooks[hook["id"]]["entry"])
         codes.append(kwire(*entry[1:], *hook.get("args", []), *files).code)
     assert codes == [0, 1]
+
+
+def test_the_page_names_the_repository_as_the_project_does(updating):
+    url = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]["Repository"]
+    owner = url.removeprefix("https://github.com/").removesuffix("/kwire")
+    text = PAGE.read_text("utf-8")
+    now = re.sub(
+        r"(?<=uses: )\S+(?=/kwire/\.github/)|(?<=repo: https://github.com/)\S+(?=/kwire$)",
+        owner,
+        text,
+        flags=re.MULTILINE,
+    )
+    if updating:
+        PAGE.write_text(now, "utf-8")
+    assert PAGE.read_text("utf-8") == now
+    assert now.count(f"{owner}/kwire") == 2
+    assert ("OWNER stands for" in now) == (owner == "OWNER")
 
 
 def test_commands_print_what_the_page_says(updating, monkeypatch):

@@ -71,11 +71,19 @@ def test_each_python_is_checked():
 
 
 @pytest.mark.parametrize(
-    ("tag", "heading", "code"),
-    [("v{}", "## [{}] - 2026-12-01", 0), ("v{}", "## [Unreleased]", 1), ("v9.9.9", "## [{}] - 2026-12-01", 1)],
+    ("tag", "heading", "owner", "code"),
+    [
+        ("v{}", "## [{}] - 2026-12-01", "someone", 0),
+        ("v{}", "## [Unreleased]", "someone", 1),
+        ("v9.9.9", "## [{}] - 2026-12-01", "someone", 1),
+        ("v{}", "## [{}] - 2026-12-01", "OWNER", 1),
+    ],
 )
-def test_a_tag_is_released_if_version_and_changelog_agree(tag, heading, code, tmp_path):
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+def test_a_tag_is_released_if_version_changelog_and_owner_are_named(tag, heading, owner, code, tmp_path):
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    project, count = re.subn(r"(?<=https://github.com/)[^/]+(?=/kwire)", owner, project)
+    assert count == 1
+    (tmp_path / "pyproject.toml").write_text(project, "utf-8")
     text = f"# Changelog\n\n{heading}\n\n### Added\n\n- One.\n\n## [0.0.9] - 2026-01-01\n\n- Two.\n"
     (tmp_path / "CHANGELOG.md").write_text(text.format(PROJECT["version"]), "utf-8")
     variables = {"PATH": "/usr/bin:/bin", "GITHUB_REF_NAME": tag.format(PROJECT["version"])}
