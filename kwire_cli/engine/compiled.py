@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Walk:
     def doubtful(self) -> Ints:
         """The numbers of the messages that may have an anomaly that no flag tells: the tree of each has to."""
         mask = np.zeros(len(self.jobs), np.bool_)
-        doubts = np.array([p.doubt_of(leaf) for leaf in self.program.leaves], np.int8)
+        doubts = _arrays(self.program).doubts
         compiled(numba_loops.doubtful)(self.data, self.node, self.value, self.end, self.first, doubts, mask)
         return np.flatnonzero(mask)
 
@@ -142,7 +142,7 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
         none = np.zeros(0, np.int64)
         return Walk(program, data, jobs, np.zeros(1, np.int64), none.astype(np.int32), none, none, none.reshape(0, 2))
     todo = np.ascontiguousarray(jobs).reshape(-1).copy()
-    code, tables = _arrays(program)
+    arrays = _arrays(program)
     state = np.array(first_state(program, todo[: p.JOB].tolist(), CHUNK), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
@@ -150,7 +150,7 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
     pieces = []
     status = kernel.FULL
     while status == kernel.FULL:
-        status = run(code, tables, data, todo, *out, state)
+        status = run(arrays.code, arrays.tables, data, todo, *out, state)
         n, f = int(state[p.STATE_SPANS]), int(state[p.STATE_FLAGS])
         pieces.append([column[:size].copy() for column, size in zip(out, (n, n, n, f), strict=True)])
     node, value, end, flags = pieces[0] if len(pieces) == 1 else map(np.concatenate, zip(*pieces, strict=True))
@@ -169,7 +169,7 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
         return sums
     todo = np.ascontiguousarray(jobs).copy()
     flat = todo.reshape(-1)
-    code, tables = _arrays(program)
+    arrays = _arrays(program)
     state = np.array(first_state(program, flat[: p.JOB].tolist(), MEASURED), np.int64)
     state[p.STATE_JOBS] = len(jobs)
     out = _output(program)
@@ -177,7 +177,7 @@ def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
     base = job = at = 0
     status = kernel.FULL
     while status == kernel.FULL:
-        status = run(code, tables, data, flat, *out, state)
+        status = run(arrays.code, arrays.tables, data, flat, *out, state)
         n = int(state[p.STATE_SPANS])
         begun = int(state[p.STATE_JOB]) + 1 if status == kernel.FULL else len(jobs)
         job, at = add(*(column[:n] for column in out[:3]), base, todo, begun, job, at, sums)
@@ -235,16 +235,26 @@ def _output(program: Program) -> tuple[Any, ...]:
     return columns
 
 
-_ARRAYS: dict[int, tuple[Program, int, Ints, Ints]] = {}
+class _Arrays(NamedTuple):
+    """A program as arrays: its code, its tables, and the doubts of its leaves (`program.doubt_of`)."""
+
+    program: Program
+    code: Ints
+    tables: Ints
+    doubts: npt.NDArray[np.int8]
 
 
-def _arrays(program: Program) -> tuple[Ints, Ints]:
-    """The program as arrays; made again when it has grown."""
-    cached = _ARRAYS.get(id(program))
-    if cached is None or cached[1] != len(program.code):
+_ARRAYS: dict[int, _Arrays] = {}
+
+
+def _arrays(program: Program) -> _Arrays:
+    """Return a program as arrays, which are made again when the program has grown."""
+    arrays = _ARRAYS.get(id(program))
+    if arrays is None or len(arrays.code) != len(program.code):
         code, tables = np.array(program.code, np.int64), np.array(program.tables or [0], np.int64)
-        cached = _ARRAYS[id(program)] = program, len(program.code), code, tables
-    return cached[2], cached[3]
+        doubts = np.array([p.doubt_of(leaf) for leaf in program.leaves], np.int8)
+        arrays = _ARRAYS[id(program)] = _Arrays(program, code, tables, doubts)
+    return arrays
 
 
 def compiled_kernel() -> Any:

@@ -6,13 +6,13 @@ import base64
 import binascii
 from dataclasses import dataclass, field as dataclasses_field
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.program import Leaf, Tags
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk, without_rest
@@ -240,7 +240,7 @@ RECORD_FORMS = ("decoded", "size", "base64")
 
 
 @dataclass(frozen=True, repr=False)
-class Decoded(Body):
+class Decoded(Body, InNotebook):
     """A message as `kwire_cli.decode` gives it: its value, spans and anomalies.
 
     `value`, `spans` and `data` are what is on the wire, secrets too; `to_json` leaves out the secrets that `hides`
@@ -248,14 +248,12 @@ class Decoded(Body):
     is told.
     """
 
+    NOTEBOOK_VIEW = "message_html"
     hides: Callable[[bool], frozenset[int]] | None = dataclasses_field(default=None, compare=False)
     reading: RecordsAs | None = dataclasses_field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
-
-    def _repr_html_(self) -> str:
-        return str(import_module("kwire_cli.view.html.notebook").message_html(self))  # by name: views are above
 
     def __getitem__(self, name: str) -> Any:
         """Return the value of a field, as `value` has it: `decoded["topics"][0]["name"]`."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
+from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, as_bytes, decode, decode_spec, frame_patch
 from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
@@ -71,7 +71,7 @@ class Hints(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Frame:
+class Frame(InNotebook):
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
     `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the
@@ -79,6 +79,7 @@ class Frame:
     is what the input called it; of a frame that was `logged` it is the line, and stands in its JSON form too.
     """
 
+    NOTEBOOK_VIEW = "frame_html"
     catalog: Catalog = field(repr=False)
     number: int
     kind: str
@@ -105,9 +106,6 @@ class Frame:
         version = f"v{self.api_version}" if self.api_version is not None else ""
         what = " ".join(part for part in (name, version, self.kind) if part)
         return f"<frame {self.number}: {what}, {self.size} bytes, {len(self.anomalies)} anomalies>"
-
-    def _repr_html_(self) -> str:
-        return str(import_module("kwire_cli.view.html.notebook").frame_html(self))  # by name: views are above
 
     @cached_property
     def prefix(self) -> Decoded | None:

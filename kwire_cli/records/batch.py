@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.spans import walk
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import RECORD_FORMATS
@@ -156,7 +156,7 @@ class Format(Protocol):
         """The records, some at a time; what is odd about them is added to `notes` as they come."""
 
 
-class Batch:
+class Batch(InNotebook):
     """The bytes [position, position + size) of a record set: a batch, or in formats v0 and v1 one shallow message with
     what it wraps.
 
@@ -164,6 +164,7 @@ class Batch:
     """
 
     __slots__ = ("_head", "_notes", "crc_valid", "layout", "position", "size", "source")
+    NOTEBOOK_VIEW = "batch_html"
     is_cut = False
     """True if its end is missing (`records.gaps`)."""
 
@@ -176,9 +177,6 @@ class Batch:
         head = self.head
         offsets = f"offsets {head.base_offset} to {head.last_offset}"
         return f"<batch at {self.position}: {offsets}, {self.size} bytes, magic {self.magic}, {self.compression}>"
-
-    def _repr_html_(self) -> str:
-        return str(import_module("kwire_cli.view.html.notebook").batch_html(self))  # by name: views are above
 
     @property
     def end(self) -> int:

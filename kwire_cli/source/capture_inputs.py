@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,10 @@ from kwire_cli.source.packets.files import captures_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import Point, Timed, apart_notes, points_of
 from kwire_cli.source.reading import Caller, Opened, Reading
-from kwire_cli.stores import exists, is_file, path_of, sizes
+from kwire_cli.stores import exists, is_file, is_folder, path_of, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from kwire_cli.source.kafka.captured import Captured, Names
     from kwire_cli.source.kafka.traffic import TcpConnection
@@ -197,11 +198,11 @@ class CapturePoints:
         return PointFiles(point, others=True, several=True, index=self._count + self._live, live=source)
 
 
-def with_captures(argument: str) -> list[str]:
-    """Return the captures in a folder that holds captures and no log of a partition; else the argument itself."""
-    if any(files_in(path_of(argument), BATCH_KINDS)):
-        return [argument]
-    try:
-        return captures_of([argument])
-    except InputError:
-        return [argument]
+def with_captures(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield arguments, and its captures in place of a folder that holds captures and no log of a partition."""
+    for argument in arguments:
+        captures = [argument]
+        if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
+            with suppress(InputError):  # there are none
+                captures = captures_of([argument])
+        yield from captures

@@ -41,7 +41,7 @@ from kwire_cli.source.kinds import (
 )
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.source.text.reading import frames_in, recognised_binary
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores import exists, is_folder, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -173,7 +173,7 @@ def have_overview(arguments: Sequence[str]) -> bool:
         try:
             if argument == "-" or not exists(argument):
                 return False
-            kinds.add(Kind.FOLDER if path_of(argument).is_dir() else begins_as(argument))
+            kinds.add(Kind.FOLDER if is_folder(argument) else begins_as(argument))
         except (InputError, OSError, ValueError):  # what is wrong is said when the input is read
             return False
     return bool(kinds) and None not in kinds and not kinds >= {Kind.CAPTURE, Kind.REQUEST_LOG}
@@ -198,8 +198,10 @@ class Inputs:
         waits: bool,
     ) -> None:
         self._waits = waits
-        if Kind.CAPTURE in takes:
-            arguments = [*_with_captures(arguments)]
+        if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
+            from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
+
+            arguments = [*with_captures(arguments)]
         self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
         self._pieces = pieces
         self._points = self._capture_points()
@@ -264,17 +266,6 @@ class Inputs:
         if self._pieces:
             return recognise_pieces(given, form=how.form, says=how.says, name=name, catalog=how.catalog)
         return (recognise(given, form=how.form, says=how.says, name=name, catalog=how.catalog),)
-
-
-def _with_captures(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield arguments, and in place of a folder of captures these."""
-    for argument in arguments:
-        if argument == "-" or not exists(argument) or not path_of(argument).is_dir():
-            yield argument
-            continue
-        from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
-
-        yield from with_captures(argument)
 
 
 def open_inputs(

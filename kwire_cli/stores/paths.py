@@ -204,6 +204,11 @@ def is_file(path: str | os.PathLike[str]) -> bool:
         return False
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Return whether a folder exists; False for a text that is no path, and for an empty text, as in `exists`."""
+    return exists(path) and path_of(path).is_dir()
+
+
 def in_parallel(
     function: Callable[[T], R], items: Iterable[T], path: Callable[[T], Any] = lambda item: item
 ) -> list[R]:
