@@ -86,7 +86,7 @@ def test_the_readme_names_every_extra():
 
 
 def test_facts_about_peers_have_a_source():
-    section = README.read_text("utf-8").partition("\n## Beside other tools\n")[2].partition("\n## ")[0]
+    section = README.read_text("utf-8").partition("\n## Compared with other tools\n")[2].partition("\n## ")[0]
     facts = re.findall(r"^\| (\w.*?) \|", section, re.MULTILINE)
     sources = re.findall(r"^## (.*)$", (ROOT / "docs" / "peers.md").read_text("utf-8"), re.MULTILINE)
     assert facts == sources

@@ -133,7 +133,7 @@ class Options(Advising, Choosing, Report, Captures, Definitions):
 @click.command(name="advise", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> None:
-    """Suggest encodings and tags that would pay, from the values in captures and logs.
+    """Suggest encodings and tags that would save bytes, from the values in captures and logs.
 
     INPUT is captures, frames in any form, log directories of Kafka's own topics, brokers' request logs, or -
     for standard input. Integers are priced in the encodings of KAFKA-9927, and all fields as tagged fields.

@@ -50,7 +50,7 @@ def tables_option(**settings: Any) -> Any:
         "--tables",
         section="Choose",
         metavar="A,B",
-        help=f"Write these tables of {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+        help=f"Write only these tables: {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
         **settings,
     )
 
@@ -70,7 +70,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         help="Write only frames that match, such as 'api == Fetch' (captures).",
     )
     fields: str | None = option(
-        "--fields", section="Choose", metavar="A,B", help="Write only these columns of the only table in --tables."
+        "--fields", section="Choose", metavar="A,B", help="Write only these columns; --tables names one table."
     )
     out_format: str = option(
         "--out-format",
@@ -80,7 +80,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         show_default=True,
         help="Set the format of the files.",
     )
-    force: bool = flag("--force", section="Output", help="Read inputs again that the folder has already.")
+    force: bool = flag("--force", section="Output", help="Read inputs again that are in the folder already.")
     jobs: int | None = option(
         "--jobs",
         "-j",
@@ -103,8 +103,8 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
 def command(environment: Environment, options: Options) -> int:
     """Write captures, logs and request logs as tables for SQL: Parquet, Arrow, CSV or JSON lines.
 
-    Each table is a folder below DIR, with folders for capture points and days in it. Run it again to add what is
-    new: inputs that did not change are not read again. docs/tables.md lists all tables and columns.
+    Each table is a folder below DIR, with subfolders for capture points and days. Run the command again to add
+    new inputs: unchanged inputs are not read again. docs/tables.md lists all tables and columns.
     """
     refuse_place(environment, options)
     lake.check()

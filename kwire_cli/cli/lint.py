@@ -104,7 +104,7 @@ class Options(Report, Decryption):
         multiple=True,
         metavar="[REV:]PATH",
         shell_complete=complete_file,
-        help="Skip findings of these old definitions, such as HEAD~1:specs; repeatable.",
+        help="Skip findings that these old definitions have, such as HEAD~1:specs; repeatable.",
     )
     advice: bool = flag("--advice", help="Suggest better names and types, and name tags that waste bytes.")
     traffic: tuple[str, ...] = option(

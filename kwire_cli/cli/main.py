@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS = {
-    "advise": "Suggest encodings and tags that would pay, from real values.",
+    "advise": "Suggest encodings and tags that would save bytes, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
     "clients": "List clients, and name those that a newer broker would refuse.",
     "compare": "Compare what the same messages cost in other versions and encodings.",
@@ -40,14 +40,14 @@ COMMANDS = {
     "groups": "Show who joins and leaves groups, and why they rebalance.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go, by field, kind, api, client or topic.",
-    "paper": "Show a document's own figures beside those that kwire measures.",
-    "query": "Ask the tables of `kwire export`, with SQL.",
+    "paper": "Compare a document's figures with those that kwire measures.",
+    "query": "Query the tables that `kwire export` wrote, with SQL.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
     "schema": "Print JSON Schemas of the JSON that kwire prints.",
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
     "spec": "Show message definitions.",
-    "stats": "Count requests, bytes, latencies and errors, in sum or over time.",
+    "stats": "Count requests, bytes, latencies and errors, in total or over time.",
     "summary": "Show on one screen what captures and logs hold.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
@@ -209,7 +209,7 @@ def cli(ctx: click.Context) -> None:
     """Inspect the Apache Kafka wire protocol: every message, every version, every byte.
 
     `kwire FILE` summarises a capture, a request log or a folder of logs, and decodes anything else;
-    `kwire help COMMAND` is `kwire COMMAND --help`.
+    `kwire help COMMAND` is the same as `kwire COMMAND --help`.
     """
     ctx.ensure_object(Environment)
 

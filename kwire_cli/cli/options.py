@@ -415,7 +415,7 @@ class Top(Printing):
         "--top",
         type=click.IntRange(min=0),
         metavar="N",
-        help=f"Show only the first N rows.  [default: all; of reports {MOST_ROWS} for a person]",
+        help=f"Show only the first N rows.  [default: all; {MOST_ROWS} in reports for people]",
     )
 
     @property

@@ -36,7 +36,7 @@ class Options(Report, Definitions):
 @click.command(name="paper", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Show a document's own figures beside those that kwire measures.
+    """Compare a document's figures with those that kwire measures.
 
     NAME is kip482 (tagged fields), kafka9927 (varints), kip82 (record headers) or kip98 (record sets, a draft).
     """

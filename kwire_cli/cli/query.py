@@ -54,7 +54,7 @@ class Options(Report):
         section="Choose",
         metavar="NAME",
         shell_complete=complete_report,
-        help=f"Answer a ready question: {', '.join(lake.report_names())}.",
+        help=f"Answer a ready-made question: {', '.join(lake.report_names())}.",
     )
 
     master: str | None = option(
@@ -67,16 +67,16 @@ class Options(Report):
 
     def __post_init__(self) -> None:
         if (self.sql is None) == (self.report is None):
-            raise click.UsageError("give a query in SQL, or a ready question with --report")
+            raise click.UsageError("give a query in SQL, or a ready-made question with --report")
 
 
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Ask the tables in DIR, which `kwire export` or `kwire scan --into` wrote, with SQL.
+    """Query with SQL the tables in DIR, which `kwire export` or `kwire scan --into` wrote.
 
-    DuckDB runs the query in this process, or Spark with --master. The tables and their columns are in
-    docs/tables.md; a table that has no rows in DIR is empty.
+    DuckDB runs the query in this process; with --master, Spark runs it. docs/tables.md lists the tables and their
+    columns. A table that has no rows in DIR is empty, which is no error.
     """
     refuse_place(environment, options)
     lake.check()

@@ -90,7 +90,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
         "--report",
         type=click.Choice([*REPORTS]),
         shell_complete=complete_report,
-        help="Show a ready report, such as stats, overhead or verify.",
+        help="Show a ready-made report, such as stats, overhead or verify.",
     )
     into: str | None = into_option()
     tables: str | None = tables_option(rare=True)

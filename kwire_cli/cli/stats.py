@@ -1,4 +1,4 @@
-"""`kwire stats`: counts, sizes, latencies and errors of traffic, in sum or over time."""
+"""`kwire stats`: counts, sizes, latencies and errors of traffic, in total or over time."""
 
 from __future__ import annotations
 

@@ -96,6 +96,8 @@ BEHIND = ("==", "!=", "<", "<=", ">", ">=", "in (", "not in (", "and", "or")
         (["errors", "--sort", "retr"], ["retriable"]),
         (["decode", "--frames", ""], []),
         (["completion", "install", "z"], ["zsh"]),
+        (["schema", "compare"], ["compare", "compare-records"]),
+        (["schema", "heart"], ["HeartbeatRequest", "HeartbeatResponse"]),
     ],
 )
 def test_names_complete(words, found):

@@ -92,7 +92,7 @@ def test_a_tag_is_priced_by_writing_it(kind, keys, written, plain):
         for each in advise(message(fields=[tag(kind, **keys), field(type="int64")]))
         if each.rule == "TAG_CHEAPER_AS_FIELD"
     ]
-    assert found.message.startswith(f"written it takes {written} bytes, and {plain} as an ordinary field")
+    assert found.message.startswith(f"a written tag takes {written} bytes, an ordinary field {plain}:")
     assert found.path == "T.tag"
 
 

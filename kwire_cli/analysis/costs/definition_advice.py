@@ -287,10 +287,10 @@ def _judge(spec: MessageSpec, version: int, spot: Spot, items: list[Item], repor
     for item, cost in zip(tagged, costs, strict=True):
         if cost.header > cost.plain_default:
             left_out = f"{cost.header} of {cost.header + cost.plain_default}"
-            sizes = f"written it takes {cost.header + cost.value} bytes, and {cost.value} as an ordinary field"
+            sizes = f"a written tag takes {cost.header + cost.value} bytes, an ordinary field {cost.value}"
             report.add(
                 "TAG_CHEAPER_AS_FIELD",
-                f"{sizes}: the tag pays only where it is left out more than {left_out} times",
+                f"{sizes}: the tag saves bytes only if it is omitted in more than {left_out} cases",
                 item.spot.key("tag"),
             )
     spent, held = _SECTION + sum(cost.header for cost in costs), plain + sum(cost.value for cost in costs)
