@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -147,7 +147,7 @@ class _Values:
                 self.add("kwire.record.headers.value", header["value"], "bytes")
 
     def message(self, item):
-        """Add a message of format 0 or 1; of a compressed one the JSON form has what is in it, tshark its bytes."""
+        """Add a message of format 0 or 1; of a compressed one the JSON form has what is in it, tshark its bytes too."""
         for key in ("magic", "crc", "compression"):
             self.add(f"kwire.batch.{key}", item[key])
         if item["magic"] == 1:
@@ -222,7 +222,11 @@ def differences(line, layer):
         if key in SKIPPED or (has_more and key in {"kwire.count", "kwire.redacted", "kwire.unknown_tag"}):
             continue
         mine, theirs = wanted.get(key, []), layer.values.get(key, [])
-        if is_array_of_records(key) or _is_in_wrapper(key, layer):
+        if is_array_of_records(key):
+            continue
+        if _is_in_wrapper(key, layer):
+            if key.startswith("kwire.batch.") and Counter(mine) - Counter(theirs):
+                yield key, mine, theirs
             continue
         if has_more and not key.split(".")[1][0].isupper():
             theirs = theirs[: len(mine)]  # what is inside comes after it
@@ -244,10 +248,12 @@ def is_array_of_records(key):
 
 
 def _is_in_wrapper(key, layer):
-    """Return whether a field is that of a compressed message of format 0 or 1, of which JSON shows what is in it."""
-    wrapped = key in {"kwire.record.offset", "kwire.record.timestamp", "kwire.record.key", "kwire.record.value"}
+    """Return whether a field may be of a compressed message of format 0 or 1, and of the messages in it.
+
+    JSON shows the fields of the compressed message as a batch and those in it as records, tshark all fields of both.
+    """
     return (
-        wrapped
+        key.startswith(("kwire.batch.", "kwire.record."))
         and layer.values.get("kwire.batch.magic", ["2"])[0] != "2"
         and any(name != "none" for name in layer.values["kwire.batch.compression"])
     )

@@ -87,6 +87,13 @@ local function batch(w, tree, magic, from, to)
     if made then
       made:append_text(string.format(" of format %d", magic))
     end
+    -- The value of a compressed message is a set of messages, none of which is compressed again.
+    local inner = made and compression ~= "none" and header.bytes_from and not w.is_inner
+      and K.opened(w, compression, header.bytes_from, header.bytes_to)
+    if inner then
+      inner.is_inner = true
+      K.record_set(inner, made, 0, #inner.data)
+    end
     return header
   end
   if made then

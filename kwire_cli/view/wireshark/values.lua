@@ -332,6 +332,7 @@ end
 
 function read.bytes(w, node, tree)
   local from, to = sized(w, node, tree)
+  w.bytes_from, w.bytes_to = from, to
   if not from then
     return
   end

@@ -13,7 +13,7 @@ import tshark
 from command_line import ROOT, kwire
 from every_version import damaged, exchanges
 from golden_rows import SHARED
-from record_sets import b64, batch, record
+from record_sets import b64, batch, message, record, wrapper
 
 import kwire_cli
 from kwire_cli.cli.capture_files import CaptureFile
@@ -143,6 +143,22 @@ def test_compressed_records_that_are_cut_are_shown_up_to_the_cut(lua, tmp_path):
     [[values, anomalies, failed]] = fields_of(lua, path, "kwire", "kwire.record.value", "kwire.anomaly", "kwire.failed")
     assert 0 < values.count(",") < 89
     assert (anomalies, failed) == ("TRUNCATED", "")
+
+
+@pytest.mark.parametrize("name", ["v0", "v1"])
+def test_messages_in_compressed_messages_are_shown(lua, tmp_path, name):
+    path, values = tmp_path / "old.pcap", [b"one", b"two"]
+    inner = b"".join(message(name, number, value=value) for number, value in enumerate(values))
+    produced(path, [wrapper(name, 1, inner, codec) for codec in (1, 2, 3)])
+    hold(lua, path)
+    rows = fields_of(lua, path, "kwire", "kwire.record.value")
+    for codec, [row] in enumerate(rows, 1):
+        shown = [bytes.fromhex(value) for value in row.split(",")]
+        assert shown[1:] == (values if CODECS[codec] in tshark.opened() else [])
+    again = wrapper(name, 1, wrapper(name, 1, inner, 1), 1)
+    produced(path, [again])
+    [[row]] = fields_of(lua, path, "kwire", "kwire.record.value")
+    assert len(row.split(",")) == 2  # Kafka's readers refuse messages that are compressed twice
 
 
 def test_compressed_records_of_topics_with_secrets_are_redacted(lua, tmp_path):
