@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
-NEITHER = "is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
+NEITHER = "this is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
 
 
 EXAMPLES = (
@@ -85,7 +85,8 @@ def _clients(environment: Environment, options: Options) -> Clients:
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
         if opened.kind not in TRAFFIC:
             is_folder = opened.kind is Kind.FOLDER
-            what = "this is a folder; give the files in it" if is_folder else NEITHER + missing_names(options.source)
+            neither = f"{missing_names(options.source)}{NEITHER}"
+            what = "this is a folder; give the files in it" if is_folder else neither
             raise InputError(what, file=opened.name)
         is_log = opened.kind is Kind.REQUEST_LOG
         logs += [opened.label] * is_log

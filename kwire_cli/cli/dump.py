@@ -26,7 +26,7 @@ from kwire_cli.records.selection import Selection, grep_pattern, offset_range, t
 from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
-from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.opening import open_inputs, refuse_paths
 from kwire_cli.stores import exists, path_of, path_text
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ def command(environment: Environment, options: Options) -> int:
         return _verify(environment, options)
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
+    _refuse_names(options.paths)
     settings = _settings(environment, options)
     page = None
     if settings.view.ON_PAGE:
@@ -199,10 +200,22 @@ def command(environment: Environment, options: Options) -> int:
     if run.files and not (run.found or run.no_batches) and settings.selection.everything:
         environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
     if run.no_batches and not run.found:
-        reason = "there is no record batch in this; kwire decode reads requests, responses and captures"
-        raise InputError(f"{reason}{missing_names(options.paths)}")
+        raise InputError(f"{missing_names(options.paths)}{_NO_BATCH}")
     empty = options.exit_code and run.is_empty
     return Exit.FOUND if (options.strict and run.anomalous) or empty else Exit.DONE
+
+
+_NO_BATCH = "there is no record batch in this; kwire decode reads requests, responses and captures"
+_SHORTEST = 36
+"""Characters of the shortest record batch, as base64: a message of format 0 has 26 bytes."""
+
+
+def _refuse_names(paths: tuple[str, ...]) -> None:
+    """Raise InputError for names of no file that are too short to be record batches as text."""
+    missing = missing_names(paths)
+    if missing and len("".join(paths)) < _SHORTEST:
+        refuse_paths(paths[0])
+        raise InputError(f"{missing}{_NO_BATCH}")
 
 
 def _settings(environment: Environment, options: Options) -> BatchSettings:
@@ -319,7 +332,7 @@ def _diff(environment: Environment, options: Options) -> int:
             topics.append((topic, parts))
     except InputError as unreachable:
         if not topics:
-            raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
+            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
         error = unreachable  # what the other topics say is shown first
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
@@ -350,7 +363,7 @@ def _state(environment: Environment, options: Options) -> int:
             topics.append((topic, parts))
     except InputError as unreachable:
         if not topics:
-            raise InputError(f"{unreachable.reason}{missing_names(options.paths)}", file=unreachable.file) from None
+            raise InputError(f"{missing_names(options.paths)}{unreachable.reason}", file=unreachable.file) from None
         error = unreachable  # what the other topics say is shown first
     hide = Redaction(catalog, show_secrets=options.show_secrets).record
     beside = None

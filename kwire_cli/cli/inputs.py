@@ -170,13 +170,13 @@ def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FI
 def not_understood(reason: str, arguments: Sequence[str]) -> InputError:
     """Return the error for inputs of which no byte was decoded: the reason, and what to try."""
     return InputError(
-        f"{reason}: say what it is with --api or --message, and --message-version, or how it is written with "
-        f"--input{missing_names(arguments)}"
+        f"{missing_names(arguments)}{reason}: say what it is with --api or --message, and --message-version, or how it "
+        "is written with --input"
     )
 
 
 def missing_names(arguments: Sequence[str]) -> str:
-    """Return the end of an error that says that there are no files of these names, if none is hex."""
+    """Return the beginning of an error that says that there are no files of these names, if none is hex."""
     return "" if any(_HEX.fullmatch(argument) for argument in arguments) else missing_files(arguments)
 
 

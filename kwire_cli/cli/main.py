@@ -176,9 +176,8 @@ class Commands(Group):
         if unknown and not ctx.resilient_parsing:
             close = [name for name in COMMANDS if name.startswith(args[0])] or close_to(args[0], COMMANDS)
             if close:
-                raise click.UsageError(f"No such command {args[0]!r}{did_you_mean(close)}", ctx)
-            if "." in args[0] or "/" in args[0]:
-                raise click.UsageError(f"there is no command and no file {args[0]!r}", ctx)
+                raise click.UsageError(f"there is no command {args[0]!r}{did_you_mean(close)}", ctx)
+            raise click.UsageError(f"there is no command and no file {args[0]!r}", ctx)
         _, command, rest = super().resolve_command(ctx, args)
         return command.name if command else None, command, rest
 

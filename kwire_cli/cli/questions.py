@@ -71,7 +71,7 @@ def ask(
     def begun(opened: Opened) -> None:
         if opened.kind not in takes:
             about = f"this question is about {' and '.join(wanted)}, not about {opened.kind.what}"
-            what = f"{about}{missing_names(source)}"
+            what = f"{missing_names(source)}{about}"
             raise InputError(what, file=opened.name)
         if fits:
             refuse_unfit(options, opened, fits)

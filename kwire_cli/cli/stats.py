@@ -18,7 +18,7 @@ from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.inputs import FITS, Fit, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import FITS, Fit, Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
 from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
@@ -109,8 +109,8 @@ def count_traffic(
         for opened in open_inputs(source, reading_of(options, follow=follow), Terminal(environment)):
             refuse_unfit(options, opened, fits)
             if opened.kind not in TRAFFIC:
-                what = f"is {opened.kind.what}; this is about packet captures and brokers' request logs"
-                raise InputError(what, file=opened.label)
+                what = f"this question is about packet captures and brokers' request logs, not about {opened.kind.what}"
+                raise InputError(f"{missing_names(source)}{what}", file=opened.name)
             if opened.kind is Kind.REQUEST_LOG:
                 decodable, empty = True, False
                 for entry in opened.subjects():

@@ -316,7 +316,7 @@ def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str
     if not arguments:
         raise InputError(f"no input: give files, - for standard input, or {what}")
     if not any(argument == "-" or exists(argument) for argument in arguments):
-        _refuse_paths(arguments[0])
+        refuse_paths(arguments[0])
         yield " ".join(arguments).encode("utf-8", "surrogateescape")
         return
     for argument in arguments:
@@ -329,7 +329,7 @@ def sources(arguments: Sequence[str], caller: Caller, what: str) -> Iterator[str
 def not_files(arguments: Sequence[str]) -> Iterator[None]:
     """Wrap the reading of arguments that are not files.
 
-    If the arguments look like names, an InputError also says that there are no such files.
+    If the arguments look like names, an InputError says first that there are no such files.
     """
     try:
         yield
@@ -337,11 +337,11 @@ def not_files(arguments: Sequence[str]) -> Iterator[None]:
         missing = missing_files(arguments)
         if not missing:
             raise
-        raise InputError(f"{error.reason}{missing}", file=error.file, line=error.line, column=error.column) from None
+        raise InputError(f"{missing}{error}") from None
 
 
 def missing_files(arguments: Sequence[str]) -> str:
-    """Return the end of an error that says that there are no files of these names.
+    """Return the beginning of an error that says that there are no files of these names.
 
     It is empty if the arguments are files, or do not look like names.
     """
@@ -349,7 +349,8 @@ def missing_files(arguments: Sequence[str]) -> str:
         return ""
     if any(argument == "-" or exists(argument) for argument in arguments):
         return ""
-    return ", and there is no file of this name" if len(arguments) == 1 else ", and there are no files of these names"
+    names = " and ".join(map(repr, arguments))
+    return f"there {'is no file' if len(arguments) == 1 else 'are no files'} {names}; read as text: "
 
 
 def _may_be_name(argument: str) -> bool:
@@ -358,7 +359,7 @@ def _may_be_name(argument: str) -> bool:
     )
 
 
-def _refuse_paths(argument: str) -> None:
+def refuse_paths(argument: str) -> None:
     """Raise InputError for an argument that looks like a path and is no base64 either.
 
     A path whose names are letters and digits looks like base64 too. It is a path if it is absolute, because no frame

@@ -127,9 +127,9 @@ def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("word", "said"),
     [
-        ("decoed", "No such command 'decoed'; did you mean decode"),
-        ("facade", "No such command 'facade'"),
-        ("deadbeef", "No such command 'deadbeef'"),
+        ("decoed", "there is no command 'decoed'; did you mean decode"),
+        ("facade", "there is no command and no file 'facade'"),
+        ("deadbeef", "there is no command and no file 'deadbeef'"),
         ("missing.pcap", "there is no command and no file 'missing.pcap'"),
         ("--nosuch", "No such option '--nosuch'"),
     ],

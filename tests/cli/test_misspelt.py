@@ -11,12 +11,12 @@ SEGMENT = "samples/segments/orders-zstd-0"
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("deocde",), "kwire: No such command 'deocde'; did you mean decode?\n"),
-        (("di",), "kwire: No such command 'di'; did you mean diagnose or diff?\n"),
+        (("deocde",), "kwire: there is no command 'deocde'; did you mean decode?\n"),
+        (("di",), "kwire: there is no command 'di'; did you mean diagnose or diff?\n"),
         (("dia", "--help"), None),
         (("do", "--help"), None),
-        (("d",), "kwire: No such command 'd'; did you mean decode or diagnose or diff or doctor or dump?\n"),
-        (("qqq",), "kwire: No such command 'qqq'.\n"),
+        (("d",), "kwire: there is no command 'd'; did you mean decode or diagnose or diff or doctor or dump?\n"),
+        (("qqq",), "kwire: there is no command and no file 'qqq'\n"),
         (("spec", "show", "Fech"), "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n"),
         (
             ("spec", "show", "LICENSE"),
@@ -41,18 +41,40 @@ SEGMENT = "samples/segments/orders-zstd-0"
         ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
-        (("decode", "sample"), "or a capture, and there is no file of this name\n"),
-        (("advise", "nofile"), ", and there is no file of this name\n"),
-        (("overhead", "nofile", "other"), ", and there are no files of these names\n"),
-        (("diff", "a", "b"), ", and there is no file of this name\n"),
-        (("dump", "--state", "orders-0"), "(--as-topic says it), and there is no file of this name\n"),
-        (("overhead", "orders-0"), "or how it is written with --input, and there is no file of this name\n"),
-        (("clients", "orders-0"), "(Kafka 2.8 and newer), and there is no file of this name\n"),
+        (
+            ("decode", "sample"),
+            (
+                "kwire: there is no file 'sample'; read as text: no bytes were recognised in this text; give hex, "
+                "base64, a hex dump, a literal of a programming language or a capture\n"
+            ),
+        ),
+        (("advise", "nofile"), "a literal of a programming language or a capture\n"),
+        (
+            ("encode", "nofile", "other"),
+            "there are no files 'nofile' and 'other'; read as text: 1:1: not JSON: Expecting value\n",
+        ),
+        (("diff", "a", "b"), "if the text was cut there, leave out the last digit\n"),
+        (("dump", "--state", "orders-0"), "(--as-topic says it)\n"),
+        (("overhead", "orders-0"), "or how it is written with --input\n"),
+        (
+            ("clients", "orders-0"),
+            (
+                "kwire: there is no file 'orders-0'; read as text: this is neither a packet capture nor a broker's "
+                "request log with JSON (Kafka 2.8 and newer)\n"
+            ),
+        ),
+        (
+            ("stats", "orders-0"),
+            (
+                "kwire: there is no file 'orders-0'; read as text: this question is about packet captures and brokers' "
+                "request logs, not about requests and responses\n"
+            ),
+        ),
         (("decode", "/var/lib/kafka/data"), "kwire: /var/lib/kafka/data: there is no such file\n"),
         (("decode", "/nosuch"), "kwire: /nosuch: there is no such file\n"),
         (("dump", "samples/data"), "kwire: samples/data: there is no such file\n"),
         (("decode", "--frames", "0", CAPTURE), "kwire: --frames counts from 1\n"),
-        (("encode", "nofile"), "kwire: 1:1: not JSON: Expecting value, and there is no file of this name\n"),
+        (("encode", "nofile"), "kwire: there is no file 'nofile'; read as text: 1:1: not JSON: Expecting value\n"),
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "text that is no bytes may stand behind # or //\n"),
         (
@@ -85,7 +107,7 @@ def test_what_is_wrong_is_said(command, said, monkeypatch):
     monkeypatch.chdir(ROOT)
     done = kwire(*command)
     if said is None:
-        assert "No such command" not in done.err
+        assert "there is no command" not in done.err
         return
     assert (done.code, done.raw) == (2, b"")
     assert done.err.endswith(said)
@@ -118,7 +140,8 @@ def test_two_versions_can_stand_in_one_argument():
 def test_a_misspelt_name_that_reads_as_base64_is_said_to_be_no_file(command):
     done = kwire(command, "orders-0")
     assert done.code == 2
-    assert done.err.endswith(", and there is no file of this name\n")
+    assert done.err.splitlines()[-1].startswith("kwire: there is no file 'orders-0'; read as text: ")
+    assert done.out == "" or command != "dump"
     assert "no file" not in kwire(command, "0000").err
 
 

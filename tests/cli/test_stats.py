@@ -63,7 +63,9 @@ def test_durations_are_checked_before_anything_is_read(duration):
 def test_what_does_not_fit_is_an_error():
     assert "--busiest goes with --every" in kwire("stats", CAPTURE, "--busiest", "3").err
     assert "--filter is for packet captures" in kwire("stats", LOG, "--filter", "error").err
-    assert "this is about packet captures" in kwire("stats", ROOT / "samples" / "segments" / "orders-zstd-0").err
+    assert (
+        "this question is about packet captures" in kwire("stats", ROOT / "samples" / "segments" / "orders-zstd-0").err
+    )
     assert kwire("stats", stdin=None).code == 2
 
 
