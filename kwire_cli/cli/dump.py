@@ -237,7 +237,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_reading(options),
         selection=_selection(options),
-        deep=options.deep,
+        deep=options.deep or options.reads_payloads,
         full=options.full,
         pretty=options.pretty,
         several=_several(options.paths),

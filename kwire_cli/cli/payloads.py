@@ -60,6 +60,11 @@ class Payloads(Definitions):
     )
 
     @property
+    def reads_payloads(self) -> bool:
+        """Return whether a format of keys or values is given, or where schemas are."""
+        return bool(self.value or self.key_format or self.schemas or self.serdes)
+
+    @property
     def key_format(self) -> str | None:
         """Return the format of keys."""
         return self.key

@@ -57,6 +57,12 @@ def test_a_value_that_does_not_fit_is_an_anomaly():
     ]
 
 
+@pytest.mark.parametrize("given", [("--value", "avro"), ("--key", "text"), ("--schemas", TOPIC)])
+def test_who_names_a_format_sees_records(given):
+    assert len(records(kwire("dump", ORDERS, *given))) == 4
+    assert "records" not in kwire("dump", ORDERS).out
+
+
 def test_keys_are_chosen_as_they_are_decoded():
     assert len(records(dump("--key", "text", "--with-key", "order-1"))) == 1
     former = dump("--key", "order-1")
