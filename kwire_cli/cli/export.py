@@ -124,8 +124,10 @@ def command(environment: Environment, options: Options) -> int:
         form=options.out_format,
         processes=options.jobs,
         note=partial(_note, environment),
+        tell=environment.progress.tell,
         again=options.force,
     )
+    environment.progress.done()
     return emit_done(environment, done, options, options.paths, options.into or "", may_be_empty=bool(options.filter))
 
 

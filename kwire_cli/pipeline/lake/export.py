@@ -35,6 +35,7 @@ from kwire_cli.stores import sizes
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from kwire_cli.pipeline.lake.tasks import Tell
     from kwire_cli.pipeline.lake.units import Exported, Unit
     from kwire_cli.pipeline.model import Wanted
     from kwire_cli.source.packets.descriptors import Schedule
@@ -53,12 +54,13 @@ def export(
     form: str = "parquet",
     processes: int | None = 1,
     note: Callable[[str], None] = lambda _: None,
+    tell: Tell = lambda *_: None,
     again: bool = False,
 ) -> Exported:
     """Write the tables of inputs into a folder; inputs that the lake there has already are skipped unless `again`.
 
     So many `processes`, one for each core if that is None, share what there is to read if it is much. With a filter one
-    reads: that needs the names that frames of other connections have told before.
+    reads: that needs the names that frames of other connections have told before. `tell` is told how far they are.
 
     Raises:
         InputError: There is nothing to read in the inputs, the folder cannot be written to, or it has the frames of
@@ -68,7 +70,7 @@ def export(
     files = inputs_for(paths, wanted)
     processes = processes or cores()
     if processes > 1 and not wanted.filter and sum(sizes(each.file for each in files)) >= MUCH:
-        with Processes(processes) as tasks:
+        with Processes(processes, tell) as tasks:
             cut = Cut(window=WINDOW)
             return write_in_tasks(tasks, named_files(files), into, wanted, form=form, cut=cut, note=note, again=again)
     reading = wanted.reading
@@ -80,7 +82,10 @@ def export(
         refuse_others(run.folder, there, wanted)
         units = units_of(listing, points_of(listing, plan))
         work = work_of(there, units, again=again, wanted=wanted)
+        done = 0
         for unit, share in shared_out(plan, work.units):
+            tell(unit.name, done, work.read, "files")
+            done += len(unit.inputs)
             out = Files(run.hidden, form, unit.key, wanted.columns)
             write_unit(unit, share, out, wanted)
             work.done(unit, out.close())

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kwire_cli.pipeline.lake.tasks import Look
+    from kwire_cli.pipeline.lake.tasks import Look, Tell
     from kwire_cli.pipeline.lake.window_tasks import Job
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
@@ -50,11 +50,11 @@ def cores() -> int:
 class Processes:
     """So many processes, which start with the first works that are worth it; a context manager that ends them.
 
-    A single one is this process.
+    A single one is this process. `tell` is told how far they are.
     """
 
-    def __init__(self, cores: int) -> None:
-        self.cores = cores
+    def __init__(self, cores: int, tell: Tell = lambda *_: None) -> None:
+        self.cores, self._tell = cores, tell
         self._started = False
         self._others = {*active_children()}
 
@@ -76,8 +76,10 @@ class Processes:
         way.set_forkserver_preload([__name__])  # what all of them need is imported once
         return ProcessPoolExecutor(self.cores, way, _begin)
 
-    def _each(self, make: Callable[[Any], Any], works: Sequence[Any], *, here: bool) -> Iterator[Any]:
+    def _each(self, what: str, make: Callable[[Any], Any], works: Sequence[Any], *, here: bool) -> Iterator[Any]:
         """Yield what is made of each work, in their order; `here` are works that are not worth a process.
+
+        `what` they are about is told with how many of them are done.
 
         Raises:
             InputError: A process was killed.
@@ -87,7 +89,9 @@ class Processes:
             yield from map(make, works)
             return
         try:
-            yield from self._pool.map(make, works)
+            for done, made in enumerate(self._pool.map(make, works), 1):
+                self._tell(what, done, len(works), "tasks")
+                yield made
         except BrokenProcessPool:
             raise InputError("a process that reads was killed: if memory ran out, try fewer with --jobs N") from None
 
@@ -99,7 +103,7 @@ class Processes:
         shares = np.cumsum(costs) // max(int(costs.sum()) // (4 * self.cores), 1)
         starts = [*np.flatnonzero(np.diff(shares, prepend=-1)).tolist(), rows.num_rows]
         some = [rows.slice(start, stop - start) for start, stop in pairwise(starts)]
-        made = self._each(partial(_looked, look), some, here=int(costs.sum()) < FEW_BYTES)
+        made = self._each("files", partial(_looked, look), some, here=int(costs.sum()) < FEW_BYTES)
         return pa.Table.from_batches((batch for batches in made for batch in batches), schema)
 
     def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
@@ -109,16 +113,16 @@ class Processes:
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
         """Yield the result of `fold` for each of so many works."""
         del merge
-        return self._each(partial(_one, fold), range(count), here=False)
+        return self._each("tables", partial(_one, fold), range(count), here=False)
 
     def read(self, job: Job) -> Done:
         """Have packets described, and connections read by their owners."""
         here = job.window.size < FEW_BYTES
         owners = 1 if here else min(owners_of(job.window, self.cores), OWNERS * self.cores)
         packs = range(job.window.packs + len(job.carried))
-        names = [*self._each(partial(_describe, job, owners), packs, here=here)]
+        names = [*self._each("packets", partial(_describe, job, owners), packs, here=here)]
         done = Done()
-        for each in self._each(partial(_own, job, names), range(owners), here=here):
+        for each in self._each("connections", partial(_own, job, names), range(owners), here=here):
             merge(done, each)
         for name in names:
             remove(job.hidden / name)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kwire_cli.stores import Place
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
+    Tell = Callable[[str, int, int, str], None]
+    """What is done, how much of it, how much there is, and the unit of both."""
 
 FEW_BYTES = 256 << 20
 """Bytes that are read sooner than tasks start."""

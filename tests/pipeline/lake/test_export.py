@@ -264,8 +264,11 @@ def test_several_processes_write_the_same(tmp_path, monkeypatch, lake):
     """Units in processes of their own, which tell what they could not read."""
     for module in ("export.MUCH", "processes.FEW_BYTES"):
         monkeypatch.setattr(f"kwire_cli.pipeline.lake.{module}", 1)
-    done = run([CAPTURES, SEGMENTS, LOGS], tmp_path / "many", processes=2)
+    told = []
+    done = run([CAPTURES, SEGMENTS, LOGS], tmp_path / "many", processes=2, tell=lambda *each: told.append(each))
     assert content(tmp_path / "many") == content(lake)
+    assert "connections" in {what for what, *_ in told}
+    assert all(0 < at <= size for _, at, size, _ in told)
     assert done.faults == run([CAPTURES, SEGMENTS, LOGS], tmp_path / "one").faults > 0
 
 
