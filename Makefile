@@ -56,10 +56,10 @@ compiled: $(VENV)/dev
 	$(BIN)/python -m compileall -q kwire_cli tests
 
 test: lint compiled
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 check: lint compiled
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
