@@ -149,7 +149,7 @@ class Block:
         ]
         measure_in_turns(rows, 3)
         one, two = (row.best for row in rows)
-        print_verdict("export with one job / with two", one and two and one / two, at_least=1.3)
+        print_verdict("export with one job / with two", one and two and one / two, at_least=1.2)
 
     def seconds(self, path: Path, jobs: int, into: Path) -> float:
         """Return the seconds in which so many processes write the tables of a capture."""
