@@ -1,3 +1,4 @@
+import importlib.util
 import json
 import re
 
@@ -20,6 +21,12 @@ def test_all_is_well_here():
     assert found["libraries", "construct"]["state"] == "ok"
     assert " messages, " in found["kwire", "definitions"]["found"]
     assert all(each["how"] for each in found.values() if each["state"] != "ok")
+
+
+def test_what_the_trials_import_is_there():
+    there = {name for (_, name), each in doctor()[1].items() if each["state"] == "ok"}
+    for name in there.intersection(need.name for need in doctor_module._needs()):
+        assert importlib.util.find_spec(doctor_module.MODULES.get(name, name)), name
 
 
 def test_the_three_formats_say_the_same():
