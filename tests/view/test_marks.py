@@ -1,6 +1,7 @@
 """Findings as marks at lines: SARIF has what code scanning needs, whatever rule was broken and whatever names hold."""
 
 import json
+import os
 
 import pytest
 from examples import examples
@@ -13,6 +14,13 @@ from kwire_cli.view.marks import break_marks, explanation, github_lines, lint_ma
 
 EVERY_RULE = [*BREAKING, *RULES, *ADVICE, *TRAFFIC_ADVICE]
 TEXTS = st.text(st.characters(), max_size=40)
+NAMES = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters=":"), max_size=40),
+    st.binary(max_size=40).map(lambda data: os.fsdecode(data.replace(b":", b""))),
+)
+"""What a file system gives: half a pair of UTF-16 stands for a byte that is no UTF-8, if at all. With a colon it would
+be a file of a revision, as in HEAD:specs.
+"""
 
 
 def run_of(marks):
@@ -31,7 +39,7 @@ def test_each_rule_is_explained(rule):
 
 
 @examples(100)
-@given(st.lists(st.tuples(st.sampled_from([*RULES, *ADVICE]), TEXTS, TEXTS, TEXTS, st.integers(1, 99)), max_size=5))
+@given(st.lists(st.tuples(st.sampled_from([*RULES, *ADVICE]), TEXTS, NAMES, TEXTS, st.integers(1, 99)), max_size=5))
 def test_results_point_to_their_rules_and_places(rows):
     findings = [
         Finding(rule, "error", message, file or None, line, line, path or None)
