@@ -120,7 +120,7 @@ PACKED = st.recursive(
 
 
 def texts(data):
-    """What is in a value, but for names of fields."""
+    """All parts of a value, without the names of fields."""
     if isinstance(data, dict):
         return {text for part in data.values() for text in texts(part)}
     return {text for item in data for text in texts(item)} if isinstance(data, list) else {data}

@@ -18,8 +18,8 @@ NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters=":"), max_size=40),
     st.binary(max_size=40).map(lambda data: os.fsdecode(data.replace(b":", b""))),
 )
-"""What a file system gives: half a pair of UTF-16 stands for a byte that is no UTF-8, if at all. With a colon it would
-be a file of a revision, as in HEAD:specs.
+"""Names that a file system gives: a lone surrogate stands for a byte that is not UTF-8. A name with a colon would be a
+file of a revision, as in HEAD:specs.
 """
 
 

@@ -1,4 +1,4 @@
-"""What a run asks of those that do its tasks: Spark, or processes of this machine."""
+"""The tasks of a run, which Spark or processes of this machine do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
     Tell = Callable[[str, int, int, str], None]
-    """What is done, how much of it, how much there is, and the unit of both."""
+    """Takes what is being done, how much of it is done, how much there is, and the unit."""
 
 FEW_BYTES = 256 << 20
 """Bytes that are read sooner than tasks start."""
@@ -36,7 +36,7 @@ class TablesOfFormat(Protocol):
 
 
 class Tasks(Protocol):
-    """Those that do tasks, on so many `cores`."""
+    """Does the tasks of a run, some at a time."""
 
     @property
     def cores(self) -> int:

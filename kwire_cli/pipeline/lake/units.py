@@ -252,6 +252,20 @@ def _input(path: str, kind: str) -> Input:
     return Input(path, kind, size, modified, text)
 
 
+_HAS = {
+    "filter": ("the frames of --filter {!r}", "tables without a filter"),
+    "fields": ("the columns of --fields {}", "all columns of its tables"),
+}
+"""What a lake has by a choice of rows or columns, and what it has without."""
+
+
+def _choices(wanted: Wanted | None) -> dict[str, str | None]:
+    """Return the choices of rows and columns that all inputs of a lake share, by the names of columns of `inputs`."""
+    if wanted is None:
+        return dict.fromkeys(_HAS)
+    return {"filter": wanted.filter, "fields": ",".join(wanted.columns) or None}
+
+
 def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
     """Return the rows of the table `inputs` for a unit, of which a run has written so many rows."""
     of_unit = {
@@ -260,8 +274,7 @@ def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
         "rows": rows,
         "read": datetime.now(UTC),
         "version": VERSION,
-        "filter": wanted and wanted.filter,
-        "fields": wanted and (",".join(wanted.columns) or None),
+        **_choices(wanted),
     }
     own = unit.rows
     columns = [
@@ -422,14 +435,12 @@ def refuse_others(folder: Place, there: pa.Table, wanted: Wanted | None) -> None
     """
     if (folder / CHECKPOINT).exists():
         raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
-    for before in pc.unique(there["filter"]).to_pylist():
-        if before != (wanted and wanted.filter):
-            has = f"the frames of --filter {before!r}" if before else "tables without a filter"
-            raise InputError(f"this has {has}: write into another folder", file=str(folder))
-    for before in pc.unique(there["fields"]).to_pylist():
-        if before != (wanted and (",".join(wanted.columns) or None)):
-            has = f"the columns of --fields {before}" if before else "all columns of its tables"
-            raise InputError(f"this has {has}: write into another folder", file=str(folder))
+    for name, choice in _choices(wanted).items():
+        for before in pc.unique(there[name]).to_pylist():
+            if before != choice:
+                chosen, whole = _HAS[name]
+                has = chosen.format(before) if before else whole
+                raise InputError(f"this has {has}: write into another folder", file=str(folder))
 
 
 def finish(run: Run, work: Work) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.pipeline.lake.descriptors import OWNED_BYTES
 from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
 from kwire_cli.source.packets.descriptors import Schedule, Scheduled, outlined, over_chain
 from kwire_cli.source.packets.model import FileRow, InRow, Merged
@@ -44,8 +45,6 @@ OPENING = 1 << 16
 """Bytes that could be read in the time that opening a file takes."""
 BUDGET = 10_000 * PACK
 """Bytes of a window, about."""
-WHOLE = 32 << 20
-"""Bytes of a capture point that one task owns, at most."""
 MOST_PARTS = 100_000
 """Parts of a window."""
 AT_ONCE = 1 << 10
@@ -317,7 +316,7 @@ def windows(
             upto = own["begin"][stop - start].as_py() if len(plan.points[goes_on].chains) > 1 else None
         size = int(sizes[start:stop].sum())
         of_points = np.bincount(table["point"].to_numpy(), weights=sizes[start:stop])
-        small = np.flatnonzero(of_points <= min(WHOLE, size // (8 * cores))).tolist()
+        small = np.flatnonzero(of_points <= min(OWNED_BYTES, size // (8 * cores))).tolist()
         whole = frozenset(points).intersection(small) - {goes_on, went_on}
         yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto)
         start, number, went_on = stop, number + 1, goes_on

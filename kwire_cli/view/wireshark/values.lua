@@ -169,18 +169,19 @@ local function hides(w, field)
   return not w.show_secrets and (field.is_secret or (field.is_config and w.hides_configs))
 end
 
-local function take(w, node)
+-- Takes so many bytes of a field, which begins at `start`.
+local function take(w, node, length, start)
   local from = w.pos
-  local to = from + node.size
+  local to = from + length
   if to > w.stop then
-    fail(w, "TRUNCATED", from, node)
+    fail(w, "TRUNCATED", start, node)
   end
   w.pos = to
   return from, to
 end
 
 function read.integer(w, node, tree)
-  local from, to = take(w, node)
+  local from, to = take(w, node, node.size, w.pos)
   local field = node.field
   if node.keep and node.size <= 4 then
     local value = node.unsigned and K.unsigned(w.data, from, node.size) or K.signed(w.data, from, node.size)
@@ -202,7 +203,7 @@ function read.integer(w, node, tree)
 end
 
 function read.o(w, node, tree)
-  local from, to = take(w, node)
+  local from, to = take(w, node, node.size, w.pos)
   local value = byte(w.data, from + 1)
   w.value = value ~= 0
   if node.field.is_kept then
@@ -215,7 +216,7 @@ function read.o(w, node, tree)
 end
 
 function read.u(w, node, tree)
-  local from, to = take(w, node)
+  local from, to = take(w, node, node.size, w.pos)
   local field = node.field
   if not tree and not field.is_topic_id then
     return
@@ -285,12 +286,7 @@ local function sized(w, node, tree)
   if length > node.longest then
     odd(w, "STRING_TOO_LONG")
   end
-  local to = from + length
-  if to > w.stop then
-    fail(w, "TRUNCATED", start, node)
-  end
-  w.pos = to
-  return from, to
+  return take(w, node, length, start)
 end
 
 function read.string(w, node, tree)
