@@ -229,6 +229,36 @@ def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None
     return opened(path).view(start, stop)
 
 
+class Ends(NamedTuple):
+    """Bytes of a file, when it was changed in seconds since 1970 if that is known, and what is at its ends."""
+
+    size: int
+    modified: float | None
+    first: bytes
+    last: bytes
+
+
+def ends(path: str | os.PathLike[str], most: int) -> Ends:
+    """Return up to so many bytes of the beginning and of the end of a file. InputError where it cannot be read."""
+    place = path_of(path)
+    if isinstance(place, Stored):
+        file, seconds = Fetched(place), place.stat().st_mtime
+        size = file.size
+        first = bytes(file.view(0, most)[:most])
+        start = max(size - most, 0)
+        return Ends(size, seconds or None, first, bytes(file.view(start, size)[start:]))
+    try:
+        with place.open("rb", buffering=0) as local:
+            status = os.fstat(local.fileno())
+            size, first = status.st_size, local.read(most)
+            if size > most:
+                local.seek(-most, os.SEEK_END)
+            last = local.read(most) if size > most else first
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
+    return Ends(size, status.st_mtime, first, last)
+
+
 def let_go(view: memoryview, start: int, stop: int) -> None:
     """Remove these bytes of a mapped file from this process's memory. They are read again when accessed."""
     file, page = view.obj, mmap.PAGESIZE

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import in_parallel, location, path_of
-from kwire_cli.stores.opening import opened
+from kwire_cli.stores.opening import ends
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
@@ -43,9 +42,9 @@ CHECKPOINT = "_checkpoint"
 END = 1 << 16
 """Bytes of the beginning and of the end of a file of which a digest is made."""
 SMALL = 16 << 20
-"""Bytes of a log file, below which it is a unit together with the other small files of its folder."""
-MANY, AT_ONCE = 256, 4
-"""Files of this machine from which on some are looked at at a time, and how many."""
+"""Bytes of a log file, below which it is a unit together with other small files: those of its folder, and of other
+folders if those of its folder are no more bytes than this.
+"""
 KINDS = {CAPTURES: "capture", SEGMENTS: "segment", INDEXES: "index", REQUEST_LOGS: "request-log"}
 
 
@@ -89,7 +88,7 @@ class Listed(Sequence[Input]):
 @dataclass(frozen=True)
 class Unit:
     """Files that are read together and replaced together: those of a capture point, a log file, or the small log files
-    of a folder.
+    of a folder or of several small folders.
     """
 
     name: str
@@ -163,13 +162,9 @@ def named_files(files: Iterable[Found]) -> pa.Table:
 
 
 def listed(files: pa.Table) -> pa.Table:
-    """Return files with their sizes and digests, some at a time if there are many."""
+    """Return files with their sizes and digests."""
     given = [*zip(files["path"].to_pylist(), files["kind"].to_pylist(), strict=True)]
-    if len(given) < MANY:
-        inputs = in_parallel(lambda each: _input(*each), given, lambda each: each[0])
-    else:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            inputs = [*pool.map(lambda each: _input(*each), given)]
+    inputs = in_parallel(lambda each: _input(*each), given, lambda each: each[0])
     return pa.Table.from_batches([batch_of(inputs, LISTED)])
 
 
@@ -201,8 +196,31 @@ def units_of(listing: pa.Table, points: Iterable[str | None]) -> Iterator[Unit]:
         yield Unit(name, name, Listed(listing.take(pa.array(numbers, pa.int64())).combine_chunks()))
     for file in large:
         yield Unit(file.path, log_point(file.path), (file,))
+    for name, inputs in _together(small):
+        yield Unit(name, log_point(inputs[0].path), tuple(inputs))
+
+
+def _together(small: Mapping[str, Sequence[Input]]) -> Iterator[tuple[str, list[Input]]]:
+    """Yield the small logs of folders under the names of their units: those of small folders together.
+
+    A broker has thousands of small partitions, and each unit has files of its own in each table. Small folders of a
+    capture point are put into packs of about SMALL bytes by a digest of their paths, and the number of packs is a power
+    of two: so a new folder changes one pack, unless there is twice as much.
+    """
+    folders: dict[str, dict[str, Sequence[Input]]] = defaultdict(dict)
     for folder, inputs in small.items():
-        yield Unit(f"{folder} (small logs)", log_point(inputs[0].path), tuple(inputs))
+        if sum(each.size for each in inputs) < SMALL:
+            folders[log_point(inputs[0].path)][folder] = inputs
+        else:
+            yield f"{folder} (small logs)", [*inputs]
+    for point, own in folders.items():
+        size = sum(each.size for inputs in own.values() for each in inputs)
+        count = 1 << (size // SMALL).bit_length()
+        packs: dict[int, list[Input]] = defaultdict(list)
+        for folder, inputs in own.items():
+            packs[crc32(folder.encode("utf-8", "surrogateescape")) % count].extend(inputs)
+        for number, inputs in packs.items():
+            yield f"{point} (small folders{f', {number + 1} of {count}' if count > 1 else ''})", inputs
 
 
 def shared_out(plan: Schedule, units: Iterable[Unit]) -> Iterator[tuple[Unit, Schedule]]:
@@ -238,18 +256,14 @@ def log_point(path: str) -> str:
 def _input(path: str, kind: str) -> Input:
     """Return what tells a file from another one. A file that cannot be read has no digest."""
     try:
-        file = opened(path)
-        size, digest = file.size, hashlib.sha256(str(file.size).encode())
-        for start, stop in (0, min(END, size)), (max(size - END, 0), size):
-            digest.update(file.view(start, stop)[start:stop])
-        text = digest.hexdigest()[:32]
+        size, seconds, *parts = ends(path, END)
     except InputError:
-        size, text = 0, ""
-    modified = None
-    with contextlib.suppress(OSError):
-        seconds = getattr(path_of(path).stat(), "st_mtime", None)
-        modified = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    return Input(path, kind, size, modified, text)
+        return Input(path, kind, 0, None, "")
+    digest = hashlib.sha256(str(size).encode())
+    for part in parts:
+        digest.update(part)
+    modified = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    return Input(path, kind, size, modified, digest.hexdigest()[:32])
 
 
 _HAS = {
