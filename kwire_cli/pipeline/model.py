@@ -10,9 +10,9 @@ from kwire_cli.errors import InputError, without_queries
 from kwire_cli.records.codecs import Limits
 from kwire_cli.source.files import Naming, named
 from kwire_cli.source.kinds import Kind as InputKind, begins_as
-from kwire_cli.source.logs.files import files_in, segments_of
+from kwire_cli.source.logs.files import logs_in
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
-from kwire_cli.source.packets.files import NAME, captures_of
+from kwire_cli.source.packets.files import NAME, captures_in
 from kwire_cli.spec.catalog import Catalog, catalog
 from kwire_cli.stores import absolute, in_parallel, location, path_of
 from kwire_cli.stores.opening import tree
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql.datasource import Filter
+
+    from kwire_cli.stores.opening import Tree
 
 
 # Which inputs are segments, indexes, captures or request logs: a table is made of files of its kind, and
@@ -43,7 +45,7 @@ class Kind(NamedTuple):
     """
 
     what: str
-    within: Callable[[str], Iterable[str]]
+    within: Callable[[Tree], Iterable[str]]
     is_one: Callable[[str, bool], bool]
 
 
@@ -68,8 +70,9 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
     for path in paths:
         for matched in named(path):
             name, itself = absolute(matched), path_of(matched) == path_of(path)
+            folder = tree(path_of(name)) if path_of(name).is_dir() else None
             for kind in kinds:
-                some = kind.within(name) if path_of(name).is_dir() else [name] if kind.is_one(name, itself) else []
+                some = kind.within(folder) if folder else [name] if kind.is_one(name, itself) else []
                 for file in some:
                     files.setdefault((kind, file), Found(path, kind, file))
     if not files:
@@ -104,32 +107,19 @@ def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
     return [{each.file: number for number, each in files if each.kind is kind} for kind in kinds]
 
 
-def _segments_within(folder: str) -> Iterator[str]:
-    try:
-        some = segments_of([folder])
-    except InputError:  # there are none
-        return
-    paths = [segment.path for segment in some]
-    yield from _those(
+def _segments_within(folder: Tree) -> Iterator[str]:
+    paths = (str(file.path) for file in logs_in(folder) if file.kind in BATCH_KINDS)
+    return _those(
         paths, lambda path: file_name(path_of(path).name).base_offset is not None or not _is_request_log(path)
     )
 
 
-def _indexes_within(folder: str) -> Iterator[str]:
-    return (str(file.path) for file in files_in(path_of(folder), INDEX_KINDS))
+def _indexes_within(folder: Tree) -> Iterator[str]:
+    return (str(file.path) for file in logs_in(folder) if file.kind in INDEX_KINDS)
 
 
-def _captures_within(folder: str) -> list[str]:
-    try:
-        return captures_of([folder])
-    except InputError:  # there are none
-        return []
-
-
-def _request_logs_within(folder: str) -> Iterator[str]:
-    files = (
-        path for path in tree(path_of(folder)).files() if path.is_file() and file_name(path.name).base_offset is None
-    )
+def _request_logs_within(folder: Tree) -> Iterator[str]:
+    files = (path for path in folder.files() if path.is_file() and file_name(path.name).base_offset is None)
     return _those(map(str, files), _is_request_log)
 
 
@@ -169,7 +159,7 @@ def _is_request_log(path: str) -> bool:
 
 SEGMENTS = Kind("segment or snapshot", _segments_within, _is_segment)
 INDEXES = Kind("index or checkpoint", _indexes_within, lambda path, _: _is_index(path))
-CAPTURES = Kind("capture", _captures_within, lambda path, _: _is_capture(path))
+CAPTURES = Kind("capture", captures_in, lambda path, _: _is_capture(path))
 REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_request_log(path))
 
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import Observation, functions as f
 
-from kwire_cli.pipeline.lake.units import CHECKPOINT
+from kwire_cli.pipeline.lake.earlier import CHECKPOINT
 from kwire_cli.pipeline.output import HIDDEN, HOW, as_files, folder_of_tasks, told, writer_in
 from kwire_cli.pipeline.stream_lake import LakeFiles
 

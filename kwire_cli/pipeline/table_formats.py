@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import functions
+from pyspark.sql import DataFrame, functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.errors import InputError
@@ -25,18 +26,19 @@ from kwire_cli.pipeline.lake.hidden import parquet_file
 from kwire_cli.pipeline.lake.tables import DAY, INPUTS, POINT, SCHEMA_KEY, SCHEMA_VERSION, day_column
 from kwire_cli.pipeline.lake.writing import LOGS
 from kwire_cli.pipeline.session import spark_errors
+from kwire_cli.stores import location
 from kwire_cli.stores.writing import make_folder, move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from kwire_cli.pipeline.lake.units import Work
     from kwire_cli.pipeline.lake.writing import Run, Written
     from kwire_cli.stores import Place
 
-UNIT = "unit"
+UNIT, FILE = "unit", "file"
 JARS = {
     "delta": ("io.delta:delta-spark_{}_2.13:4.4.0", ("4.1", "4.2")),
     "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0", ("4.1",)),
@@ -93,14 +95,23 @@ class TableLake:
         made: dict[str, list[Written]] = defaultdict(list)
         for each in work.made:
             made[each.table].append(each)
-        keys = sorted(work.keys)
+        work = work.beside(self.inputs())
+        keys, unread = sorted(work.keys), work.unread["path"].to_pylist()
         there = {path.name for path in self.folder.iterdir() if (path / LOGS[self.form]).is_dir()} - {"inputs"}
         with self._told():
             for table in sorted({*there, *made}):
-                rows = self._written(run, table, made[table]) if table in made else self._read(table).where("false")
-                self._replace(table, rows, keys)
-            rows = self.spark.createDataFrame(work.beside(self.inputs()).inputs)
+                parts = [self._written(run, table, made[table])] if table in made else []
+                parts += [self._kept(table, keys, unread)] if table in there and (unread or not parts) else []
+                self._replace(table, reduce(DataFrame.unionByName, parts), keys)
+            rows = self.spark.createDataFrame(work.inputs)
             self._replace("inputs", rows.withColumn(_SCHEMA, functions.lit(SCHEMA_VERSION)))
+
+    def _kept(self, table: str, keys: Sequence[str], paths: Sequence[str]) -> DataFrame:
+        """Return the rows of inputs that are not read although their units are replaced."""
+        rows = self._read(table)
+        if not paths or FILE not in rows.columns:
+            return rows.where("false")
+        return rows.where(functions.col(UNIT).isin(*keys) & functions.col(FILE).isin(*map(location, paths)))
 
     def _written(self, run: Run, table: str, made: Sequence[Written]) -> DataFrame:
         """Return the rows of files of a run, with the columns that say where the files belong."""

@@ -8,25 +8,23 @@ from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
+from kwire_cli.pipeline.lake.earlier import finish, inputs_of, refuse_others, refuse_text, together
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
 from kwire_cli.pipeline.lake.processes import WINDOW, Processes, cores
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.pipeline.lake.units import (
-    finish,
+    captures_among,
     inputs_for,
-    inputs_of,
     listed,
     named_files,
     points_of,
-    refuse_others,
     shared_out,
     units_of,
     work_of,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.model import CAPTURES, of_kind
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
@@ -74,14 +72,16 @@ def export(
             cut = Cut(window=WINDOW)
             return write_in_tasks(tasks, named_files(files), into, wanted, form=form, cut=cut, note=note, again=again)
     reading = wanted.reading
-    plan = schedule(map(outlined, of_kind(files, CAPTURES)), blocks_of(reading.key_logs), reading.naming)
-    for text in apart_notes(point.name for point in plan.points if point.apart):
-        note(text)
     with Run(into, form) as run:
-        there, listing = inputs_of(run.folder), listed(named_files(files))
+        there = inputs_of(run.folder)
         refuse_others(run.folder, there, wanted)
-        units = units_of(listing, points_of(listing, plan))
-        work = work_of(there, units, again=again, wanted=wanted)
+        inputs = together(there, listed(named_files(files)), reading.naming, again=again)
+        plan = schedule(map(outlined, captures_among(inputs.listing)), blocks_of(reading.key_logs), reading.naming)
+        for text in apart_notes(point.name for point in plan.points if point.apart):
+            note(text)
+        units = units_of(inputs.listing, points_of(inputs.listing, plan), inputs.units)
+        work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
+        refuse_text(form, work)
         done = 0
         for unit, share in shared_out(plan, work.units):
             tell(unit.name, done, work.read, "files")

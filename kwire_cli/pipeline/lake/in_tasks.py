@@ -18,22 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
+from kwire_cli.pipeline.lake.earlier import finish, inputs_of, refuse_others, refuse_text, together
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.hidden import put_table, streamed, table_of
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
-from kwire_cli.pipeline.lake.units import (
-    KINDS,
-    LISTED,
-    finish,
-    inputs_of,
-    listed,
-    refuse_others,
-    unchanged,
-    units_of,
-    work_of,
-)
+from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed, units_of, work_of
 from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run
@@ -93,22 +84,22 @@ def write_in_tasks(
         tables = lake(run.folder) if lake else None
         there = inputs_of(run.folder) if tables is None else tables.inputs()
         refuse_others(run.folder, there, wanted)
-        listing = _listed(tasks, run, files)
-        known = [] if again else unchanged(there, listing, wanted.reading.naming)
-        new = np.setdiff1d(np.arange(listing.num_rows), np.array(known, np.int64))
-        listing = listing.take(pa.array(new)).combine_chunks()
+        inputs = together(there, _listed(tasks, run, files), wanted.reading.naming, again=again)
+        listing = inputs.listing
         plan = _planned(tasks, run, listing, wanted, cut.part)
         for text in apart_notes(point.name for point in plan.points if point.apart):
             note(text)
         names = (None if number is None else plan.points[number].name for number in plan.of_files)
-        work = work_of(there, units_of(listing, names), again=again, wanted=wanted, known=len(known))
+        units = units_of(listing, names, inputs.units)
+        work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
+        refuse_text(form, work)
         done = Done()
-        units = {unit.key: unit for unit in work.units}
-        _captures(tasks, run, plan, {unit.name: unit for unit in work.units if unit.is_point}, wanted, cut, done)
+        of_keys = {unit.key: unit for unit in work.units}
+        _captures(tasks, run, plan, {unit.point: unit for unit in work.units if unit.is_point}, wanted, cut, done)
         _file_faults(run, plan, listing, work, wanted, done)
         _by_tasks(tasks, run, "_logs", _packs(work), partial(_read_logs, run.hidden, run.form, wanted), done)
         for key, made in done.made.items():
-            work.done(units[key], made)
+            work.done(of_keys[key], made)
         if tables is None:
             finish(run, work)
         else:
@@ -172,10 +163,11 @@ def _captures(
 ) -> None:
     """Write the tables of capture points, window by window, and say in `done` what was written."""
     numbers = {number: points[point.name] for number, point in enumerate(plan.points) if point.name in points}
+    keys = {number: unit.key for number, unit in numbers.items()}
     carried: tuple[str, ...] = ()
     cores = tasks.cores
     for window in windows(plan, run.hidden, numbers, cut.window, cut.parts, cores):
-        each = tasks.read(Job(run.hidden, run.form, window, carried, wanted, plan.secrets))
+        each = tasks.read(Job(run.hidden, run.form, window, keys, carried, wanted, plan.secrets))
         for name in (window.table, *carried):
             remove(run.hidden / name)
         carried, each.carried = tuple(each.carried), []
@@ -233,8 +225,8 @@ def _file_faults(run: Run, plan: Plan, listing: pa.Table, work: Work, wanted: Wa
             continue
         own = [path for path in unit.rows["path"].to_pylist() if path in reasons]
         rows = [file_fault(None, path, None, None, UNREADABLE, reasons[path]) for path in own]
-        if unit.name in apart:
-            first = plan.files["path"][apart[unit.name]].as_py()
+        if unit.point in apart:
+            first = plan.files["path"][apart[unit.point]].as_py()
             rows.append(file_fault(unit.point, first, None, None, SAME_CONNECTIONS, APART))
         done.told.faults += len(own)
         if rows and "faults" in wanted.tables:

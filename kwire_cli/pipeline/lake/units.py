@@ -7,18 +7,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake.hidden import one_array, parquet_file
-from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION, unit_of
-from kwire_cli.pipeline.lake.windows import groups
+from kwire_cli.pipeline.lake.hidden import one_array
+from kwire_cli.pipeline.lake.tables import INPUTS
 from kwire_cli.pipeline.model import CAPTURES, INDEXES, REQUEST_LOGS, SEGMENTS, found
 from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -26,19 +25,14 @@ from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.stores import in_parallel, location, path_of
 from kwire_cli.stores.opening import ends
-from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from kwire_cli.pipeline.lake.writing import Run, Written
+    from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.pipeline.model import Found, Wanted
-    from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.descriptors import Scheduled
-    from kwire_cli.stores import Place
 
-CHECKPOINT = "_checkpoint"
-"""The folder beside files that a stream writes, in which Spark keeps how far it is: readers pass over it."""
 END = 1 << 16
 """Bytes of the beginning and of the end of a file of which a digest is made."""
 SMALL = 16 << 20
@@ -117,27 +111,15 @@ class Unit:
         """Return the bytes of its files."""
         return int(pc.sum(self.rows["size"]).as_py() or 0)
 
-    @property
-    def state(self) -> str:
-        """Return what tells whether the unit has changed."""
-        return _state(self.rows)
-
 
 def key_of(name: str) -> str:
     """Return the beginning of the names of the files of a unit."""
     return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
-def _states(rows: pa.Table) -> pa.ChunkedArray:
+def states(rows: pa.Table) -> pa.ChunkedArray:
     """Return what tells whether each file is the same one with the same bytes."""
     return pc.binary_join_element_wise(rows["path"], rows["size"].cast(pa.string()), rows["digest"], "\0")
-
-
-def _state(rows: pa.Table) -> str:
-    whole = hashlib.sha256()
-    for text in sorted(_states(rows).to_pylist()):
-        whole.update(text.encode("utf-8", "surrogateescape") + b"\0")
-    return whole.hexdigest()
 
 
 def inputs_for(paths: Sequence[str], wanted: Wanted) -> list[Found]:
@@ -168,6 +150,12 @@ def listed(files: pa.Table) -> pa.Table:
     return pa.Table.from_batches([batch_of(inputs, LISTED)])
 
 
+def captures_among(listing: pa.Table) -> list[str]:
+    """Return the captures of a listing."""
+    paths: list[str] = listing["path"].filter(pc.equal(listing["kind"], KINDS[CAPTURES])).to_pylist()
+    return paths
+
+
 def points_of(listing: pa.Table, plan: Schedule) -> list[str | None]:
     """Return the capture point of each file, by a plan; None for files that it does not have."""
     points: dict[str, str] = {}
@@ -177,10 +165,13 @@ def points_of(listing: pa.Table, plan: Schedule) -> list[str | None]:
     return [at.get(path) for path in listing["path"].to_pylist()]
 
 
-def units_of(listing: pa.Table, points: Iterable[str | None]) -> Iterator[Unit]:
+def units_of(
+    listing: pa.Table, points: Iterable[str | None], names: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Unit]:
     """Yield the units of files, captures with their points: capture points first.
 
-    A capture without a point is one that cannot be read.
+    A capture without a point is one that cannot be read. `names` are those of units that are not called as their
+    capture points.
     """
     captures: dict[str, list[int]] = defaultdict(list)
     small: dict[str, list[Input]] = defaultdict(list)
@@ -192,8 +183,8 @@ def units_of(listing: pa.Table, points: Iterable[str | None]) -> Iterator[Unit]:
             small[str(path_of(file.path).parent)].append(file)
         else:
             large.append(file)
-    for name, numbers in captures.items():
-        yield Unit(name, name, Listed(listing.take(pa.array(numbers, pa.int64())).combine_chunks()))
+    for point, numbers in captures.items():
+        yield Unit(names.get(point, point), point, Listed(listing.take(pa.array(numbers, pa.int64())).combine_chunks()))
     for file in large:
         yield Unit(file.path, log_point(file.path), (file,))
     for name, inputs in _together(small):
@@ -230,7 +221,7 @@ def shared_out(plan: Schedule, units: Iterable[Unit]) -> Iterator[tuple[Unit, Sc
     for part in plan.parts:
         parts[part.point].append(part)
     for unit in units:
-        number = numbers.get(unit.name) if unit.is_point else None
+        number = numbers.get(unit.point) if unit.is_point else None
         files: dict[int, int] = {}
         own = () if number is None else parts[number]
         scheduled = tuple(replace(part, file=files.setdefault(part.file, len(files)), point=0) for part in own)
@@ -266,18 +257,12 @@ def _input(path: str, kind: str) -> Input:
     return Input(path, kind, size, modified, digest.hexdigest()[:32])
 
 
-_HAS = {
-    "filter": ("the frames of --filter {!r}", "tables without a filter"),
-    "fields": ("the columns of --fields {}", "all columns of its tables"),
-}
-"""What a lake has by a choice of rows or columns, and what it has without."""
-
-
-def _choices(wanted: Wanted | None) -> dict[str, str | None]:
+def choices(wanted: Wanted | None) -> dict[str, str | None]:
     """Return the choices of rows and columns that all inputs of a lake share, by the names of columns of `inputs`."""
-    if wanted is None:
-        return dict.fromkeys(_HAS)
-    return {"filter": wanted.filter, "fields": ",".join(wanted.columns) or None}
+    return {
+        "filter": wanted.filter if wanted else None,
+        "fields": (",".join(wanted.columns) if wanted else "") or None,
+    }
 
 
 def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
@@ -288,7 +273,7 @@ def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
         "rows": rows,
         "read": datetime.now(UTC),
         "version": VERSION,
-        **_choices(wanted),
+        **choices(wanted),
     }
     own = unit.rows
     columns = [
@@ -296,58 +281,6 @@ def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
         for each in INPUTS
     ]
     return pa.Table.from_arrays(columns, schema=INPUTS)
-
-
-def inputs_of(folder: Place) -> pa.Table:
-    """Return the table `inputs` of a lake; without rows if the lake has other tables than this kwire writes."""
-    inputs = folder / "inputs"
-    for name in below(inputs):
-        if not name.endswith(".parquet"):
-            continue
-        table = parquet_file(inputs / name).read()
-        if (table.schema.metadata or {}).get(SCHEMA_KEY) == str(SCHEMA_VERSION).encode():
-            own = {*table.schema.names}
-            columns = [
-                table[each.name].cast(each.type) if each.name in own else pa.nulls(table.num_rows, each.type)
-                for each in INPUTS
-            ]
-            return pa.Table.from_arrays(columns, schema=INPUTS)
-    return INPUTS.empty_table()
-
-
-def states_of(inputs: pa.Table) -> dict[str, str]:
-    """Return what tells whether a unit has changed, for each unit that a lake has."""
-    units = inputs["unit"].combine_chunks().dictionary_encode()
-    which = units.indices.to_numpy(zero_copy_only=False)
-    order = np.argsort(which, kind="stable")
-    rows, ends = inputs.take(pa.array(order)), np.cumsum(np.bincount(which, minlength=len(units.dictionary)))
-    states, start = {}, 0
-    for name, stop in zip(units.dictionary.to_pylist(), ends.tolist(), strict=True):
-        states[name], start = _state(rows.slice(start, stop - start)), stop
-    return states
-
-
-def unchanged(there: pa.Table, listing: pa.Table, naming: Naming) -> list[int]:
-    """Return the captures of a listing, by their numbers in it, whose capture points a lake has as they are.
-
-    This needs no look into the captures: it is so for files that the names put together, if the lake has these and no
-    others of their units.
-    """
-    captures = np.flatnonzero(pc.equal(listing["kind"], KINDS[CAPTURES]).to_numpy())
-    own = listing.take(pa.array(captures))
-    at = pc.index_in(_states(own), value_set=_states(there)).fill_null(-1).to_numpy()
-    units = one_array(there["unit"]).dictionary_encode()
-    which = units.indices.to_numpy(zero_copy_only=False)
-    counts = np.bincount(which, minlength=len(units.dictionary))
-    paths, out = one_array(own["path"]), list[int]()
-    for rows in groups(paths, naming):
-        if (at[rows] < 0).any() or counts[some := np.unique(which[at[rows]])].sum() != len(rows):
-            continue
-        files = paths.take(pa.array(rows)).to_pylist()
-        names = {naming.name(files[0]), *map(log_point, files), *map(location, files)}
-        if names.issuperset(units.dictionary.take(pa.array(some)).to_pylist()):
-            out += captures[rows].tolist()
-    return out
 
 
 # What a run has to do, and what it has done.
@@ -369,12 +302,13 @@ class Work:
     """The units that a run reads, the number of inputs that the lake has already, and the rows of `inputs` that stay.
 
     `made` and `rows` fill while units are done. `former` are the names of units whose inputs are read as other units
-    now.
+    now, `unread` the inputs whose units are replaced although they are not read: their rows are kept.
     """
 
     units: tuple[Unit, ...]
     known: int
     kept: pa.Table
+    unread: pa.Table
     wanted: Wanted | None = None
     former: frozenset[str] = frozenset()
     made: list[Written] = field(default_factory=list)
@@ -390,8 +324,8 @@ class Work:
 
     def beside(self, there: pa.Table) -> Work:
         """Return the work for a lake that has these `inputs` by now: another run may have ended meanwhile."""
-        former, kept = _former_and_kept(there, self.units)
-        return replace(self, kept=kept, former=former)
+        kept, unread, former = _beside(there, self.units)
+        return replace(self, kept=kept, unread=unread, former=former)
 
     @property
     def keys(self) -> frozenset[str]:
@@ -422,50 +356,35 @@ class Work:
 def work_of(
     there: pa.Table, units: Iterable[Unit], *, again: bool, wanted: Wanted | None = None, known: int = 0
 ) -> Work:
-    """Return what a run has to do in a lake with these `inputs`: units that it does not have, or has in another state,
-    or all `again`. So many other files are `known` already.
+    """Return what a run has to do in a lake with these `inputs`: units with files that it does not have, or not as they
+    are, or all `again`. So many other files are `known` already.
     """
-    states = {} if again else states_of(there)
     some = [*units]
-    new = [unit for unit in some if states.get(unit.name) != unit.state]
+    has = _of_units(there, there["unit"])
+    new = [
+        unit for unit in some if again or not pc.all(pc.is_in(_of_units(unit.rows, unit.name), value_set=has)).as_py()
+    ]
     read = {unit.name for unit in new}
-    former, kept = _former_and_kept(there, new)
+    kept, unread, former = _beside(there, new)
     known += sum(len(unit.inputs) for unit in some if unit.name not in read)
-    return Work(tuple(new), known, kept, wanted, former)
+    return Work(tuple(new), known, kept, unread, wanted, former)
 
 
-def _former_and_kept(there: pa.Table, units: Sequence[Unit]) -> tuple[frozenset[str], pa.Table]:
-    """Return the names of units of which inputs are in these units now, and the `inputs` that stay beside them."""
+def _of_units(rows: pa.Table, unit: pa.ChunkedArray | str) -> pa.ChunkedArray:
+    return pc.binary_join_element_wise(unit, states(rows), "\0")
+
+
+def _beside(there: pa.Table, units: Sequence[Unit]) -> tuple[pa.Table, pa.Table, frozenset[str]]:
+    """Return the `inputs` that stay beside those of units that are read, those of them in units that are replaced, and
+    the names of units of which inputs are in other units now.
+
+    Captures in units that are replaced do not stay, as no rows of `costs` are theirs alone: see `earlier.together`.
+    """
     read = {unit.name for unit in units}
     paths = pa.concat_arrays([one_array(unit.rows["path"]) for unit in units]) if units else pa.array([], pa.string())
-    former = {*pc.unique(there.filter(pc.is_in(there["path"], paths))["unit"]).to_pylist()} - read
-    kept = there.filter(pc.invert(pc.is_in(there["unit"], pa.array([*read, *former], pa.string()))))
-    return frozenset(former), kept
-
-
-def refuse_others(folder: Place, there: pa.Table, wanted: Wanted | None) -> None:
-    """Raise InputError if a lake with the `inputs` that are `there` has the frames of another filter, or other columns
-    of its table, or if a stream writes it.
-    """
-    if (folder / CHECKPOINT).exists():
-        raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
-    for name, choice in _choices(wanted).items():
-        for before in pc.unique(there[name]).to_pylist():
-            if before != choice:
-                chosen, whole = _HAS[name]
-                has = chosen.format(before) if before else whole
-                raise InputError(f"this has {has}: write into another folder", file=str(folder))
-
-
-def finish(run: Run, work: Work) -> None:
-    """Put all files of a run in their places, instead of those of the same units."""
-    if not work.units:
-        return
-    with run.alone():
-        there = inputs_of(run.folder)
-        refuse_others(run.folder, there, work.wanted)
-        work = work.beside(there)
-        out, keys = run.files("inputs"), work.keys
-        out.whole("inputs", work.inputs.combine_chunks().to_batches()[0])
-        replaced = [path for path in run.there() if unit_of(path) in keys or path.startswith("inputs/")]
-        run.commit([*work.made, *out.close()], replaced)
+    is_read = pc.is_in(there["path"], paths)
+    former = {*pc.unique(there["unit"].filter(is_read)).to_pylist()} - read
+    is_touched = pc.is_in(there["unit"], pa.array([*read, *former], pa.string()))
+    is_capture = pc.equal(there["kind"], KINDS[CAPTURES])
+    stays = pc.invert(pc.or_(is_read, pc.and_(is_touched, is_capture)))
+    return there.filter(stays), there.filter(pc.and_(stays, is_touched)), frozenset(former)

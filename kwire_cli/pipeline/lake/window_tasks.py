@@ -28,7 +28,6 @@ from kwire_cli.pipeline.lake.descriptors import (
 from kwire_cli.pipeline.lake.hidden import Stream, batches_of, put
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
-from kwire_cli.pipeline.lake.units import key_of
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.pipeline.model import Told
@@ -38,7 +37,7 @@ from kwire_cli.source.packets.model import NO_TIME, Merged
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
 
@@ -90,11 +89,16 @@ def merge(one: Done, other: Done) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """What the tasks of a window know. `carried` are the files that the window before has left."""
+    """What the tasks of a window know.
+
+    `keys` begin the names of files of a capture point, by its number. `carried` are the files that the window before
+    has left.
+    """
 
     hidden: Place
     form: str
     window: Window
+    keys: Mapping[int, str]
     carried: tuple[str, ...]
     wanted: Wanted
     secrets: tuple[Secrets, ...]
@@ -160,8 +164,8 @@ class _Owner:
         wanted = job.wanted
         redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
         self._tables = PointTables(self._point.name, redaction, wanted.tables, wanted.filter)
-        key = key_of(self._point.name)
-        self._files = Files(job.hidden, job.form, key, wanted.columns)
+        self._key = job.keys[number]
+        self._files = Files(job.hidden, job.form, self._key, wanted.columns)
         self._frames: tuple[str, Stream] | None = None
         self._paths = Opened(job.hidden)
         self._learnt = Learnt()
@@ -228,12 +232,11 @@ class _Owner:
         """Write what is left, and say what was done."""
         for table, rows in self._tables.close():
             self._put(table, rows)
-        key = key_of(self._point.name)
-        done.made.setdefault(key, []).extend(self._files.close())
+        done.made.setdefault(self._key, []).extend(self._files.close())
         if self._frames is not None:
             name, stream = self._frames
             stream.close()
-            done.frames.setdefault(key, []).append((name, stream.rows))
+            done.frames.setdefault(self._key, []).append((name, stream.rows))
         done.learnt[self._number] = self._learnt
         done.told.faults += self._faults
         if self._kept:

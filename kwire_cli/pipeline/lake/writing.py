@@ -191,6 +191,9 @@ class Run:
             raise InputError(
                 f"this has {f'tables of {has}' if has else 'files'}: write into another folder", file=str(self.folder)
             )
+        forms = {name.rpartition(".")[2] for name in below(self.folder / "inputs")} & {*FORMATS}
+        if others := sorted(forms - {self.form}):
+            raise InputError(f"this has files in {others[0]}: write into another folder", file=str(self.folder))
         make_folder(self.hidden)
         write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
         return self

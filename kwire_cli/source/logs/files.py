@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from kwire_cli.stores import Place
-    from kwire_cli.stores.opening import FolderLink
+    from kwire_cli.stores.opening import FolderLink, Tree
 
 
 # A walk over log directories: which folder is a partition, the partitions in order, and their files in order.
@@ -119,7 +119,11 @@ def walk(path: str | os.PathLike[str]) -> Logs:
         InputError: It is no folder, or a folder below it cannot be read.
 
     """
-    listing = tree(path_of(path))
+    return logs_in(tree(path_of(path)))
+
+
+def logs_in(listing: Tree) -> Logs:
+    """Return what `walk` does, of a folder that is listed already."""
     own = {id(folder): _files(folder.files) for folder in listing.folders}
     holding: set[int] = set()  # folders that are partitions, or have one below them
     single: set[int] = set()  # folders that are partitions and nothing else

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.packets.text_packets import TextReader
     from kwire_cli.stores import Place
+    from kwire_cli.stores.opening import Tree
 
 
 # Capture files: pcap, pcapng or packets printed as text, by their first bytes, plain or packed, as packets.
@@ -249,7 +250,7 @@ def captures_of(paths: Iterable[str]) -> list[str]:
         some = [
             capture
             for name in named(path)
-            for capture in (_in_folder(path_of(name)) if path_of(name).is_dir() else [name])
+            for capture in (captures_in(tree(path_of(name))) if path_of(name).is_dir() else [name])
         ]
         if not some:
             raise InputError("there is no capture in this folder", file=path)
@@ -257,8 +258,9 @@ def captures_of(paths: Iterable[str]) -> list[str]:
     return list(captures)
 
 
-def _in_folder(folder: Place) -> list[str]:
-    paths = tree(folder).files()
+def captures_in(folder: Tree) -> list[str]:
+    """Return the captures in a folder and in those in it, in the order of their names."""
+    paths = folder.files()
     return [str(path) for path, is_one in zip(paths, in_parallel(_is_capture, paths), strict=True) if is_one]
 
 

@@ -121,6 +121,9 @@ def tried(spark, form, folder, samples):
     look("second", read=done.read, known=done.known)
     done = run()
     look("third", read=done.read, known=done.known)
+    shutil.copytree(samples / "segments" / "v1-kp-gzip-0", inputs / "more-0")
+    done = scan_into(spark, [str(inputs / "more-0")], lake, WANTED, form=form)
+    look("others", read=done.read, known=done.known)
     try:
         Lake(lake)
     except InputError as error:

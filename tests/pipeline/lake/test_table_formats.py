@@ -59,6 +59,8 @@ def test_a_lake_of_tables_is_the_lake_in_files(looks, form):
     assert looks[form, "failed"]["same"]  # nothing was visible of a run that wrote all files, and no more
     assert (second["read"], second["known"]) == (2, 1)  # the run before it replaced all tables but `inputs`
     assert (third["read"], third["known"]) == (0, 3)
+    others = looks[form, "others"]  # of a partition alone, whose rows are with those of another one
+    assert (others["same"], others["read"], others["known"]) == (True, 1, 0)
     assert f"tables of {form}, which kwire query does not read: Spark does" in looks[form, "query"]["error"]
     assert looks[form, "other"]["error"] == f"this has tables of {form}: write into another folder"
 
