@@ -229,7 +229,8 @@ def add_line(line: Captured, groups: Sequence[Group]) -> None:
 
 @dataclass
 class Stats:
-    """The groups, and what was counted besides: frames by kind, anomalies (and faults of request logs) by code.
+    """The groups, and what was counted besides: frames by kind, anomalies (and faults of request logs) by code, and
+    frames that are `cut`.
 
     `named` are topic ids of request logs with their names: whatever was counted under an id that has one is shown under
     its name. There are at most so many groups of a kind as `most` says; who comes later is counted among OTHERS.
@@ -238,6 +239,7 @@ class Stats:
     groups: dict[str, dict[str, Group]] = field(default_factory=lambda: {name: {} for name in GROUPS})
     kinds: Counter[str] = field(default_factory=Counter)
     anomalies: Counter[str] = field(default_factory=Counter)
+    cut: int = 0
     named: dict[str, str] = field(default_factory=dict)
     most: int | None = None
 
@@ -255,6 +257,7 @@ class Stats:
         self.kinds[kind] += 1
         if anomalies := line.anomalies:
             self.anomalies.update(anomalies)
+            self.cut += not line.code and "TRUNCATED" in anomalies
         if kind not in {"request", "response"} or line.guess:
             return
         groups = []
@@ -297,6 +300,7 @@ class Stats:
         """Count what another one has."""
         self.kinds.update(other.kinds)
         self.anomalies.update(other.anomalies)
+        self.cut += other.cut
         self.named.update(other.named)
         for kind, groups in other.groups.items():
             for name, group in groups.items():

@@ -106,7 +106,8 @@ def _when(summary: Contents) -> str:
     if first is None or last is None:
         return ""
     day = last[:10] if last[:10] != first[:10] else ""
-    ends = f"{_clock(first)} to {_clock(last, day=bool(day))} UTC"
+    zone = "" if {facts.kind for facts in summary.inputs} == {"request-log"} else " UTC"  # these say no zone
+    ends = f"{_clock(first)} to {_clock(last, day=bool(day))}{zone}"
     span = summary.course.span.seconds
     if span is None and total.first is not None and total.last is not None:
         span = (total.last - total.first) / 1000

@@ -143,7 +143,7 @@ def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     for code, count in by_count(lacks.counts):
         if code != "LOST":
             yield f"{counted(count, 'gap')} {code}", count, lacks.sizes[code]
-    if cut := summary.stats.anomalies["TRUNCATED"] - lacks.counts["TRUNCATED"]:
+    if cut := summary.stats.cut:
         yield f"{counted(cut, 'frame')} cut", cut, None
     if lacks.headless:
         yield (

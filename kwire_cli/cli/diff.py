@@ -304,7 +304,7 @@ def _are_definitions(a: str, b: str) -> bool:
     held = [holds_definitions(name) for name in (a, b)]
     if any(held) and not all(held):
         without = b if held[0] else a
-        if is_revision(without) or not exists(without):
+        if is_revision(without) or not exists(without) or without.endswith(".json"):
             return True  # reading it says what is wrong
         raise InputError("there is no message definition here, and the other side has some", file=without)
     return all(held)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
     ("kwire export kafka-logs --into lake --tables batches,index", "headers of batches, without records"),
-    ("kwire export orders-0 --into lake --out-format csv", "records as CSV"),
+    ("kwire export orders-0 --into csv --out-format csv", "records as CSV"),
     ("kwire export incident.pcap --into errors --filter error", "only frames with an error"),
 )
 
@@ -159,6 +159,8 @@ def emit_done(
         parts.append(f"{counted(done.known, 'input file')} unchanged")
     if done.faults:
         parts.append(f"{counted(done.faults, 'gap or file', 'gaps or files')} that cannot be read (table faults)")
+    if may_be_empty and done.read and not done.rows.get("frames"):
+        parts.append("no frame matches --filter")
     _note(environment, ", ".join(parts))
     return code
 

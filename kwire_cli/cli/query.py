@@ -18,6 +18,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
+from kwire_cli.errors import counted, few
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.session import session
 from kwire_cli.stores import path_of
@@ -68,6 +69,8 @@ class Options(Report):
     def __post_init__(self) -> None:
         if (self.sql is None) == (self.report is None):
             raise click.UsageError("give a query in SQL, or a ready-made question with --report")
+        if self.sql is not None and not self.sql.strip():
+            raise click.UsageError("the query is empty: give one in SQL, or a ready-made question with --report")
 
 
 @click.command(name="query", cls=Command, examples=EXAMPLES)
@@ -99,16 +102,60 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
         write_batches(environment.take_table(), reader, fmt)
         return Exit.DONE
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
+    names = reader.schema.names
+    shown = names
+    if options.report is None and fmt == "table" and environment.width and not options.wide:
+        shown = names[: max(environment.width // _LEAST_WIDTH, 1)]
     columns = [
-        Column(each.name, _kind(each.type), each.name, keep=0 if options.report is None else max(at - 2, 0))
+        Column(each.name, _kind(each.type), each.name, keep=_keep(each.name, at) if options.report else 0)
         for at, each in enumerate(reader.schema)
+        if at < len(shown)
     ]
-    return emit(environment, Answer(title, [Table("rows", columns, _rows(reader))]), options)
+    counts: list[int] = []
+    code = emit(environment, Answer(title, [Table("rows", columns, _rows(reader, len(shown), counts))]), options)
+    environment.flush()
+    if not sum(counts):
+        environment.note("kwire: no rows")
+    elif left := names[len(shown) :]:
+        environment.note(
+            f"kwire: {counted(len(left), 'more column')}: {few(left, 8)}; name columns in the query, or add --wide or "
+            "--format jsonl"
+        )
+    return code
 
 
-def _rows(reader: pa.RecordBatchReader) -> Iterator[tuple[Any, ...]]:
+_LEAST_WIDTH = 12
+"""Characters of a terminal's width for each column of a query: with fewer they could not be read."""
+_FIRST_TO_GO = (
+    "source",
+    "capture",
+    "first",
+    "min_us",
+    "throttle_ms",
+    "throttled",
+    "total_us",
+    "late",
+    "timed",
+    "broker",
+    "address",
+    "response_bytes",
+    "request_bytes",
+)
+"""Columns of reports that a narrow terminal can do without, those that matter least first."""
+
+
+def _keep(name: str, at: int) -> int:
+    """Return how early a column of a report goes where there is no room for all of them."""
+    return 100 - _FIRST_TO_GO.index(name) if name in _FIRST_TO_GO else max(at - 2, 0)
+
+
+def _rows(reader: pa.RecordBatchReader, columns: int, counts: list[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield the first columns of rows, and add to `counts` how many rows there are."""
     for batch in reader:
-        yield from zip(*([_plain(value) for value in column.to_pylist()] for column in batch.columns), strict=True)
+        counts.append(batch.num_rows)
+        yield from zip(
+            *([_plain(value) for value in column.to_pylist()] for column in batch.columns[:columns]), strict=True
+        )
 
 
 def _plain(value: Any) -> Any:

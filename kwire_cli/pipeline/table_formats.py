@@ -85,8 +85,12 @@ class TableLake:
         if not self._has("inputs"):
             return INPUTS.empty_table()
         with self._told():
-            rows = self._read("inputs").where(functions.col(_SCHEMA) == SCHEMA_VERSION).select(*INPUTS.names)
-            return rows.toArrow().cast(INPUTS)
+            rows = self._read("inputs").where(functions.col(_SCHEMA) == SCHEMA_VERSION)
+            own = [
+                functions.col(name) if name in rows.columns else functions.lit(None).alias(name)
+                for name in INPUTS.names
+            ]
+            return rows.select(*own).toArrow().cast(INPUTS)
 
     def finish(self, run: Run, work: Work) -> None:
         """Put what a run has written into the tables, in place of the rows of the same units."""

@@ -150,7 +150,7 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
     empty = tmp_path / "empty.json"
     empty.write_text("")
     done = kwire("diff", empty, AFTER / "LeaseRequest.json")
-    assert (done.code, "there is no message definition here" in done.err) == (2, True)
+    assert (done.code, f"{empty}:1:1: expected a value" in done.err) == (2, True)
     assert kwire("diff", "00:12:00:03", "00:12:00:04").code == 2  # messages, too short to be any
 
 

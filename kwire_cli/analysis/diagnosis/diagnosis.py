@@ -218,4 +218,5 @@ def places(evidence: Sequence[Evidence]) -> str:
         named.setdefault(what, []).append("" if at is None else str(at))
     texts = [f"{what} {', '.join(filter(None, at))}".rstrip() for what, at in named.items()]
     more = len(evidence) - _SHOWN_PLACES
-    return "; ".join(texts) + (f"; and {more} more" if more > 0 else "")
+    is_all = len(evidence) != MOST_EVIDENCE  # of more places no more may be kept
+    return "; ".join(texts) + (f"; and {f'{more} ' * is_all}more" if more > 0 else "")

@@ -48,7 +48,7 @@ TRANSACTIONS = (
     Column("timeoutSeconds", "duration", wide=True),
 )
 EVENTS = (
-    Column("time", "instant"),
+    Column("time", "instant", digits=3),
     Column("transactionalId", title="transactional id", absent="(not known)"),
     Column("producerId", "id", "producer", keep=4),
     Column("epoch", "id", keep=4),

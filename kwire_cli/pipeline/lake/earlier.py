@@ -20,7 +20,7 @@ from kwire_cli.errors import InputError, few
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.hidden import one_array, parquet_file
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION, unit_of
-from kwire_cli.pipeline.lake.units import KINDS, choices, key_of, listed, log_point, states
+from kwire_cli.pipeline.lake.units import KINDS, choices, key_of, listed, log_point, states, with_tables
 from kwire_cli.pipeline.lake.windows import groups
 from kwire_cli.pipeline.lake.writing import TEXTS
 from kwire_cli.pipeline.model import CAPTURES
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.lake.units import Work
     from kwire_cli.pipeline.lake.writing import Files, Run, Written
     from kwire_cli.pipeline.model import Wanted
-    from kwire_cli.source.files import Naming
     from kwire_cli.stores import Place
 
     Ints = npt.NDArray[np.int64]
@@ -123,7 +122,7 @@ class Together:
     units: Mapping[str, str] = field(default_factory=dict)
 
 
-def together(there: pa.Table, listing: pa.Table, naming: Naming, *, again: bool) -> Together:
+def together(there: pa.Table, listing: pa.Table, wanted: Wanted, *, again: bool) -> Together:
     """Return what a run reads of a listing if a lake has the inputs that are `there`; `again` if it has to read all.
 
     This needs no look into the captures.
@@ -139,7 +138,8 @@ def together(there: pa.Table, listing: pa.Table, naming: Naming, *, again: bool)
     own = listing.take(pa.array(captures))
     lake = _Captures(there)
     at = lake.places(own)
-    paths = one_array(own["path"])
+    is_whole = pc.is_in(own["path"], with_tables(there, wanted.tables)["path"]).to_numpy()
+    paths, naming = one_array(own["path"]), wanted.reading.naming
     out: list[int] = []
     more: list[pa.Table] = []
     units: dict[str, str] = {}
@@ -148,7 +148,8 @@ def together(there: pa.Table, listing: pa.Table, naming: Naming, *, again: bool)
         point_paths = paths.take(pa.array(rows)).to_pylist()
         name = naming.name(point_paths[0])
         names = {name, *map(log_point, point_paths), *map(location, point_paths)}
-        if not again and (at[rows] >= 0).all() and names.issuperset(lake.points(at[rows])):
+        is_there = (at[rows] >= 0).all() and is_whole[rows].all()
+        if not again and is_there and names.issuperset(lake.points(at[rows])):
             out += captures[rows].tolist()
             unchanged += len(rows)
             continue
@@ -162,9 +163,10 @@ def together(there: pa.Table, listing: pa.Table, naming: Naming, *, again: bool)
         settled = [number for number, path in zip(rows.tolist(), point_paths, strict=True) if path in in_them]
         if changed := [number for number in settled if at[number] < 0]:
             gone = earlier["path"].filter(pa.array(is_gone)).to_pylist()
+            be = "is" if len(gone) == 1 else "are"
             raise InputError(
-                f"it has changed since it was read together with {few(gone, 2)}, which {'is' if len(gone) == 1 else 'are'} "
-                "gone: write into another folder, or use --force, which removes the rows of captures that are gone",
+                f"it has changed since it was read together with {few(gone, 2)}, which {be} gone: write into "
+                "another folder, or use --force, which removes the rows of captures that are gone",
                 file=paths[changed[0]].as_py(),
             )
         out += captures[settled].tolist()

@@ -75,13 +75,14 @@ def export(
     with Run(into, form) as run:
         there = inputs_of(run.folder)
         refuse_others(run.folder, there, wanted)
-        inputs = together(there, listed(named_files(files)), reading.naming, again=again)
+        inputs = together(there, listed(named_files(files)), wanted, again=again)
         plan = schedule(map(outlined, captures_among(inputs.listing)), blocks_of(reading.key_logs), reading.naming)
         for text in apart_notes(point.name for point in plan.points if point.apart):
             note(text)
         units = units_of(inputs.listing, points_of(inputs.listing, plan), inputs.units)
         work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
         refuse_text(form, work)
+        wanted = work.wanted or wanted
         done = 0
         for unit, share in shared_out(plan, work.units):
             tell(unit.name, done, work.read, "files")

@@ -84,7 +84,7 @@ def write_in_tasks(
         tables = lake(run.folder) if lake else None
         there = inputs_of(run.folder) if tables is None else tables.inputs()
         refuse_others(run.folder, there, wanted)
-        inputs = together(there, _listed(tasks, run, files), wanted.reading.naming, again=again)
+        inputs = together(there, _listed(tasks, run, files), wanted, again=again)
         listing = inputs.listing
         plan = _planned(tasks, run, listing, wanted, cut.part)
         for text in apart_notes(point.name for point in plan.points if point.apart):
@@ -93,6 +93,7 @@ def write_in_tasks(
         units = units_of(listing, names, inputs.units)
         work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
         refuse_text(form, work)
+        wanted = work.wanted or wanted
         done = Done()
         of_keys = {unit.key: unit for unit in work.units}
         _captures(tasks, run, plan, {unit.point: unit for unit in work.units if unit.is_point}, wanted, cut, done)

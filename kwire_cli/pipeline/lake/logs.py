@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
 from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES, rows_of
 from kwire_cli.pipeline.lake.tables import FAULTS
+from kwire_cli.pipeline.model import Told
 from kwire_cli.pipeline.segments import (
     FAULTS_NAME,
     INDEX_FAULTS,
@@ -55,8 +57,10 @@ def log_rows(
             yield from ((table, shaped(table, rows)) for table, rows in rows_of(part, wanted, reading))
             continue
         opened = (cache(partial(source_of_part, part, reading)),) if file.kind == "segment" else ()
+        own = reading
         for source in sources:
-            yield from ((source.name, rows) for rows in part_rows(source, part, reading, *opened))
+            yield from ((source.name, rows) for rows in part_rows(source, part, own, *opened))
+            own = replace(reading, told=Told(stop=reading.told.stop))  # each table would tell the same gaps
 
 
 def part_rows(source: Any, part: Any, reading: Reading, *opened: Callable[[], Source]) -> Iterator[pa.RecordBatch]:

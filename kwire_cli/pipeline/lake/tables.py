@@ -54,6 +54,7 @@ INPUTS = pa.schema(
         pa.field("version", pa.string()),
         pa.field("filter", pa.string()),
         pa.field("fields", pa.string()),
+        pa.field("tables", pa.string()),
     ]
 )
 """One file holds all rows of it, and each run replaces the file."""

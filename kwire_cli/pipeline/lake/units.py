@@ -27,7 +27,7 @@ from kwire_cli.stores import in_parallel, location, path_of
 from kwire_cli.stores.opening import ends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from kwire_cli.pipeline.lake.writing import Written
     from kwire_cli.pipeline.model import Found, Wanted
@@ -265,6 +265,13 @@ def choices(wanted: Wanted | None) -> dict[str, str | None]:
     }
 
 
+def with_tables(there: pa.Table, tables: Collection[str]) -> pa.Table:
+    """Return the `inputs` that a lake has all of these tables of, as far as it says so."""
+    texts = pc.unique(there["tables"]).to_pylist()
+    enough = [text for text in texts if text is None or {*tables}.issubset(text.split(","))]
+    return there.filter(pc.is_in(there["tables"], value_set=pa.array(enough, pa.string())))
+
+
 def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
     """Return the rows of the table `inputs` for a unit, of which a run has written so many rows."""
     of_unit = {
@@ -273,6 +280,7 @@ def input_rows(unit: Unit, rows: int, wanted: Wanted | None = None) -> pa.Table:
         "rows": rows,
         "read": datetime.now(UTC),
         "version": VERSION,
+        "tables": ",".join(sorted(wanted.tables)) if wanted else None,
         **choices(wanted),
     }
     own = unit.rows
@@ -357,16 +365,22 @@ def work_of(
     there: pa.Table, units: Iterable[Unit], *, again: bool, wanted: Wanted | None = None, known: int = 0
 ) -> Work:
     """Return what a run has to do in a lake with these `inputs`: units with files that it does not have, or not as they
-    are, or all `again`. So many other files are `known` already.
+    are, or all `again`. So many other files are `known` already. Units are read for all tables that the lake has of
+    them, and for those that are wanted.
     """
     some = [*units]
-    has = _of_units(there, there["unit"])
+    known_rows = with_tables(there, wanted.tables) if wanted else there
+    has = _of_units(known_rows, known_rows["unit"])
     new = [
         unit for unit in some if again or not pc.all(pc.is_in(_of_units(unit.rows, unit.name), value_set=has)).as_py()
     ]
     read = {unit.name for unit in new}
     kept, unread, former = _beside(there, new)
     known += sum(len(unit.inputs) for unit in some if unit.name not in read)
+    if wanted and not wanted.columns:  # what is replaced has no fewer tables than before
+        replaced = there.filter(pc.is_in(there["unit"], pa.array([*read, *former], pa.string())))
+        tables = (text.split(",") for text in pc.unique(replaced["tables"]).to_pylist() if text)
+        wanted = replace(wanted, tables=frozenset(wanted.tables).union(*tables))
     return Work(tuple(new), known, kept, unread, wanted, former)
 
 

@@ -31,12 +31,12 @@ CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
 
 
-def run(inputs, into, **settings):
-    return export([str(path) for path in inputs], into, Wanted(chosen("all"), Reading()), **settings)
+def run(inputs, into, *, tables="all", **settings):
+    return export([str(path) for path in inputs], into, Wanted(chosen(tables), Reading()), **settings)
 
 
-def in_tasks(inputs, into, *, again=False):
-    wanted = Wanted(chosen("all"), Reading())
+def in_tasks(inputs, into, *, tables="all", again=False):
+    wanted = Wanted(chosen(tables), Reading())
     files = named_files(inputs_for([str(path) for path in inputs], wanted))
     with Processes(2) as tasks:
         return write_in_tasks(tasks, files, into, wanted, cut=Cut(window=1 << 20), again=again)
@@ -178,3 +178,17 @@ def test_files_are_of_one_format(tmp_path):
     assert command(*asked, "csv").code == 0
     other = command(*asked, "parquet")
     assert (other.code, "this has files in csv: write into another folder" in other.err) == (2, True)
+
+
+@pytest.mark.parametrize("write", [run, in_tasks])
+def test_tables_that_were_not_asked_for_before_are_added(days, tmp_path, write):
+    lake, inputs = tmp_path / "lake", [days[0], SEGMENTS / "orders-zstd-0"]
+    assert write(inputs, lake, tables="names,records").read == 2
+    assert write(inputs, lake, tables="records").read == 0
+    assert write(inputs, lake, tables="frames,batches").read == 2
+    counts = rows(lake, "select count(*) > 0 from frames union all select count(*) > 0 from records")
+    assert counts == [(True,), (True,)]
+    assert write(inputs, lake).read == 2
+    run(inputs, tmp_path / "whole")
+    assert content(lake) == content(tmp_path / "whole")
+    assert write(inputs, lake, tables="bodies").read == 0
