@@ -257,7 +257,7 @@ class Stats:
         self.kinds[kind] += 1
         if anomalies := line.anomalies:
             self.anomalies.update(anomalies)
-            self.cut += not line.code and "TRUNCATED" in anomalies
+            self.cut += not line.code and "TRUNCATED" in anomalies and "UNKNOWN_VERSION" not in anomalies
         if kind not in {"request", "response"} or line.guess:
             return
         groups = []
@@ -363,8 +363,10 @@ def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
 
 def _table(kind: str, ranked: list[tuple[str, Group]], most: int | None) -> Table:
     hidden = 0 if most is None else max(len(ranked) - most, 0)
-    rows = [group.row(name) for name, group in ranked[:most]]
-    return Table(kind, group_columns(kind), rows, note=f"… and {hidden} more" if hidden else "")
+    columns = group_columns(kind)
+    own = [at for at, column in enumerate(columns) if at == 0 or column.name != kind]  # software has its name alone
+    rows = [tuple(row[at] for at in own) for row in (group.row(name) for name, group in ranked[:most])]
+    return Table(kind, [columns[at] for at in own], rows, note=f"… and {hidden} more" if hidden else "")
 
 
 MOST_BARS = 20

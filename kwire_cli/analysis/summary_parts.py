@@ -11,6 +11,7 @@ from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
 from kwire_cli.records.batch import Batch
+from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.stores import is_file, sizes
@@ -226,11 +227,12 @@ class Partition:
         self.files.add(file)
         self.batches += 1
         self.bytes += item.size
-        self.records += head.records
+        is_wrapper = item.magic < MAGIC_V2 and item.compression != "none"  # these say no number of records
+        self.records += sum(1 for _ in item.records()) if is_wrapper else head.records
         self.codecs[item.compression] += 1
         self.formats[f"v{item.magic}"] += 1
         self._span(head.base_offset, head.last_offset)
-        self._time(head.base_timestamp, head.max_timestamp)
+        self._time(head.first_time, head.max_timestamp)
 
     def _span(self, first: int | None, last: int | None) -> None:
         if first is not None:

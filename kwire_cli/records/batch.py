@@ -145,6 +145,16 @@ class Head(NamedTuple):
         count = self.last_offset - self.base_offset + 1 if self.records_count is None else self.records_count
         return max(count, 0)
 
+    @property
+    def first_time(self) -> int:
+        """When its records begin, in milliseconds since 1970, as far as the header says; negative for no time.
+
+        With LogAppendTime all records have the latest time, and compaction puts the delete horizon where the base
+        timestamp was (KIP-534): the base timestamp is no record's then.
+        """
+        is_theirs = not self.timestamp_type and self.delete_horizon is None and self.base_timestamp >= 0
+        return self.base_timestamp if is_theirs else self.max_timestamp
+
 
 class Format(Protocol):
     """The interface of a module that reads one record format."""

@@ -9,7 +9,7 @@ from log_lines import document
 
 import kwire_cli
 from kwire_cli.analysis.stats import Group, Histogram, Stats, bound_of, step_of
-from kwire_cli.answer import Chart
+from kwire_cli.answer import Chart, Table
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
@@ -231,3 +231,18 @@ def test_a_log_and_a_capture_of_the_same_traffic_count_the_same(name):
             for each in (of_log, of_capture)
         )
         assert logged == captured
+
+
+def test_columns_of_each_group_have_names_of_their_own(wire):
+    stats = Stats({"software": {}, "client": {}})
+    body = {"clientSoftwareName": "kwire", "clientSoftwareVersion": "1"}
+    for line in wire.lines(
+        (0, wire.request("ApiVersions", 3, 1, "me", **body)), (0, wire.request("Fetch", 4, 2, "me"))
+    ):
+        stats.add(line)
+    tables = [block for block in stats.answer().blocks if isinstance(block, Table)]
+    assert [len(table.rows) for table in tables] == [1, 1]
+    for table in tables:
+        names = [column.name for column in table.columns]
+        assert len(names) == len({*names})
+        assert all(len(row) == len(names) for row in table.rows)

@@ -228,6 +228,15 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert not done.out
 
 
+def test_bytes_by_field_of_messages_that_have_other_versions():
+    done = kwire(
+        "compare", ROOT / "samples/incidents/rebalancing.pcap", "--versions", "all", "--by-field", "-f", "json"
+    )
+    assert done.code == 0
+    rows = json.loads(done.out)["tables"]["byField"]
+    assert {"FetchRequest", "MetadataResponse"} < {row["message"] for row in rows}
+
+
 def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
     monkeypatch.setattr("kwire_cli.cli.compare_messages.generate", None)
     done = kwire("compare", "-m", "MetadataResponse", "--versions", "12", "--partitions", "1..1000000")

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+from datetime import datetime
 
 import pytest
 from command_line import ROOT, kwire
@@ -105,3 +106,21 @@ def test_hostile_input_breaks_nothing(tmp_path):
     done = kwire("summary", file)
     assert done.code == 0, done.err
     assert not re.search(r"[\x1b\x07\u202e]", done.out)
+
+
+DAMAGED = ("bitflip-0", "cutheader-0", "garbage-0")
+WHOLE = [path for path in sorted((ROOT / "samples/segments").iterdir()) if path.name not in DAMAGED]
+
+
+@pytest.mark.parametrize("path", [*WHOLE, LOGS], ids=lambda path: path.name)
+def test_records_and_their_times_are_those_that_dump_shows(path):
+    """Wrappers of v0 and v1 say no number of records, and a delete horizon is no time of a record."""
+    lines = kwire("dump", path, "--deep", "--format", "jsonl").out.splitlines()
+    records = [record for line in lines for record in json.loads(line).get("records") or ()]
+    partitions = summary(path)["tables"]["partitions"]
+    assert sum(row["records"] for row in partitions) == len(records)
+    moments = [row[name] for row in partitions for name in ("first", "last") if row[name]]
+    times = [1000 * datetime.fromisoformat(moment).timestamp() for moment in moments]
+    said = [record["timestamp"] for record in records if (record["timestamp"] or -1) >= 0]
+    assert bool(times) == bool(said)
+    assert not said or min(said) <= min(times) <= max(times) <= max(said)

@@ -194,10 +194,11 @@ class Compared:
         columns = [Column("message", wide=len(self.comparisons) == 1), Column("path", "text", "field")]
         columns += [Column(name, "bytes", name) for name in names]
         columns += [Column("difference", "bytes")] if pair else []
-        sizes = [comparison.sums[name].size for comparison in self.comparisons[:1] for name in names]
-        total = (None, "all", *sizes, *([sizes[1] - sizes[0]] if pair else []))
-        one = total if len(self.comparisons) == 1 else None
-        return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", one)
+        total = None
+        if len(self.comparisons) == 1:
+            sizes = [self.comparisons[0].sums[name].size for name in names]
+            total = (None, "all", *sizes, *([sizes[1] - sizes[0]] if pair else []))
+        return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", total)
 
 
 def _form_names(comparisons: Sequence[Comparison]) -> list[str]:

@@ -176,7 +176,7 @@ class Batches(Rule):
         head = batch.head
         if head.control or batch.layout.is_message:
             return
-        time = head.base_timestamp / 1000 if head.base_timestamp >= 0 else None
+        time = head.first_time / 1000 if head.first_time >= 0 else None
         self._add((None, item.topic), (item.name, head.producer_id), batch, time, item)
 
     def _limit(self, topic: Any, config: dict[str, Any], time: float) -> None:
@@ -297,7 +297,7 @@ def _configs(call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 def _place(of: Call | LogItem, batch: Batch) -> Evidence:
     if isinstance(of, tuple):
-        time = batch.head.base_timestamp
+        time = batch.head.first_time
         return Evidence(
             "batch", instant(time / 1000) if time >= 0 else None, file=of.file, offset=batch.head.base_offset
         )

@@ -121,14 +121,10 @@ def _read_active(part: Partition, log: File, after: int, ends: Ends, producers: 
         transaction = producers.get(head.producer_id)
         if transaction is None:
             producers[head.producer_id] = OpenTransaction(
-                head.producer_id, head.producer_epoch, head.base_offset, head.max_timestamp, _begin(head)
+                head.producer_id, head.producer_epoch, head.base_offset, head.max_timestamp, head.first_time
             )
         else:
             transaction.producer_epoch, transaction.last_time = head.producer_epoch, head.max_timestamp
-
-
-def _begin(head: Head) -> int:
-    return head.max_timestamp if head.timestamp_type else head.base_timestamp
 
 
 def _confirmed(
@@ -147,7 +143,7 @@ def _confirmed(
                     "by the producer snapshot"
                 )
                 continue
-            transaction.since = _begin(head)
+            transaction.since = head.first_time
         yield transaction
 
 

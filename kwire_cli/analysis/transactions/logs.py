@@ -239,7 +239,7 @@ def _add_records(log: PartitionLog, item: LogItem, batch: Batch, head: Head) -> 
         if len(log.open) >= MOST_PRODUCERS:
             return
         piece = log.open[head.producer_id] = Piece(head.producer_id, head.producer_epoch, item.file)
-    begin = head.base_timestamp if head.base_timestamp >= 0 else head.max_timestamp
+    begin = head.first_time
     piece.first = head.base_offset if piece.first < 0 else min(piece.first, head.base_offset)
     piece.last = max(piece.last, head.last_offset)
     piece.epoch = head.producer_epoch
