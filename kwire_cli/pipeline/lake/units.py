@@ -379,8 +379,9 @@ def work_of(
     known += sum(len(unit.inputs) for unit in some if unit.name not in read)
     if wanted and not wanted.columns:  # what is replaced has no fewer tables than before
         replaced = there.filter(pc.is_in(there["unit"], pa.array([*read, *former], pa.string())))
-        tables = (text.split(",") for text in pc.unique(replaced["tables"]).to_pylist() if text)
-        wanted = replace(wanted, tables=frozenset(wanted.tables).union(*tables))
+        before = {table for text in pc.unique(replaced["tables"]).to_pylist() if text for table in text.split(",")}
+        if more := before.difference(wanted.tables):
+            wanted = replace(wanted, tables=frozenset(wanted.tables) | more)
     return Work(tuple(new), known, kept, unread, wanted, former)
 
 
