@@ -11,6 +11,14 @@ def die(_):
     os._exit(9)
 
 
+def rows_of(lake, query):
+    """The rows of a query over a lake."""
+    from kwire_cli.pipeline.lake.query import Lake
+
+    with Lake(lake) as tables:
+        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
+
+
 def content(lake, without=""):
     """The columns and the rows of all tables, costs in sum; frames without some columns."""
     from kwire_cli.pipeline.lake.query import Lake

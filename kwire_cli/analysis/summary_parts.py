@@ -188,8 +188,8 @@ class Lacks:
 
     def add_connection(self, connection: TcpConnection) -> None:
         """Take in a TCP connection that has ended."""
-        if connection.opened and not any(connection.sizes):
-            return  # nobody answered, or nobody said anything
+        if connection.is_unused:
+            return
         self.connections += 1
         self.headless += not connection.opened
         self.one_sided += not all(connection.heard)

@@ -103,20 +103,19 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
         return Exit.DONE
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
     names = reader.schema.names
-    shown = names
+    room = len(names)
     if options.report is None and fmt == "table" and environment.width and not options.wide:
-        shown = names[: max(environment.width // _LEAST_WIDTH, 1)]
+        room = max(environment.width // _LEAST_WIDTH, 1)
     columns = [
         Column(each.name, _kind(each.type), each.name, keep=_keep(each.name, at) if options.report else 0)
-        for at, each in enumerate(reader.schema)
-        if at < len(shown)
+        for at, each in zip(range(room), reader.schema, strict=False)
     ]
     counts: list[int] = []
-    code = emit(environment, Answer(title, [Table("rows", columns, _rows(reader, len(shown), counts))]), options)
+    code = emit(environment, Answer(title, [Table("rows", columns, _rows(reader, room, counts))]), options)
     environment.flush()
     if not sum(counts):
         environment.note("kwire: no rows")
-    elif left := names[len(shown) :]:
+    elif left := names[room:]:
         environment.note(
             f"kwire: {counted(len(left), 'more column')}: {few(left, 8)}; name columns in the query, or add --wide or "
             "--format jsonl"

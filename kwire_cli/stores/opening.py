@@ -241,13 +241,11 @@ class Ends(NamedTuple):
 def ends(path: str | os.PathLike[str], most: int) -> Ends:
     """Return up to so many bytes of the beginning and of the end of a file. InputError where it cannot be read."""
     place = path_of(path)
-    if isinstance(place, Stored):
-        file, seconds = Fetched(place), place.stat().st_mtime
-        size = file.size
-        first = bytes(file.view(0, most)[:most])
-        start = max(size - most, 0)
-        return Ends(size, seconds or None, first, bytes(file.view(start, size)[start:]))
     try:
+        if isinstance(place, Stored):
+            file, seconds = Fetched(place), place.stat().st_mtime
+            first, start = bytes(file.view(0, most)[:most]), max(file.size - most, 0)
+            return Ends(file.size, seconds or None, first, bytes(file.view(start)[start:]))
         with place.open("rb", buffering=0) as local:
             status = os.fstat(local.fileno())
             size, first = status.st_size, local.read(most)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire as command
-from lakes import content
+from lakes import content, rows_of
 from record_sets import SEGMENTS
 from rotated import Rotated, name, shown
 
@@ -115,12 +115,6 @@ def everybody_reads(lake):
             *rows_of(lake, f"select count(*) from {table.name}")[0],
         ]
         assert all(counts)
-
-
-def rows_of(lake, query):
-    with Lake(lake) as tables:
-        found = tables.arrow(query).read_all()
-    return [tuple(row.values()) for row in found.to_pylist()]
 
 
 def test_each_row_once_though_it_is_killed_and_everybody_reads_it_all_the_time(following, tmp_path):

@@ -158,7 +158,7 @@ class Packets(Rule):
             return
         point = self._points[connection.capture]
         place = place_of(connection)
-        point.connections += not connection.opened or any(connection.sizes)  # some are refused, or never used
+        point.connections += not connection.is_unused
         if not connection.opened:
             point.begun += 1
             point.add(MID_STREAM.code, place)

@@ -1,4 +1,4 @@
-"""What earlier runs have put into a lake: its inputs, and which of them are read again together with new ones.
+"""The inputs that a lake has from earlier runs, and those of them that are read again together with new ones.
 
 Rows of an input stay until the input itself is read again, also if it is gone by then.
 """
@@ -45,7 +45,7 @@ _HAS = {
     "filter": ("the frames of --filter {!r}", "tables without a filter"),
     "fields": ("the columns of --fields {}", "all columns of its tables"),
 }
-"""What a lake has by a choice of rows or columns, and what it has without."""
+"""The words for a lake with a choice of rows or columns, and for one without."""
 
 
 def inputs_of(folder: Place) -> pa.Table:
@@ -137,7 +137,7 @@ def together(there: pa.Table, listing: pa.Table, wanted: Wanted, *, again: bool)
     captures = np.flatnonzero(pc.equal(listing["kind"], KINDS[CAPTURES]).to_numpy())
     own = listing.take(pa.array(captures))
     lake = _Captures(there)
-    at = lake.places(own)
+    at, by_path = lake.places(own), lake.by_path(own)
     is_whole = pc.is_in(own["path"], with_tables(there, wanted.tables)["path"]).to_numpy()
     paths, naming = one_array(own["path"]), wanted.reading.naming
     out: list[int] = []
@@ -153,16 +153,18 @@ def together(there: pa.Table, listing: pa.Table, wanted: Wanted, *, again: bool)
             out += captures[rows].tolist()
             unchanged += len(rows)
             continue
-        earlier = lake.others(name, point_paths)
-        looked = listed(earlier.select(["path", "kind"]))
-        is_gone = pc.equal(looked["digest"], "").to_numpy()
-        stays = {*earlier["unit"].filter(pa.array(is_gone)).to_pylist()}
+        before = [(number, lake.units[row]) for number in rows.tolist() if (row := by_path[number]) >= 0]
+        earlier = lake.others(name, by_path[rows])
+        of_units = [lake.units[row] for row in earlier]
+        looked = listed(lake.files(earlier))
+        is_gone = pc.equal(looked["digest"], "").to_pylist()
+        stays = {unit for unit, is_it in zip(of_units, is_gone, strict=True) if is_it}
         if again:  # all that can be read of a unit takes the place of all of it
-            stays -= {*earlier["unit"].filter(pa.array(~is_gone)).to_pylist(), *lake.units_with(point_paths)}
-        in_them = {*there["path"].filter(pc.is_in(there["unit"], pa.array(sorted(stays), pa.string()))).to_pylist()}
-        settled = [number for number, path in zip(rows.tolist(), point_paths, strict=True) if path in in_them]
+            stays -= {unit for unit, is_it in zip(of_units, is_gone, strict=True) if not is_it}
+            stays -= {unit for _, unit in before}
+        settled = [number for number, unit in before if unit in stays]
         if changed := [number for number in settled if at[number] < 0]:
-            gone = earlier["path"].filter(pa.array(is_gone)).to_pylist()
+            gone = looked["path"].filter(pa.array(is_gone, pa.bool_())).to_pylist()
             be = "is" if len(gone) == 1 else "are"
             raise InputError(
                 f"it has changed since it was read together with {few(gone, 2)}, which {be} gone: write into "
@@ -171,8 +173,8 @@ def together(there: pa.Table, listing: pa.Table, wanted: Wanted, *, again: bool)
             )
         out += captures[settled].tolist()
         unchanged += len(settled)
-        is_settled = pc.is_in(looked["path"], pa.array(sorted(in_them), pa.string())).to_numpy()
-        more.append(looked.filter(pa.array(~is_gone & ~is_settled)))
+        joins = [unit not in stays and not is_it for unit, is_it in zip(of_units, is_gone, strict=True)]
+        more.append(looked.filter(pa.array(joins, pa.bool_())))
         units[name] = lake.unit(name, stays)
     left = np.setdiff1d(np.arange(listing.num_rows), np.array(out, np.int64))
     whole = pa.concat_tables([listing.take(pa.array(left)), *more]).combine_chunks()
@@ -180,48 +182,58 @@ def together(there: pa.Table, listing: pa.Table, wanted: Wanted, *, again: bool)
 
 
 class _Captures:
-    """The captures that a lake has, by their rows."""
+    """The captures that a lake has, by the numbers of their rows. `units` are the units of the rows."""
 
     def __init__(self, there: pa.Table) -> None:
         self._rows = there.filter(pc.equal(there["kind"], KINDS[CAPTURES])).combine_chunks()
-        self._units, self._points = (self._by(name) for name in ("unit", "capture_point"))
-
-    def _by(self, name: str) -> dict[str, list[int]]:
-        numbers = defaultdict(list)
-        for number, text in enumerate(self._rows[name].to_pylist()):
-            numbers[text].append(number)
-        return numbers
+        self.units: list[str] = self._rows["unit"].to_pylist()
+        self._of_units, self._of_points = _numbers(self.units), _numbers(self._rows["capture_point"].to_pylist())
 
     def places(self, listing: pa.Table) -> Ints:
         """Return the row of each file of a listing that is there as it is, and -1 for the others."""
-        rows: Ints = pc.index_in(states(listing), value_set=states(self._rows)).fill_null(-1).to_numpy()
-        return rows
+        return _index(states(listing), states(self._rows))
+
+    def by_path(self, listing: pa.Table) -> Ints:
+        """Return the row of each file of a listing that is there, as it is or not, and -1 for the others."""
+        return _index(listing["path"], self._rows["path"])
+
+    def files(self, rows: Sequence[int]) -> pa.Table:
+        """Return the paths and kinds of rows."""
+        return self._rows.select(["path", "kind"]).take(pa.array(rows, pa.int64()))
 
     def points(self, rows: Ints) -> set[str]:
         """Return the capture points of rows."""
         return {*pc.unique(self._rows["capture_point"].take(pa.array(rows))).to_pylist()}
 
-    def others(self, point: str, paths: Sequence[str]) -> pa.Table:
-        """Return those of a capture point, and of all units that have some of these files, but for these files."""
-        rows = {*self._points.get(point, ())}
-        for unit in self.units_with(paths):
-            rows.update(self._units[unit])
-        captures = self._rows.take(pa.array(sorted(rows), pa.int64()))
-        return captures.filter(pc.invert(pc.is_in(captures["path"], value_set=pa.array(paths, pa.string()))))
-
-    def units_with(self, paths: Sequence[str]) -> list[str]:
-        """Return the names of units that have some of these files."""
-        has = pc.is_in(self._rows["path"], value_set=pa.array(paths, pa.string()))
-        names: list[str] = pc.unique(self._rows["unit"].filter(has)).to_pylist()
-        return names
+    def others(self, point: str, rows: Ints) -> list[int]:
+        """Return the rows of a capture point, and of all units that have some of these rows, but for these."""
+        own = {*rows[rows >= 0].tolist()}
+        numbers = {*self._of_points.get(point, ())}
+        for unit in {self.units[row] for row in own}:
+            numbers.update(self._of_units[unit])
+        return sorted(numbers - own)
 
     def unit(self, point: str, stays: Iterable[str]) -> str:
         """Return the name of the unit for what is read of a capture point; units that stay keep their names."""
-        own = pc.unique(self._rows["unit"].take(pa.array(self._points.get(point, ()), pa.int64()))).to_pylist()
-        if not (taken := {*own} & {*stays}):
+        own = {self.units[row] for row in self._of_points.get(point, ())}
+        if own.isdisjoint(stays):
             return point
-        free = sorted({*own} - taken)
+        free = sorted(own.difference(stays))
         return free[0] if free else f"{point} ({len(own) + 1})"
+
+
+def _numbers(texts: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places at which each text is."""
+    places = defaultdict(list)
+    for place, text in enumerate(texts):
+        places[text].append(place)
+    return dict(places)
+
+
+def _index(values: pa.ChunkedArray, among: pa.ChunkedArray) -> Ints:
+    """Return the place of each value among others; -1 for a value that is not among them."""
+    places: Ints = pc.index_in(values, value_set=among).fill_null(-1).to_numpy()
+    return places
 
 
 # The end of a run.
@@ -244,16 +256,18 @@ def finish(run: Run, work: Work) -> None:
 
 def _kept(run: Run, work: Work, replaced: Iterable[str]) -> Iterator[Written]:
     """Write the rows of inputs that were not read, from files that are replaced, into files of their own."""
-    units = {key_of(unit): unit for unit in pc.unique(work.unread["unit"]).to_pylist()}
-    points = dict(zip(*(work.unread[name].to_pylist() for name in ("unit", "capture_point")), strict=True))
+    units = dict(zip(*(work.unread[name].to_pylist() for name in ("unit", "capture_point")), strict=True))
+    points = {key_of(unit): point for unit, point in units.items()}
     files = pa.array([location(path) for path in work.unread["path"].to_pylist()], pa.string())
     outs: dict[str, Files] = {}
     for path in replaced:
-        if (unit := units.get(key := unit_of(path))) is None:
+        key = unit_of(path)
+        if key not in points:
             continue
+        if key not in outs:
+            outs[key] = run.files(key)
         rows = _rows(run.folder / path)
-        out = outs.setdefault(key, run.files(key))
         for batch in rows.filter(pc.is_in(rows["file"], value_set=files)).to_batches():
-            out.add(path.partition("/")[0], points[unit], batch)
+            outs[key].add(path.partition("/")[0], points[key], batch)
     for out in outs.values():
         yield from out.close()

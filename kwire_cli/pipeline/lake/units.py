@@ -187,11 +187,11 @@ def units_of(
         yield Unit(names.get(point, point), point, Listed(listing.take(pa.array(numbers, pa.int64())).combine_chunks()))
     for file in large:
         yield Unit(file.path, log_point(file.path), (file,))
-    for name, inputs in _together(small):
+    for name, inputs in _packed(small):
         yield Unit(name, log_point(inputs[0].path), tuple(inputs))
 
 
-def _together(small: Mapping[str, Sequence[Input]]) -> Iterator[tuple[str, list[Input]]]:
+def _packed(small: Mapping[str, Sequence[Input]]) -> Iterator[tuple[str, list[Input]]]:
     """Yield the small logs of folders under the names of their units: those of small folders together.
 
     A broker has thousands of small partitions, and each unit has files of its own in each table. Small folders of a

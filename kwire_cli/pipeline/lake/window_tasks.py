@@ -89,7 +89,7 @@ def merge(one: Done, other: Done) -> None:
 
 @dataclass(frozen=True)
 class Job:
-    """What the tasks of a window know.
+    """The window that tasks read, and all that they need for it.
 
     `keys` begin the names of files of a capture point, by its number. `carried` are the files that the window before
     has left.

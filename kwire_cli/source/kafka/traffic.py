@@ -60,6 +60,11 @@ class TcpConnection(NamedTuple):
     cut: tuple[int, int] = (0, 0)
 
     @property
+    def is_unused(self) -> bool:
+        """Tell whether nobody said anything on it: it was refused, or only opened."""
+        return self.opened and not any(self.sizes)
+
+    @property
     def outcome(self) -> str:
         """What became of the opening: accepted, refused (a RST was the answer), or silent; accepted if not seen.
 

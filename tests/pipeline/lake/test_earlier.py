@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lakes import content
+from lakes import content, rows_of
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -20,7 +20,6 @@ from kwire_cli.pipeline.lake import chosen, units
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.processes import Processes
-from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.model import Reading, Wanted
 
@@ -42,17 +41,12 @@ def in_tasks(inputs, into, *, tables="all", again=False):
         return write_in_tasks(tasks, files, into, wanted, cut=Cut(window=1 << 20), again=again)
 
 
-def rows(lake, query):
-    with Lake(lake) as tables:
-        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
-
-
 def frames_of(lake):
-    return dict(rows(lake, "select parse_filename(file), count(*) from frames group by all"))
+    return dict(rows_of(lake, "select parse_filename(file), count(*) from frames group by all"))
 
 
 def inputs_in(lake):
-    return {Path(path).name for (path,) in rows(lake, "select path from inputs")}
+    return {Path(path).name for (path,) in rows_of(lake, "select path from inputs")}
 
 
 @pytest.fixture
@@ -82,17 +76,17 @@ def test_one_capture_after_the_other_gives_what_all_at_once_give(days, tmp_path,
 def test_rows_of_captures_that_are_gone_stay(days, tmp_path, write):
     lake, first = tmp_path / "lake", days[0]
     write([first], lake)
-    before = rows(lake, "select * from frames order by all")
+    before = rows_of(lake, "select * from frames order by all")
     first.unlink()
     assert write(days[1:2], lake).read == 1
     assert write(days[1:], lake).read == 2  # they are a unit that goes on
-    assert [row for row in rows(lake, "select * from frames order by all") if row in before] == before
+    assert [row for row in rows_of(lake, "select * from frames order by all") if row in before] == before
     run(days[1:], tmp_path / "others")
     others = frames_of(tmp_path / "others")
     assert {name: count for name, count in frames_of(lake).items() if name != first.name} == others
     assert inputs_in(lake) == {day.name for day in days}
-    assert rows(lake, "select count(distinct unit), count(distinct capture_point) from inputs") == [(2, 1)]
-    sizes = rows(lake, "select (select sum(size) from frames), (select sum(prefix_bytes + value_bytes) from costs)")
+    assert rows_of(lake, "select count(distinct unit), count(distinct capture_point) from inputs") == [(2, 1)]
+    sizes = rows_of(lake, "select (select sum(size) from frames), (select sum(prefix_bytes + value_bytes) from costs)")
     assert sizes[0][0] == sizes[0][1]
     assert (write([days[1].parent], lake).read, inputs_in(lake)) == (0, {day.name for day in days})
 
@@ -137,7 +131,7 @@ def test_rows_of_partitions_that_are_not_given_stay(tmp_path, write):
     (log,) = partitions[1].glob("*.log")
     log.write_bytes(log.read_bytes() * 2)
     write([broker], lake)
-    counts = dict(rows(lake, "select partition, count(*) from batches group by all"))
+    counts = dict(rows_of(lake, "select partition, count(*) from batches group by all"))
     assert counts[1] == 2 * counts[0]
     assert counts[0] == counts[2] == counts[3] > 0
     assert (write([broker], lake).read, write(partitions[2:], lake).read) == (0, 0)
@@ -151,7 +145,7 @@ def test_rows_of_partitions_stay_if_there_are_more_packs(tmp_path, monkeypatch):
     before = content(lake)
     monkeypatch.setattr(units, "SMALL", 2 * sum(path.stat().st_size for path in (broker / "orders-0").iterdir()))
     run([broker / f"orders-{number}" for number in range(5)], lake)
-    assert len(rows(lake, "select distinct unit from inputs")) > 1
+    assert len(rows_of(lake, "select distinct unit from inputs")) > 1
     assert content(lake) == before
 
 
@@ -186,7 +180,7 @@ def test_tables_that_were_not_asked_for_before_are_added(days, tmp_path, write):
     assert write(inputs, lake, tables="names,records").read == 2
     assert write(inputs, lake, tables="records").read == 0
     assert write(inputs, lake, tables="frames,batches").read == 2
-    counts = rows(lake, "select count(*) > 0 from frames union all select count(*) > 0 from records")
+    counts = rows_of(lake, "select count(*) > 0 from frames union all select count(*) > 0 from records")
     assert counts == [(True,), (True,)]
     assert write(inputs, lake).read == 2
     run(inputs, tmp_path / "whole")

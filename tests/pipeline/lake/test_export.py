@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
-from lakes import content
+from lakes import content, rows_of
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -44,11 +44,6 @@ def run(inputs, into, **settings):
     return export([str(path) for path in inputs], into, wanted, **settings)
 
 
-def rows(lake, query):
-    with Lake(lake) as tables:
-        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
-
-
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lake") / "of samples"
@@ -59,14 +54,14 @@ def lake(tmp_path_factory):
 def test_frames_cost_what_they_are_long(lake):
     """The bytes of all paths add up to those of all frames, day by day."""
     by = "group by capture_point, day order by capture_point, day"
-    costs = rows(lake, f"select capture_point, day, sum(prefix_bytes + value_bytes)::bigint from costs {by}")
-    frames = rows(lake, f"select capture_point, day, sum(size)::bigint from frames where stream is not null {by}")
+    costs = rows_of(lake, f"select capture_point, day, sum(prefix_bytes + value_bytes)::bigint from costs {by}")
+    frames = rows_of(lake, f"select capture_point, day, sum(size)::bigint from frames where stream is not null {by}")
     assert costs == frames
     assert frames
 
 
 def test_records_are_those_of_the_segments(lake):
-    found = rows(lake, 'select file, "offset", key, value from records order by file, position, "offset"')
+    found = rows_of(lake, 'select file, "offset", key, value from records order by file, position, "offset"')
     wanted = []
     for path in sorted(SEGMENTS.glob("**/*.log")):
         for batch in kwire.read_records(path.read_bytes(), topic=path.parent.name.rpartition("-")[0]):
@@ -80,17 +75,17 @@ def test_records_are_those_of_the_segments(lake):
 
 
 def test_request_logs_are_frames_too(lake):
-    (count,) = rows(lake, "select count(*) from frames where stream is null and kind = 'response'")[0]
+    (count,) = rows_of(lake, "select count(*) from frames where stream is null and kind = 'response'")[0]
     assert count > 10
-    assert rows(lake, "select count(*) from frames where stream is null and latency_us < 0") == [(0,)]
+    assert rows_of(lake, "select count(*) from frames where stream is null and latency_us < 0") == [(0,)]
 
 
 def test_names_are_in_the_frames(lake):
     """Topic ids of Fetch have their names, brokers their node ids."""
-    topics = {topic for (topic,) in rows(lake, "select distinct unnest(topics) from frames where api = 'Fetch'")}
-    known = dict(rows(lake, "select key, name from names where kind = 'topic'"))
+    topics = {topic for (topic,) in rows_of(lake, "select distinct unnest(topics) from frames where api = 'Fetch'")}
+    known = dict(rows_of(lake, "select key, name from names where kind = 'topic'"))
     assert topics.isdisjoint(known)
-    assert rows(lake, "select count(*) from frames where broker is not null")[0][0] > 100
+    assert rows_of(lake, "select count(*) from frames where broker is not null")[0][0] > 100
 
 
 def test_every_reader_takes_every_file(lake):
@@ -154,15 +149,15 @@ def test_small_partitions_share_files(tmp_path, monkeypatch):
     run([inputs], lake)
     files = [path for path in lake.rglob("*.parquet") if path.relative_to(lake).parts[0] == "records"]
     assert len(files) == len({path.parent for path in files})
-    assert rows(lake, "select count(distinct partition), count(distinct unit) from records, inputs") == [(8, 1)]
+    assert rows_of(lake, "select count(distinct partition), count(distinct unit) from records, inputs") == [(8, 1)]
 
     size = sum(path.stat().st_size for path in (inputs / "orders-0").iterdir())
     monkeypatch.setattr(units, "SMALL", 2 * size)
-    assert run([inputs], lake).read == rows(lake, "select count(*) from inputs")[0][0]  # there are several packs now
-    units_there = rows(lake, "select unit, count(*) from inputs group by unit order by 1")
+    assert run([inputs], lake).read == rows_of(lake, "select count(*) from inputs")[0][0]  # there are several packs now
+    units_there = rows_of(lake, "select unit, count(*) from inputs group by unit order by 1")
     assert len(units_there) > 1
     name = (inputs / "orders-3").name
-    unit = rows(lake, f"select distinct unit from inputs where contains(path, '{name}/')")[0][0]
+    unit = rows_of(lake, f"select distinct unit from inputs where contains(path, '{name}/')")[0][0]
     shutil.copy(
         SEGMENTS / "v1-kp-gzip-0" / next((SEGMENTS / "v1-kp-gzip-0").glob("*.log")).name,
         inputs / name / "00000000000000009999.log",
@@ -190,7 +185,7 @@ def test_two_folders_with_the_same_addresses_give_both(tmp_path):
         (tmp_path / name).mkdir()
         shutil.copy(some, tmp_path / name)
     run([tmp_path / "one", tmp_path / "two"], tmp_path / "lake")
-    counts = rows(tmp_path / "lake", "select capture_point, count(*) from frames group by all")
+    counts = rows_of(tmp_path / "lake", "select capture_point, count(*) from frames group by all")
     assert len(counts) == 2
     assert len({count for _, count in counts}) == 1
 
@@ -303,7 +298,7 @@ def test_formats(tmp_path, form, suffix):
     path = next(CAPTURES.glob("*.pcapng"))
     run([path], tmp_path / "parquet", tables={"frames", "costs"})
     run([path], tmp_path / form, tables={"frames", "costs"}, form=form)
-    (count,) = rows(tmp_path / "parquet", "select count(*) from frames")[0]
+    (count,) = rows_of(tmp_path / "parquet", "select count(*) from frames")[0]
     (file,) = (tmp_path / form / "frames").rglob(f"*.{suffix}")
     if form == "arrow":
         import pyarrow as pa
@@ -317,7 +312,7 @@ def test_formats(tmp_path, form, suffix):
     assert len(lines) == count + (form == "csv")
     if form == "jsonl":
         assert {json.loads(line)["api"] for line in lines} == {
-            api for (api,) in rows(tmp_path / "parquet", "select distinct api from frames")
+            api for (api,) in rows_of(tmp_path / "parquet", "select distinct api from frames")
         }
     with pytest.raises(InputError, match=f"in {form}; query reads Parquet"):
         Lake(tmp_path / form)
@@ -330,7 +325,7 @@ def test_files_that_cannot_be_read_are_faults(tmp_path):
     whole = (CAPTURES / "ipv6.pcap").read_bytes()
     (tmp_path / "in" / "cut.pcap").write_bytes(whole[:-7])
     assert run([tmp_path / "in"], tmp_path / "lake").faults == 2
-    faults = rows(tmp_path / "lake", "select code from faults where frame is null order by file")
+    faults = rows_of(tmp_path / "lake", "select code from faults where frame is null order by file")
     assert faults == [("UNREADABLE",), ("TRUNCATED",)]
 
 
@@ -344,13 +339,13 @@ def test_tables_are_chosen(tmp_path):
 
 def test_an_empty_table_can_be_asked(tmp_path):
     run([next(CAPTURES.glob("*.pcapng"))], tmp_path / "lake", tables={"frames"})
-    assert rows(tmp_path / "lake", "select count(*) from records where day is null and capture_point = ''") == [(0,)]
+    assert rows_of(tmp_path / "lake", "select count(*) from records where day is null and capture_point = ''") == [(0,)]
 
 
 @pytest.mark.parametrize("query", ["select * from framez", "selec 1", "select cast('x' as int)"])
 def test_wrong_queries_say_why(lake, query):
     with pytest.raises(InputError, match=r"^DuckDB: "):
-        rows(lake, query)
+        rows_of(lake, query)
 
 
 def test_no_lake(tmp_path):
@@ -364,7 +359,7 @@ def test_no_lake(tmp_path):
 @pytest.mark.shared
 def test_costs_of_real_captures_add_up(tmp_path):
     run([OWN], tmp_path / "lake", tables=chosen(None))
-    sums = rows(
+    sums = rows_of(
         tmp_path / "lake",
         "select (select sum(prefix_bytes + value_bytes) from costs)::bigint, "
         "(select sum(size) from frames where stream is not null)::bigint",

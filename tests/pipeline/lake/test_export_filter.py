@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow")
 
 import pyarrow.parquet as pq
 from command_line import kwire
+from lakes import rows_of
 
 from kwire_cli.errors import InputError
 from kwire_cli.filter import FilterError
@@ -30,11 +31,6 @@ LOGS = ROOT / "samples" / "request-logs"
 
 def run(inputs, into, wanted=None, **settings):
     return export([str(path) for path in inputs], into, Wanted(chosen("all"), Reading(), filter=wanted, **settings))
-
-
-def rows(lake, query):
-    with Lake(lake) as tables:
-        return [tuple(row.values()) for row in tables.arrow(query).read_all().to_pylist()]
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +54,14 @@ def whole(tmp_path_factory):
 def test_rows_are_those_of_the_frames_that_match(whole, wanted, condition, tmp_path):
     run([CAPTURES], tmp_path, wanted)
     shared = "src, dst, stream, frame, kind, size, api, client_id, latency_us, request_frame, errors::varchar"
-    own = rows(tmp_path, f"select {shared} from frames order by all")
-    those = rows(whole, f"select {shared} from frames where {condition} order by all")
+    own = rows_of(tmp_path, f"select {shared} from frames order by all")
+    those = rows_of(whole, f"select {shared} from frames where {condition} order by all")
     assert own
     if "broker" not in wanted:  # nodes are known to rows as soon as any frame names them, to filters when one has
         assert own == those
     assert {*own} <= {*those}
-    costs = rows(tmp_path, "select sum(prefix_bytes + value_bytes)::bigint from costs")
-    assert costs == rows(tmp_path, "select sum(size)::bigint from frames")
+    costs = rows_of(tmp_path, "select sum(prefix_bytes + value_bytes)::bigint from costs")
+    assert costs == rows_of(tmp_path, "select sum(size)::bigint from frames")
 
 
 def test_bodies_and_faults_are_those_of_the_frames(tmp_path):
@@ -73,23 +69,23 @@ def test_bodies_and_faults_are_those_of_the_frames(tmp_path):
     with Lake(tmp_path) as tables:
         bodies = [name for name in tables.tables if name.startswith("bodies_")]
     assert bodies == ["bodies_produce_request"]
-    count = rows(tmp_path, "select count(*) from frames")
-    assert rows(tmp_path, "select count(*) from bodies_produce_request") == count != [(0,)]
+    count = rows_of(tmp_path, "select count(*) from frames")
+    assert rows_of(tmp_path, "select count(*) from bodies_produce_request") == count != [(0,)]
     others = "select count(*) from faults where frame is not null and frame not in (select frame from frames)"
-    assert rows(tmp_path, others) == [(0,)]
+    assert rows_of(tmp_path, others) == [(0,)]
 
 
 def test_names_are_learnt_from_all_frames(whole, tmp_path):
     run([CAPTURES], tmp_path, "api == Fetch")
     query = "select kind, key, name from names order by all"
-    assert rows(tmp_path, query) == rows(whole, query)
+    assert rows_of(tmp_path, query) == rows_of(whole, query)
     query = "select distinct unnest(topics) from frames where api = 'Fetch' order by all"
-    assert rows(tmp_path, query) == rows(whole, query)
+    assert rows_of(tmp_path, query) == rows_of(whole, query)
 
 
 def test_a_folder_has_the_frames_of_one_filter(tmp_path):
     run([CAPTURE], tmp_path, "api == Fetch")
-    assert rows(tmp_path, "select distinct filter from inputs") == [("api == Fetch",)]
+    assert rows_of(tmp_path, "select distinct filter from inputs") == [("api == Fetch",)]
     assert run([CAPTURE], tmp_path, "api == Fetch").known == 1
     for other, again in ((None, False), ("api == Produce", False), (None, True)):
         with pytest.raises(InputError, match="frames of --filter 'api == Fetch': write into another folder"):
@@ -101,7 +97,7 @@ def test_a_folder_has_the_same_columns_of_all_inputs(tmp_path):
         export([str(CAPTURE)], tmp_path, Wanted({"frames"}, Reading(), columns=columns), again=again)
 
     run("time", "api")
-    assert rows(tmp_path, "select distinct fields from inputs") == [("time,api",)]
+    assert rows_of(tmp_path, "select distinct fields from inputs") == [("time,api",)]
     run("time", "api", again=True)
     with pytest.raises(InputError, match="the columns of --fields time,api: write into another folder"):
         run()
@@ -109,7 +105,7 @@ def test_a_folder_has_the_same_columns_of_all_inputs(tmp_path):
 
 def test_a_folder_without_a_filter_gets_none(tmp_path):
     run([CAPTURE], tmp_path)
-    assert rows(tmp_path, "select distinct filter from inputs") == [(None,)]
+    assert rows_of(tmp_path, "select distinct filter from inputs") == [(None,)]
     with pytest.raises(InputError, match="tables without a filter"):
         run([CAPTURE], tmp_path, "error")
 
@@ -120,7 +116,7 @@ def test_a_folder_of_an_older_kwire_has_no_filter(tmp_path):
     table = pq.read_table(path, partitioning=None)
     pq.write_table(table.drop_columns(["filter"]), path)
     assert run([CAPTURE, SEGMENTS], tmp_path).known == 1
-    assert rows(tmp_path, "select distinct filter from inputs") == [(None,)]
+    assert rows_of(tmp_path, "select distinct filter from inputs") == [(None,)]
 
 
 @pytest.mark.parametrize("log", [SEGMENTS, LOGS])
@@ -142,7 +138,7 @@ def test_a_filter_that_is_none_is_an_error(tmp_path):
 def test_a_filter_may_leave_nothing(tmp_path):
     done = kwire("export", CAPTURE, "--into", tmp_path, "--filter", "size == 1", "--tables", "frames", "-f", "json")
     assert (done.code, json.loads(done.out)["tables"]["tables"]) == (0, [])
-    assert rows(tmp_path, "select count(*) from frames") == [(0,)]
+    assert rows_of(tmp_path, "select count(*) from frames") == [(0,)]
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
@@ -152,7 +148,7 @@ def test_columns_of_one_table(form, tmp_path):
     [file] = (tmp_path / "frames").rglob(f"*.{form}")
     if form == "parquet":
         assert pq.read_schema(file).names == ["size", "api"]
-        assert rows(tmp_path, "select count(day), count(capture_point), sum(size) > 0 from frames")[0][2]
+        assert rows_of(tmp_path, "select count(day), count(capture_point), sum(size) > 0 from frames")[0][2]
     if form == "csv":
         assert file.read_text("utf-8").startswith("size,api\n")
     if form == "jsonl":
