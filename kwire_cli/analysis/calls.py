@@ -267,14 +267,15 @@ class Calls:
         return self.end((subject.capture, subject.stream)) if isinstance(subject, TcpConnection) else ()
 
     def add(self, line: Captured) -> Iterable[CapturedCall]:
-        """Return the calls that are complete with a request or a response."""
-        plain = line.seen.plain
-        if plain is None and (line.guess or line.api_key is None):
-            return ()
+        """Return the calls that are complete with a request or a response, unless its api is unknown or a guess."""
+        return () if line.seen.plain is None and (line.guess or line.api_key is None) else self.pair(line)
+
+    def pair(self, line: Captured) -> Iterable[CapturedCall]:
+        """Return the calls that are complete with a request or a response, whatever is known of its api."""
         connection = line.origin.capture, line.stream
-        if (line.seen.kind if plain else line.kind) == "request":
+        if (line.seen.kind if line.seen.plain else line.kind) == "request":
             call = CapturedCall(line)
-            if call.api_key == PRODUCE and line.field("acks") == 0:
+            if not line.wants_response:
                 return (call,)
             pending = self._pending.get(connection)
             if pending is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -23,10 +24,29 @@ def tell_of_logs(environment: Environment, logs: Sequence[str], what: str) -> No
     environment.note(f"kwire: {beside_captures(logs, what)}")
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A request and its response. The capture may lack one of them."""
+
+    request: Captured | None
+    response: Captured | None
+
+    @property
+    def halves(self) -> tuple[Captured, ...]:
+        """The request and the response, as far as the capture has them."""
+        return tuple(line for line in (self.request, self.response) if line is not None)
+
+    @property
+    def remark(self) -> str:
+        """The remark that the response is missing, or that the client wants none; empty if it is there."""
+        if self.request is None or self.response is not None:
+            return ""
+        return "no response" if self.request.wants_response else "no response (acks=0)"
+
+
 class Choice:
     """Choice of lines of captures: those that --frames, --stream and --filter choose, and so many of them.
 
-    With `pairs` a response matches --filter if its request does, and only responses count as lines.
     `seen` counts the lines among which was chosen. Raises FilterError or UsageError for an option that makes no sense.
     """
 
@@ -37,10 +57,9 @@ class Choice:
         limit: int | None = None,
         *,
         show_secrets: bool = False,
-        pairs: bool = False,
     ) -> None:
         self.first, self.last = _frame_range(options.frames)
-        self.limit, self.seen, self._pairs = limit, 0, pairs
+        self.limit, self.seen = limit, 0
         self.chooses = bool(options.filter or options.frames or options.stream)
         self._streams = frozenset(options.stream)
         self._matches = line_filter(catalog, options.filter, show_secrets=show_secrets)
@@ -57,9 +76,45 @@ class Choice:
             self.seen += 1
             if self.takes(line):
                 yield line
-                left = left if left is None or (self._pairs and line.kind != "response") else left - 1
+                left = left if left is None else left - 1
             if left == 0 or (last is not None and line.number >= last):
                 return
+
+    def pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
+        """Yield the pairs of which one half is wanted, each when its response comes.
+
+        Requests without a response come at the end, in their own order. A Produce request with acks=0 comes at once.
+        Behind the last number that is wanted, reading ends when no wanted request waits for its response.
+        """
+        left = self.limit
+        if left == 0:
+            return
+        for pair in self._pairs_among(lines):
+            yield pair
+            left = left if left is None else left - 1
+            if left == 0:
+                return
+
+    def _pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
+        from kwire_cli.analysis.calls import Calls  # start-up counts
+
+        calls, wanted, last = Calls(), set[int](), self.last
+        for line in lines:
+            self.seen += 1
+            takes = self.takes(line)
+            if line.kind == "response" and line.request is None and takes:
+                yield Pair(None, line)
+            if takes and line.kind == "request":
+                wanted.add(id(line))
+            for call in calls.pair(line):
+                if id(call.line) in wanted or (takes and line is call.answer):
+                    yield Pair(call.line, call.answer)
+                wanted.discard(id(call.line))
+            if last is not None and line.number >= last and not wanted:
+                return
+        for call in sorted(calls.end(), key=lambda call: call.line.number):
+            if id(call.line) in wanted:
+                yield Pair(call.line, None)
 
     def takes(self, line: Captured) -> bool:
         """Return whether a line is chosen."""
@@ -68,12 +123,8 @@ class Choice:
             number >= self.first
             and (self.last is None or number <= self.last)
             and (not self._streams or line.stream in self._streams)
-            and self._wants(line)
+            and self._matches(line)
         )
-
-    def _wants(self, line: Captured) -> bool:
-        request = line.request if self._pairs else None
-        return self._matches(line) or (request is not None and self._matches(request))
 
 
 def _frame_range(text: str | None) -> tuple[int, int | None]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.options import Choosing, Secrets
 from kwire_cli.errors import counted
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
@@ -14,12 +16,14 @@ from kwire_cli.source.capture_inputs import CaptureInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.cli.capture_inputs import Choice
+    from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.sorting import Order
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
+
+Item = TypeVar("Item")
 
 
 def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = None) -> None:
@@ -43,11 +47,15 @@ def _refuse_unknown(catalog: Catalog, name: str, option: str) -> None:
 
 
 class ChosenLines:
-    """The lines of a capture that the options choose; iterate once. InputError if the capture cannot be read."""
+    """The lines of a capture that the options choose, at most `limit`; iterate once.
 
-    def __init__(self, opened: Opened, choice: Choice, interrupt: Interrupt) -> None:
+    InputError if the capture cannot be read. A filter sees secrets only if the options show them.
+    """
+
+    def __init__(self, opened: Opened, options: Choosing, interrupt: Interrupt, limit: int | None = None) -> None:
         assert isinstance(opened, CaptureInput)  # noqa: S101 - for the type checker
-        self.choice = choice
+        show_secrets = isinstance(options, Secrets) and options.show_secrets
+        self.choice = Choice(options, opened.how.catalog, limit, show_secrets=show_secrets)
         self._opened, self._interrupt = opened, interrupt
         self._any = False
 
@@ -64,7 +72,14 @@ class ChosenLines:
             yield
 
     def __iter__(self) -> Iterator[Captured]:
-        lines = self.choice.among(self._opened.subjects())
+        return self._noticed(self.choice.among(self._opened.subjects()))
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield requests with their responses in place of lines."""
+        return self._noticed(self.choice.pairs_among(self._opened.subjects()))
+
+    def _noticed(self, lines: Iterator[Item]) -> Iterator[Item]:
+        """Yield all lines, and note whether there is one."""
         for line in lines:
             self._any = True
             yield line

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from kwire_cli.cli.batches import BatchRun
-    from kwire_cli.cli.capture_inputs import Choice
+    from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.message_views import View
     from kwire_cli.source.kafka.captured import Captured
@@ -177,13 +177,6 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         """The number of rows that are shown at most; None for all."""
         return self.limit if self.top is None else self.top
 
-    def choice(self, limit: int | None) -> Choice:
-        """Return which lines of captures are wanted, and at most how many."""
-        from kwire_cli.cli.capture_inputs import Choice  # start-up counts
-
-        pairs = self.pairs and not self.stats
-        return Choice(self, self.catalog, limit, show_secrets=self.show_secrets, pairs=pairs)
-
 
 @click.command(name="decode", cls=Command, examples=EXAMPLES)
 @takes(Options)
@@ -256,7 +249,7 @@ class _Run:
         self.logs: list[Opened] = []
         # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
         self.fits = {name: fit for name, fit in _FITS.items() if not (page and name in {"limit", "top"})}
-        self.ordering: Ordering[Captured] | None = None
+        self.ordering: Ordering[Captured | Pair] | None = None
 
     @property
     def exit_code(self) -> Exit:
@@ -363,17 +356,18 @@ class _Run:
         refuse_unknown(options.catalog, options.fields, options.order)
         if options.order and not self.ordering:
             self.ordering = Ordering(options.order, options.rows)
-        lines = ChosenLines(opened, options.choice(None if page or self.ordering else options.rows), self.interrupt)
+        limit = None if page or self.ordering else options.rows
+        lines = ChosenLines(opened, options, self.interrupt, limit)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
-            show, strict, pairs = self._keep if self.ordering else self._shower(), options.strict, options.pairs
-            for line in lines:
+            show, strict = self._keep if self.ordering else self._shower(), options.strict
+            for line in lines.pairs() if options.pairs else lines:
                 if page and page.is_full:
-                    page.leave(f"--frames {line.number}-{lines.choice.last or ''}")
+                    rest = f"--frames {line.halves[0].number}-{lines.choice.last or ''}"
+                    page.leave(f"--limit {2 * len(page)}" if options.pairs else rest)
                     break
-                if strict and line.anomalies:
+                if strict and any(half.anomalies for half in line.halves):
                     self.anomalies = True
-                if not pairs or line.kind == "response":
-                    show(line)
+                show(line)
         lines.note()
         self.decodable = self.decodable or lines.decodable
         self.anomalies = self.anomalies or (options.strict and lines.has_faults)
@@ -388,20 +382,20 @@ class _Run:
         finally:
             self.view.end_capture()
 
-    def _shower(self) -> Callable[[Captured], None]:
-        """Return the function that shows a line, or with --pairs a response and its request."""
-        view = self.view
-        return (lambda line: view.pair(line.request, line)) if self.options.pairs else view.line
+    def _shower(self) -> Callable[[Captured | Pair], None]:
+        """Return the function that shows a line, or with --pairs a request and its response."""
+        return cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
 
-    def _keep(self, line: Captured) -> None:
-        """Keep a line to be shown in order, without what was decoded of it."""
+    def _keep(self, line: Captured | Pair) -> None:
+        """Keep a line or a pair to be shown in order, by its response if it has one, without what was decoded."""
         from kwire_cli.source.kafka.columns import LineRow  # start-up counts
 
         assert self.ordering is not None  # noqa: S101 - for the type checker
-        self.ordering.add(line, LineRow(line, self.view.redaction).value(self.ordering.column))
-        line.release()
+        last = line.halves[-1]
+        self.ordering.add(line, LineRow(last, self.view.redaction).value(self.ordering.column))
+        last.release()
 
-    def _show_ordered(self, lines: list[Captured]) -> None:
+    def _show_ordered(self, lines: list[Captured | Pair]) -> None:
         with self._capture(whole=True):
             show = self._shower()
             for line in lines:

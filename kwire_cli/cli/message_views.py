@@ -16,6 +16,7 @@ from kwire_cli.view.arrow import Rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
@@ -36,7 +37,6 @@ class MessageSettings:
     records: str = "decoded"
     lossless: bool = False
     full: bool = False
-    pairs: bool = False
     fields: tuple[str, ...] = ()
     labelled: bool = False
     wide: bool = False
@@ -54,6 +54,8 @@ class View:
     """True if frames and bodies without a capture around them are shown too."""
     ON_PAGE: ClassVar[bool] = False
     """True if messages are entries of a page, which the view is given."""
+    remark = ""
+    """The remark on the line that is shown: that it is a request without a response."""
 
     @property
     def raw_records(self) -> bool:
@@ -87,11 +89,12 @@ class View:
         """Show a line of a capture."""
         raise NotImplementedError
 
-    def pair(self, request: Captured | None, response: Captured) -> None:
-        """Show a response behind its request, if the capture has that."""
-        if request:
-            self.line(request)
-        self.line(response)
+    def pair(self, pair: Pair) -> None:
+        """Show a request and the response behind it, as far as the capture has them."""
+        self.remark = pair.remark
+        for line in pair.halves:
+            self.line(line)
+        self.remark = ""
 
     def end_capture(self) -> None:
         """End a capture."""
@@ -128,9 +131,8 @@ class Tree(View):
     def frame(self, frame: Frame) -> None:
         """Show a frame."""
         redaction = self.redaction
-        self.environment.write_lines(
-            self._frame(self.catalog, frame, redaction.frame(frame), reading=redaction.reading())
-        )
+        lines = self._frame(self.catalog, frame, redaction.frame(frame), reading=redaction.reading())
+        self.environment.write_lines(lines)
 
     def body(self, body: Decoded) -> None:
         """Show a body."""
@@ -143,7 +145,10 @@ class Tree(View):
             self.environment.write("")
         self._between = True
         redaction = self.redaction
-        self.environment.write_lines(self._line(self.catalog, line, redaction.line(line), hide=redaction.record))
+        lines = self._line(self.catalog, line, redaction.line(line), hide=redaction.record)
+        if self.remark:
+            self.environment.write_lines([[*next(lines), (f"  {self.remark}", "warning")]])
+        self.environment.write_lines(lines)
 
 
 class Hex(Tree):
@@ -185,12 +190,10 @@ class Json(View):
         """Write a line of a capture."""
         self._write(self._document(line))
 
-    def pair(self, request: Captured | None, response: Captured) -> None:
-        """Write a request and its response as one object."""
-        self._write(self._pair(request, response))
-
-    def _pair(self, request: Captured | None, response: Captured) -> dict[str, Any]:
-        return {"request": self._document(request) if request else None, "response": self._document(response)}
+    def pair(self, pair: Pair) -> None:
+        """Write a request and its response as one object, null for the one that the capture lacks."""
+        halves = {"request": pair.request, "response": pair.response}
+        self._write({name: line and self._document(line) for name, line in halves.items()})
 
     def _document(self, line: Captured) -> dict[str, Any]:
         hidden = self._refused(self.redaction.line(line), f"frame {line.number}")
@@ -199,9 +202,8 @@ class Json(View):
     def _refused(self, hidden: Any, what: str) -> Any:
         """Return what is hidden. InputError if something is, and every byte is to be kept."""
         if hidden and self.settings.lossless:
-            raise InputError(
-                f"{what} holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets"
-            )
+            text = "holds secrets, or bytes that may be some, and --lossless keeps every byte: add --show-secrets"
+            raise InputError(f"{what} {text}")
         return hidden
 
     def _write(self, document: dict[str, Any]) -> None:
@@ -233,9 +235,8 @@ class JsonLines(Json):
         else:
             self.environment.write_text(json.many_dumps(self._document(line)))
 
-    def pair(self, request: Captured | None, response: Captured) -> None:
-        """Write a request and its response as one object."""
-        self.environment.write_text(json.many_dumps(self._pair(request, response)))
+    def _write(self, document: dict[str, Any]) -> None:
+        self.environment.write_text(json.many_dumps(document))
 
 
 class Brief(Json):
@@ -248,7 +249,7 @@ class Brief(Json):
         super().__init__(environment, replace(settings, records="size", lossless=False), page)
 
     def _write(self, document: dict[str, Any]) -> None:
-        self.environment.write(brief.line_text(self.catalog, document))
+        self.environment.write(brief.line_text(self.catalog, document | {"remark": self.remark}))
 
 
 class Columns(View):
@@ -299,19 +300,18 @@ class Table(Columns):
     def _head(self, *, whole: bool) -> None:
         """Write the heading and the rows that wait, which are all rows if `whole`."""
         rows, self._held = self._held or [], None
-        self._layout = self._widths.layout(
-            self._columns, rows, self._room, whole=whole and bool(rows) and not self.settings.fields
-        )
+        whole = whole and bool(rows) and not self.settings.fields
+        self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
         unbounded = self._room is None and not self.environment.in_colour
         self._plain = self._frames.plain_rows(self._layout) if unbounded else None
         self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
 
     def line(self, line: Captured) -> None:
         """Show a line of a capture."""
-        if self._plain:
+        if self._plain and not self.remark:
             self.environment.write(self._plain(line))
             return
-        cells = self._frames.cells(self._row(line, self.redaction), self._columns)
+        cells = self._frames.cells(self._row(line, self.redaction), self._columns, self.remark)
         if self._held is None:
             self.environment.write_lines([self._layout.row(cells)], folded=False)
             return
@@ -472,7 +472,8 @@ class Entries(View):
         """Add a line of a capture."""
         hidden, hide = self.redaction.line(line), self.redaction.record
         outline = self._outlines.of_line(self.catalog, line, hidden, hide, full=self.settings.full)
-        self._page.add(self._frames.line_row(line), self._frames.entry(outline))
+        note = {"note": self.remark} if self.remark else {}
+        self._page.add(self._frames.line_row(line) | note, self._frames.entry(outline))
 
 
 VIEWS: dict[str, type[View]] = {

@@ -13,7 +13,6 @@ from kwire_cli.analysis.stats import GROUPS, Stats
 from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.answer import together
-from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
@@ -78,14 +77,6 @@ class CountedTraffic(Generic[Fold]):
         return together(next(iter(answers.values())).title, answers)
 
 
-class Chooser(Protocol):
-    """Options that choose lines of captures."""
-
-    def choice(self, limit: int | None) -> Choice:
-        """Return which lines are wanted, and at most how many."""
-        raise NotImplementedError
-
-
 def count_traffic(
     environment: Environment,
     options: Any,
@@ -96,10 +87,9 @@ def count_traffic(
 ) -> CountedTraffic[Fold]:
     """Count request logs and chosen lines of captures with folds that `make` makes.
 
-    `options` are those of a command with a `choice` of lines, and perhaps --follow. Raises InputError if there is
-    nothing to count, and UsageError for an option that does not go with an input, as `fits` says.
+    `options` are those of a command that chooses lines, perhaps with --show-secrets and --follow. Raises InputError if
+    there is nothing to count, and UsageError for an option that does not go with an input, as `fits` says.
     """
-    chooser: Chooser = options
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: interrupt.came) if getattr(options, "follow", False) else None
     counted = CountedTraffic(make(), make())
@@ -117,7 +107,7 @@ def count_traffic(
                     counted.of_logs.add(entry)
                     counted.has_logs = True
                 continue
-            lines = ChosenLines(opened, chooser.choice(limit), interrupt)
+            lines = ChosenLines(opened, options, interrupt, limit)
             watched.enter_context(lines.watched())
             for line in lines:
                 counted.of_lines.add(line)
@@ -166,10 +156,6 @@ class Options(Report, Captures, Choosing, Intervals, Definitions):
     def __post_init__(self) -> None:
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
-
-    def choice(self, limit: int | None) -> Choice:
-        """Return which lines of captures are wanted, and at most how many."""
-        return Choice(self, self.catalog, limit)
 
     def fold(self) -> Stats | Timeline:
         """Return the fold that counts what the options ask for."""

@@ -120,6 +120,7 @@ def _about(document: Mapping[str, Any]) -> dict[str, Any]:
     about |= {"answers": answers, "after": None if latency is None else f"{latency * 1000:.3f}ms"}
     if answers is None:
         about |= {"corr": header.get("correlationId"), "client": header.get("clientId")}
+    about["remark"] = document.get("remark") or None
     codes = dict.fromkeys(note["code"] for note in document.get("anomalies", ()))
     candidates = document.get("candidates", ())
     about |= {"bodyVersion": document.get("bodyVersion"), "guess": document.get("guess"), "anomalies": [*codes]}

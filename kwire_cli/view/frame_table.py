@@ -69,9 +69,9 @@ def _asked(name: str) -> Column:
 _ARROWS = {"request": "→", "response": "←"}
 
 
-def cells(line: LineRow, columns: Sequence[Column]) -> list[str]:
-    """Return the cells of a line as text."""
-    return [_cell(line, column.name) for column in columns]
+def cells(line: LineRow, columns: Sequence[Column], remark: str = "") -> list[str]:
+    """Return the cells of a line as text. A remark takes the place of an error."""
+    return [remark if remark and column.name == "error" else _cell(line, column.name) for column in columns]
 
 
 def _cell(line: LineRow, name: str) -> str:

@@ -20,7 +20,15 @@ from kwire_cli.message.roles import (
     topics_in,
 )
 from kwire_cli.source.packets.model import ALONE
-from kwire_cli.spec.kafka import API_VERSIONS, CLUSTER_METADATA, CLUSTER_METADATA_ID, DESCRIBE_CLUSTER, FETCH, METADATA
+from kwire_cli.spec.kafka import (
+    API_VERSIONS,
+    CLUSTER_METADATA,
+    CLUSTER_METADATA_ID,
+    DESCRIBE_CLUSTER,
+    FETCH,
+    METADATA,
+    PRODUCE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -256,9 +264,19 @@ class Captured:
         return self.seen.kind in {"request", "response"}
 
     @property
+    def wants_response(self) -> bool:
+        """Return whether a request has a response: a broker sends none to a Produce request with acks=0."""
+        return self.api_key != PRODUCE or self.field("acks") != 0
+
+    @property
     def time(self) -> str | None:
         """When its last byte arrived, in ISO 8601 with microseconds, UTC."""
         return time_text(self.seen.time)
+
+    @property
+    def halves(self) -> tuple[Captured, ...]:
+        """The line alone, as a pair of lines has both."""
+        return (self,)
 
     @property
     def latency(self) -> float | None:

@@ -1,0 +1,145 @@
+"""`kwire decode --pairs`: requests with their responses, also requests that have none."""
+
+import json
+
+import jsonschema
+import pytest
+from command_line import ROOT, kwire
+from wire import MILLISECOND, Wire
+
+from kwire_cli.cli.capture_files import CaptureFile
+from kwire_cli.cli.capture_inputs import Choice, Pair
+from kwire_cli.cli.options import Choosing
+from kwire_cli.view.schemas import FORMS
+
+SARAMA = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
+
+
+def to_broker(correlation, api="Heartbeat", **body):
+    return True, Wire.request(api, 3 if api == "Produce" else 0, correlation, "app", **body)
+
+
+def to_client(correlation, **body):
+    return False, Wire.response("Heartbeat", 0, correlation, **body)
+
+
+SAID = (
+    to_broker(1),
+    to_broker(2, "Produce", acks=0, timeoutMs=1, topicData=[]),
+    to_broker(3),
+    to_client(3),
+    to_broker(4),
+    to_broker(5),
+    to_client(4, errorCode=27),
+)
+"""Frames 1 and 6 have no response, frame 2 wants none."""
+PAIRS = [(2, None), (3, 4), (5, 7), (1, None), (6, None)]
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory):
+    """A capture of `SAID`."""
+    path = tmp_path_factory.mktemp("pairs") / "pairs.pcap"
+    with path.open("wb") as stream:
+        file = CaptureFile(stream.write, "pcap")
+        for number, (asks, data) in enumerate(SAID, 1):
+            file.add(data, ("10.0.0.1:50000", "10.0.0.2:9092"), to_broker=asks, time=number * MILLISECOND)
+    return path
+
+
+def documents(capture, *words):
+    done = kwire("decode", capture, "--pairs", "--format", "jsonl", *words)
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def numbers(pairs):
+    return [tuple(pair[half] and pair[half]["frame"] for half in ("request", "response")) for pair in pairs]
+
+
+def test_requests_without_response_come_last_and_those_that_want_none_at_once(capture):
+    pairs = documents(capture)
+    assert numbers(pairs) == PAIRS
+    for pair in pairs:
+        jsonschema.validate(pair, FORMS["pair"][1])
+    done = kwire("decode", capture, "--pairs", "--format", "json")
+    assert '"response": null' in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--frames", "1"), [(1, None)]),
+        (("--frames", "3"), [(3, 4)]),
+        (("--frames", "4"), [(3, 4)]),
+        (("--frames", "3-4"), [(3, 4)]),
+        (("--frames", "2-3"), [(2, None), (3, 4)]),
+        (("--frames", "5-6"), [(5, 7), (6, None)]),
+        (("--filter", "frame == 5"), [(5, 7)]),
+        (("--filter", "error"), [(5, 7)]),
+        (("--filter", "api == Produce"), [(2, None)]),
+        (("--filter", "kind == request", "--limit", "4"), PAIRS[:4]),
+        (("--limit", "0"), []),
+        (("--stream", "0"), PAIRS),
+        (("--sort", "latency"), [(5, 7), (3, 4), (2, None), (1, None), (6, None)]),
+        (("--sort", "latency", "--top", "1"), [(5, 7)]),
+    ],
+)
+def test_a_pair_is_shown_once_if_one_half_is_chosen(capture, words, expected):
+    assert numbers(documents(capture, *words)) == expected
+
+
+def test_a_pair_that_is_not_chosen_is_not_shown(capture):
+    done = kwire("decode", capture, "--pairs", "--filter", "frame == 9", "--exit-code")
+    assert (done.code, done.out) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("fmt", "unwanted", "missing"),
+    [
+        ("table", "no response (acks=0)", "no response"),
+        ("tree", "no response (acks=0)", "no response"),
+        ("hex", "no response (acks=0)", "no response"),
+        ("brief", 'remark="no response (acks=0)"', 'remark="no response"'),
+        ("html", '"note":"no response (acks=0)"', '"note":"no response"'),
+    ],
+)
+def test_formats_with_room_say_why_there_is_no_response(capture, fmt, unwanted, missing):
+    out = kwire("decode", capture, "--pairs", "--format", fmt).out
+    assert out.count(unwanted) == 1
+    assert out.count(missing) == (2 if fmt in {"brief", "html"} else 3)
+    alone = kwire("decode", capture, "--format", fmt).out
+    assert unwanted not in alone
+
+
+@pytest.mark.parametrize("fields", [(), ("--fields", "frame,kind")])
+def test_rows_without_response_stand_alone(capture, fields):
+    rows = kwire("decode", capture, "--pairs", "--format", "csv", *fields).out.splitlines()[1:]
+    assert [int(row.split(",")[0]) for row in rows] == [number for pair in PAIRS for number in pair if number]
+
+
+def test_all_frames_of_a_capture_are_in_its_pairs():
+    done = kwire("decode", SARAMA, "--format", "jsonl", "--fields", "frame")
+    frames = {json.loads(line)["frame"] for line in done.out.splitlines()}
+    halves = [number for pair in numbers(documents(SARAMA)) for number in pair if number]
+    assert len(halves) == len(set(halves))
+    assert set(halves) == frames
+
+
+def test_reading_ends_when_all_that_is_wanted_is_there():
+    lines = Wire.lines(*((0 if asks else 1, data) for asks, data in SAID))
+    rest = iter(lines)
+    choice = Choice(Choosing(frames="3"), Wire.catalog)
+    assert [*choice.pairs_among(rest)] == [Pair(lines[2], lines[3])]
+    assert [line.number for line in rest] == [5, 6, 7]
+
+
+def test_strict_looks_at_both_halves_of_a_pair(tmp_path):
+    path = tmp_path / "odd.pcap"
+    with path.open("wb") as stream:
+        file = CaptureFile(stream.write, "pcap")
+        request = Wire.request("Heartbeat", 0, 1, "app", groupId="g") + b"\x00"
+        file.add(len(request[4:]).to_bytes(4) + request[4:], to_broker=True, time=1)
+        file.add(Wire.response("Heartbeat"), to_broker=False, time=2)
+    for frames in ("1", "2"):
+        assert kwire("decode", path, "--pairs", "--frames", frames, "--strict").code == 1
