@@ -6,7 +6,7 @@ import re
 
 import click
 import pytest
-from command_line import ROOT
+from command_line import ROOT, kwire
 
 from kwire_cli.cli.main import COMMANDS, cli
 from kwire_cli.cli.reports import REPORTS
@@ -95,3 +95,16 @@ def test_a_former_spelling_is_no_option_of_the_same_command_but_n():
         present = {spelling for option in own for spelling in option.opts}
         former = {spelling.partition("=")[0] for option in own for spelling in getattr(option, "former", ())}
         assert former & present <= {"-n"}
+
+
+@pytest.mark.parametrize("command", ["decode", "stats", "overhead", "compare", "sequence", "diagnose"])
+def test_port_names_the_broker_and_chooses_no_frames(command):
+    capture = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
+    named = kwire(command, capture, "--port", "9", "--format", "json")
+    assert named.out == kwire(command, capture, "--format", "json").out != ""
+
+
+def test_no_page_says_that_port_chooses_frames():
+    lines = [line for page in (ROOT / "docs").glob("*.md") for line in page.read_text("utf-8").splitlines()]
+    assert [line for line in lines if re.match(r"\| `--filter`[^|]*`--port", line)] == []
+    assert [line for line in lines if re.search(r"`--port`[^;.]* choose ", line)] == []
