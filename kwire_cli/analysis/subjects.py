@@ -10,6 +10,7 @@ from kwire_cli.analysis.calls import Calls
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -101,16 +102,17 @@ def add_all(
     begun: Callable[[Opened], None] | None = None,
     ended: Callable[[Opened], None] | None = None,
 ) -> int:
-    """Add all subjects of inputs to a fold, and return how many there were.
+    """Add all subjects of inputs to a fold, and return how many there were: at least one.
 
     `begun` is told of each input before it is read, and `ended` when all of it was.
 
     Raises:
-        InputError: An input cannot be read, or captures and request logs are asked together: both may show the same
-            requests, which would count twice.
+        InputError: An input cannot be read, nothing was in any input, or captures and request logs are asked together:
+            both may show the same requests, which would count twice.
 
     """
     count = 0
+    read: Read = []
     kinds: set[Kind] = set()
     for opened in inputs:
         if begun:
@@ -118,11 +120,16 @@ def add_all(
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
+        before = count
         for subject in subjects_of(opened):
             count += 1
             fold.add(subject)
+        if count == before:
+            read.append((opened.label, opened.emptiness))
         if ended:
             ended(opened)
+    if not count:
+        raise nothing_in(read, "request of Kafka and no batch")
     return count
 
 

@@ -18,6 +18,7 @@ from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Read, nothing_in
 from kwire_cli.source.request_log.lines import beside_captures
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
@@ -82,6 +83,7 @@ def _clients(environment: Environment, options: Options) -> Clients:
         raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
     clients, logged = (Clients(options.upgrade_to, options.upgrade_from) for _ in range(2))
     logs: list[str] = []
+    read: Read = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
         if opened.kind not in TRAFFIC:
             is_folder = opened.kind is Kind.FOLDER
@@ -93,9 +95,10 @@ def _clients(environment: Environment, options: Options) -> Clients:
         add = logged.add if is_log else clients.add
         for subject in opened.subjects():
             add(subject)
+        read.append((opened.label, opened.emptiness))
     if clients.uses and logged.uses:
         environment.note(f"kwire: {beside_captures(logs, BESIDE)}")
     clients.beside(logged)
     if not clients.uses:
-        raise InputError("there is no request of Kafka in this; --port says which port is the broker's")
+        raise nothing_in(read, "request of Kafka")
     return clients

@@ -36,7 +36,7 @@ from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Follow
+from kwire_cli.source.reading import Follow, Read, empty_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -247,6 +247,7 @@ class _Run:
         self.empty: bool | None = None
         self.batches: BatchRun | None = None
         self.logs: list[Opened] = []
+        self.read: Read = []
         # A page has a limit of its own: the frame behind its last one has to be seen, to say that it is there.
         self.fits = {name: fit for name, fit in _FITS.items() if not (page and name in {"limit", "top"})}
         self.ordering: Ordering[Captured | Pair] | None = None
@@ -255,7 +256,7 @@ class _Run:
     def exit_code(self) -> Exit:
         """Return the exit code. Raises InputError if nothing could be decoded."""
         if not self.decodable:
-            raise not_understood("nothing could be decoded", self.options.source)
+            raise empty_inputs(self.read) or not_understood("nothing could be decoded", self.options.source)
         found = (self.options.strict and self.anomalies) or (self.options.exit_code and bool(self.empty))
         return Exit.FOUND if found else Exit.DONE
 
@@ -326,6 +327,7 @@ class _Run:
         if self.batches is None:
             self.batches = self._batch_run(opened.how, several=several)
         self.batches.show_input(cast("LogInput", opened))  # as its kind says
+        self.read.append((opened.label, opened.emptiness))
         self.decodable = self.decodable or self.batches.is_decodable
         self.anomalies = self.anomalies or self.batches.anomalous
 
@@ -369,6 +371,7 @@ class _Run:
                     self.anomalies = True
                 show(line)
         lines.note()
+        self.read.append((opened.label, opened.emptiness))
         self.decodable = self.decodable or lines.decodable
         self.anomalies = self.anomalies or (options.strict and lines.has_faults)
         self._found_nothing(lines.are_empty)

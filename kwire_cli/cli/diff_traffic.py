@@ -15,7 +15,7 @@ from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind, recognise
 from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Caller
+from kwire_cli.source.reading import Caller, nothing_in
 from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
@@ -78,7 +78,5 @@ def _profiles(opened: Opened) -> Profiles:
         profiles.add(subject)
     profiles.finish()
     if not profiles.clients:
-        raise InputError(
-            "there is no request of Kafka in this; --port says which port is the broker's", file=opened.label
-        )
+        raise nothing_in([(opened.label, opened.emptiness)], "request of Kafka")
     return profiles

@@ -76,10 +76,7 @@ def ask(
         if fits:
             refuse_unfit(options, opened, fits)
 
-    count = add_all(open_inputs(source, how, Terminal(environment), waits=True), fold, begun=begun, ended=ended)
-    if not count:
-        raise InputError("there is no request of Kafka and no batch in this; --port says which port is the broker's")
-    return count
+    return add_all(open_inputs(source, how, Terminal(environment), waits=True), fold, begun=begun, ended=ended)
 
 
 def typed(source: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, opt
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
-from kwire_cli.source.reading import Follow
+from kwire_cli.source.reading import Follow, Read, nothing_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,7 +94,7 @@ def count_traffic(
     follow = Follow(stop=lambda: interrupt.came) if getattr(options, "follow", False) else None
     counted = CountedTraffic(make(), make())
     empty: bool | None = None
-    decodable = False
+    decodable, read = False, Read()
     with ExitStack() as watched:
         for opened in open_inputs(source, reading_of(options, follow=follow), Terminal(environment)):
             refuse_unfit(options, opened, fits)
@@ -115,8 +115,9 @@ def count_traffic(
             lines.note()
             decodable, counted.is_anomalous = decodable or lines.decodable, counted.is_anomalous or lines.has_faults
             empty = lines.are_empty and empty is not False
+            read.append((opened.label, opened.emptiness))
     if not decodable:
-        raise InputError("there is no line of a capture or of a request log in this")
+        raise nothing_in(read, "line of a capture or of a request log")
     counted.is_empty = bool(empty)
     counted.is_anomalous |= bool(counted.of_logs.anomalies or counted.of_lines.anomalies)
     return counted

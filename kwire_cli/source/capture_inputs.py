@@ -74,6 +74,13 @@ class CaptureInput(Opened):
         """Return whether all of the capture is there, so that it can be read again."""
         return isinstance(self.capture, Capture) and self.capture.again is not None
 
+    @property
+    def emptiness(self) -> str:
+        """The remark that the capture has no packets; empty if it has some, or is followed."""
+        if not isinstance(self.capture, Capture) or self.capture.count:
+            return ""
+        return "no whole packet in this capture" if self.capture.notices else "no packets: this capture is empty"
+
     def anew(self) -> CaptureInput:
         """Return the same input, to be read from its beginning."""
         return CaptureInput(self.recognised, self.how, self.caller, self._source)

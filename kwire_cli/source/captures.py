@@ -198,6 +198,8 @@ class Capture:
         self.segments = Segments()
         self.streams = Streams(limits)
         self.tls = Decryption(key_logs, lambda: self.packets.secrets)
+        self.count = 0
+        """The packets that were read so far."""
 
     @property
     def name(self) -> str | None:
@@ -259,6 +261,7 @@ class Capture:
         """
         feed = self.streams.feed
         for packets in self._packets():
+            self.count += len(packets)
             events: list[Event] = []
             for segment in self.segments(packets):
                 events += feed(segment)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kwire_cli.errors import counted
 from kwire_cli.records.reading import read_items, recognised_source
 from kwire_cli.source.files import spooled
 from kwire_cli.source.kinds import Kind
@@ -104,6 +105,14 @@ class LogInput(Opened):
         else:
             for view in found.views:
                 yield LogFile(None, FileName(LogKind.OTHER), None, view, self.label)
+
+    @property
+    def emptiness(self) -> str:
+        """The remark that the segments have no bytes; empty if they have some."""
+        files = [file for file in self.files() if file.has_batches]
+        if not files or any(len(file.view) for file in files):
+            return ""
+        return f"no batches: {counted(len(files), 'segment')} of 0 bytes"
 
     def _in_folder(self, path: Place) -> Iterator[LogFile]:
         every = self.how.every

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
+from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kinds import Kind, Recognised
@@ -112,6 +113,25 @@ class Reading:
         return self.form == "auto" and not self.message and not self.follow
 
 
+Read = list[tuple[str, str]]
+"""Inputs that were read: their labels, each with the `emptiness` of the input."""
+
+
+def empty_inputs(read: Read) -> InputError | None:
+    """Return the error for inputs that are readable and empty; None if there is one that is not."""
+    if not read or not all(reason for _, reason in read):
+        return None
+    if len(read) == 1:
+        return InputError(read[0][1], file=read[0][0])
+    return InputError("; ".join(f"{label}: {reason}" for label, reason in read))
+
+
+def nothing_in(read: Read, what: str) -> InputError:
+    """Return the error for inputs without `what`: they are empty, or --port may help to recognise what they hold."""
+    text = f"there is no {what} in this; --port says which port is the broker's"
+    return empty_inputs(read) or InputError(text, file=read[0][0] if len(read) == 1 else None)
+
+
 class Caller:
     """The program that reads inputs: its standard input, and what it is told meanwhile. This one is told nothing."""
 
@@ -158,6 +178,13 @@ class Opened:
     def label(self) -> str:
         """The name to show for the input."""
         return self.name or "the argument"
+
+    @property
+    def emptiness(self) -> str:
+        """The reason why an input that was read to its end gave no subject, such as `no packets`; empty if the input
+        holds something that was not recognised.
+        """
+        return ""
 
     def subjects(self) -> Iterator[Any]:
         """Yield what is in the input, once: `source.opening.Subject`. InputError if the input cannot be read."""

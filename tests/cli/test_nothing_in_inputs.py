@@ -1,0 +1,84 @@
+"""Inputs that are readable and empty: captures without packets, partitions without batches."""
+
+import pytest
+from command_line import ROOT, kwire
+
+import kwire_cli
+
+REFUSED = ROOT / "samples/incidents/refused.pcap"
+SEGMENT = f"{0:020}.log"
+LOGS = ("summary", "diagnose", "groups", "transactions")
+TRAFFIC = (*LOGS, "stats", "clients", "sequence", "decode")
+HEAD, PACKET_HEAD = 24, 16
+
+
+@pytest.fixture
+def partition(tmp_path):
+    """The folder of a partition to which nothing was written yet."""
+    folder = tmp_path / "fresh-0"
+    folder.mkdir()
+    (folder / SEGMENT).touch()
+    for name in (f"{0:020}.index", f"{0:020}.timeindex"):
+        (folder / name).write_bytes(bytes(4092))
+    (folder / "leader-epoch-checkpoint").write_text("0\n0\n")
+    (folder / "partition.metadata").write_text("version: 0\ntopic_id: aaaaaaaaaaaaaaaaaaaaaA\n")
+    return folder
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """A capture without packets."""
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(REFUSED.read_bytes()[:HEAD])
+    return path
+
+
+@pytest.mark.parametrize("command", TRAFFIC)
+def test_a_capture_without_packets_is_empty(command, capture):
+    done = kwire(command, capture)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"kwire: {capture}: no packets: this capture is empty\n"
+
+
+@pytest.mark.parametrize("command", LOGS)
+def test_a_partition_without_batches_is_empty(command, partition):
+    for place in (partition, partition / SEGMENT):
+        done = kwire(command, place)
+        assert (done.code, done.out) == (2, "")
+        assert done.err == f"kwire: {place}: no batches: 1 segment of 0 bytes\n"
+
+
+def test_an_empty_segment_among_messages(partition):
+    done = kwire("decode", partition / SEGMENT)
+    assert (done.code, done.err) == (2, f"kwire: {partition / SEGMENT}: no batches: 1 segment of 0 bytes\n")
+
+
+def test_each_of_several_inputs_is_named(partition):
+    other = partition.parent / "fresh-1"
+    partition.rename(other)
+    partition.mkdir()
+    (partition / SEGMENT).touch()
+    done = kwire("summary", partition, other)
+    reason = "no batches: 1 segment of 0 bytes"
+    assert (done.code, done.err) == (2, f"kwire: {partition}: {reason}; {other}: {reason}\n")
+    assert kwire("summary", partition, REFUSED).code == 0
+
+
+def test_a_capture_that_ends_in_its_first_packet_has_no_whole_one(capture):
+    capture.write_bytes(REFUSED.read_bytes()[: HEAD + PACKET_HEAD // 2])
+    done = kwire("summary", capture)
+    assert (done.code, done.err.splitlines()[1:]) == (2, [f"kwire: {capture}: no whole packet in this capture"])
+
+
+def test_packets_without_kafka_may_need_the_port(capture):
+    data = REFUSED.read_bytes()
+    size = int.from_bytes(data[HEAD + 8 : HEAD + 12], "little")
+    capture.write_bytes(data[: HEAD + PACKET_HEAD + size])
+    done = kwire("groups", capture)
+    assert done.code == 2
+    assert "there is no request of Kafka and no batch in this; --port says which port is the broker's" in done.err
+
+
+def test_the_library_says_so_too(capture):
+    with pytest.raises(kwire_cli.InputError, match="no packets: this capture is empty"):
+        kwire_cli.ask("summary", capture)
