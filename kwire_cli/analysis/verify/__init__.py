@@ -125,9 +125,15 @@ class Verification:
 
         """
         self.checked = Checked()
-        facts = (Fact(name, getattr(self.checked, name), "count") for name in ("files", "batches", "faults"))
         found = any(part.faults for part in chain(*self._parts.values()) if isinstance(part.faults, list))
-        return Answer("Verification", [Table("faults", COLUMNS, self._rows()), Facts(facts)], found=found)
+        return Answer("Verification", [Table("faults", COLUMNS, self._rows()), Facts(self._facts())], found=found)
+
+    def _facts(self) -> Iterator[Fact]:
+        """Yield the counts, as soon as all rows were read."""
+        checked = self.checked
+        yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
+        if checked.unused:
+            yield Fact("notInUse", checked.unused, "count")
 
     def _rows(self) -> Iterator[Row]:
         checked, empty = self.checked, []

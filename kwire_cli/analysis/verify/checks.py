@@ -76,18 +76,23 @@ class Fault(NamedTuple):
 
 @dataclass
 class Checked:
-    """Counts of files read, of the segments and snapshots among them, and of their batches and faults."""
+    """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
+
+    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`.
+    """
 
     files: int = 0
     logs: int = 0
     batches: int = 0
     faults: int = 0
+    unused: int = 0
 
     def add(self, other: Checked) -> None:
         """Count what another counted."""
         self.files += other.files
         self.logs += other.logs
         self.batches += other.batches
+        self.unused += other.unused
 
 
 def from_anomalies(

@@ -55,7 +55,9 @@ def verify_partition(
     """The faults of a partition's folder, in the order of its offsets; none for what a broker leaves, however it ended.
 
     Headers of batches, transaction markers and all files in use are read, in one pass and in memory that does not grow
-    with the log. `deep` reads the records too: decompression, counts, sizes, whatever `anomalies` of a batch has.
+    with the log. Segments that are not in use, such as those that end in `.deleted`, are no part of the log: each is
+    read by itself, and its offsets are compared with nothing. `deep` reads the records too: decompression, counts,
+    sizes, whatever `anomalies` of a batch has.
 
     Raises:
         InputError: A file or folder cannot be read.
@@ -126,7 +128,10 @@ class _Verification:
             yield from self._compare_snapshots(None)
             yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
         for file in self.part.of(Kind.CHECKPOINT):
-            yield from self._checkpoint(file)
+            yield from self._alone(file)
+        for file in self.part.unused:
+            self.checked.unused += 1
+            yield from self._alone(file)
 
     def _texts(self) -> Iterator[Fault]:
         for file in self.part.files:
@@ -294,19 +299,27 @@ class _Verification:
         if not marker.commit:
             segment.aborted.marker(head.producer_id, head.last_offset, aborted, batch.position)
 
-    def _checkpoint(self, file: File) -> Iterator[Fault]:
-        """A KRaft snapshot: its batches by themselves; its offsets count from 0 and are not the log's."""
-        next_offset = 0
+    def _alone(self, file: File) -> Iterator[Fault]:
+        """Yield the faults of a file whose batches are no part of the log.
+
+        That is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. One that was
+        being written may end in the middle of a batch.
+        """
+        next_offset, in_use = 0, not file.name.suffix
         self.checked.files += 1
         self.checked.logs += 1
-        for item in items(source_of(file.path, topic=self.topic)):
+        source = source_of(file.path, topic=self.topic)
+        for item in items(source):
             if not isinstance(item, Batch):
-                yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")
+                is_end = item.end == len(source.data) and (item.code == PADDING or file.name.is_unfinished)
+                if in_use or not is_end:
+                    offset = next_offset if in_use else None
+                    yield Fault(item.code, str(file.path), item.position, offset, f"{item.size} bytes are no batch")
                 continue
             head = item.head
             self.checked.batches += 1
             yield from from_anomalies(file.path, item.anomalies if self.deep else item.notes, head.base_offset)
-            if head.base_offset != next_offset and item.crc_valid:
+            if in_use and head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)
             next_offset = max(next_offset, head.last_offset + 1)

@@ -60,6 +60,11 @@ class Partition:
         """Its files in use of this kind (without a suffix such as `.deleted`), by offset."""
         return [file for file in self.files if file.kind is kind and not file.name.suffix]
 
+    @property
+    def unused(self) -> list[File]:
+        """Its files with batches that are not in use: deleted segments, and segments in the making."""
+        return [file for file in self.files if file.kind in BATCH_KINDS and file.name.suffix]
+
     def at(self, kind: Kind, base_offset: int) -> File | None:
         """The file in use of this kind and offset; None where there is none."""
         return next((file for file in self.of(kind) if file.name.base_offset == base_offset), None)

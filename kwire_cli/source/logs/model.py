@@ -52,6 +52,7 @@ SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, 
 
 _BY_NAME = {kind.value: kind for kind in Kind if kind not in SEGMENT_KINDS and kind is not Kind.OTHER}
 _STATES = "deleted|swap|cleaned|tmp|part"
+_UNFINISHED = frozenset({"cleaned", "tmp", "part"})
 # What stands before the offset, if anything, is of somebody who copied the file. Files of the remote index cache have
 # an id behind the offset, and unfinished snapshots of KRaft a number.
 _SEGMENT = re.compile(
@@ -85,6 +86,11 @@ class FileName(NamedTuple):
     base_offset: int | None = None
     epoch: int | None = None
     suffix: str = ""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return whether the file is one in the making, which may end anywhere if its broker stops."""
+        return not _UNFINISHED.isdisjoint(self.suffix.split("."))
 
 
 class FolderName(NamedTuple):

@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from kwire_cli.analysis.verify import FAULTS, verify_file, verify_partition, verify_path
+from kwire_cli.analysis.verify import (
+    FAULTS,
+    Verification,
+    parts_to_verify,
+    verify_file,
+    verify_partition,
+    verify_path,
+)
 from kwire_cli.errors import InputError
+from kwire_cli.view.answers import answer_document
 
 
 def three(folder, **options):
@@ -158,13 +166,30 @@ def test_an_index_without_its_log(folder):
     assert folder.codes() == ["ORPHANED_FILE", "ORPHANED_FILE"]
 
 
-def test_files_that_are_not_in_use_are_left_alone(folder):
-    folder.put(0, "log", folder.batch(0)).put(0, "log.deleted", b"nonsense").put(3, "log.cleaned", b"x").put(
-        0, "log.swap", b"x"
-    )
+def test_segments_that_are_not_in_use_are_no_part_of_the_log(folder):
+    folder.put(4, "log", folder.batch(4)).put(0, "log.deleted", folder.batch(0), folder.batch(7))
+    folder.put(0, "log.swap", folder.batch(2), folder.batch(0)).put(4, "log.deleted", folder.batch(4))
+    folder.put(3, "log.cleaned", folder.batch(3), folder.batch(5)[:-1]).put(8, "log.part", b"x")
     folder.put(9, "index.deleted", b"x").put(9, "snapshot.deleted", b"x")
     (folder.path / "notes.log").write_bytes(b"not Kafka's")
     assert folder.codes() == []
+    verified = Verification([folder.path])
+    for part in parts_to_verify([folder.path]):
+        verified.add(part)
+    assert answer_document(verified.answer())["facts"] == {"files": 6, "batches": 7, "faults": 0, "notInUse": 5}
+
+
+def test_damage_within_segments_that_are_not_in_use(folder):
+    whole = folder.batch(0)
+    folder.put(4, "log", folder.batch(4)).put(0, "log.deleted", whole[:-1] + b"\xff", whole[:-1])
+    folder.put(0, "log.cleaned", whole[:-1] + b"\xff", folder.with_header(folder.batch(1), recordsCount=3))
+    faults = [(fault.code, fault.file.rpartition(".")[2], fault.position) for fault in folder.faults()]
+    assert faults == [
+        ("CRC_MISMATCH", "cleaned", 17),
+        ("CRC_MISMATCH", "deleted", 17),
+        ("TRUNCATED", "deleted", len(whole)),
+    ]
+    assert "COUNT_MISMATCH" in [fault.code for fault in folder.faults(deep=True)]
 
 
 def test_a_snapshot_of_kraft(folder):
