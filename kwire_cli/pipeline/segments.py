@@ -20,6 +20,7 @@ from kwire_cli.records.batch import PADDING
 from kwire_cli.records.columns import BATCHES, FAULTS, RECORDS, batch_columns, fault_columns, record_columns, unreadable
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import recognised_source
+from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, file_name
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql.datasource import Filter
 
-    from kwire_cli.pipeline.model import Reading, Told
+    from kwire_cli.pipeline.model import Reading
     from kwire_cli.records.batch import Source
-    from kwire_cli.records.selection import Selection
     from kwire_cli.source.logs.model import Contents
 
     Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap]]
@@ -123,7 +123,7 @@ class SegmentTable:
         stop = size if part.stop is None else min(part.stop, size)
         reading.told.size += max(stop - part.start, 0)
         if reading.told.stop:
-            _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading.told)
+            _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading)
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
         for item in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
             if not isinstance(item, Gap):
@@ -168,13 +168,13 @@ def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
         return [(0, None)]
 
 
-def _stop_at_faults(source: Source, path: str, start: int, stop: int, told: Told) -> None:
+def _stop_at_faults(source: Source, path: str, start: int, stop: int, reading: Reading) -> None:
     """Tell the first fault, if there is any: a look at all of the bytes, which is a pass over them that nothing else
     needs.
     """
-    for batch in fault_columns(source, start, stop):
+    for batch in _faults(source, start, stop, [], Selection(), reading):
         fault = batch.slice(0, 1).to_pylist()[0]
-        told.fault(path, f"{fault['code']}: {fault['detail']}")
+        reading.told.fault(path, f"{fault['code']}: {fault['detail']}")
 
 
 def as_time(milliseconds: pa.Array) -> pa.Array:
@@ -212,9 +212,10 @@ def _records(
 
 
 def _faults(
-    source: Source, start: int, stop: int, _names: list[str], _selection: Selection, _reading: Reading
+    source: Source, start: int, stop: int, _names: list[str], _selection: Selection, reading: Reading
 ) -> Iterator[Any]:
-    return fault_columns(source, start, stop)
+    redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
+    return fault_columns(source, start, stop, hide=redaction.record)
 
 
 FAULTS_NAME = "faults"

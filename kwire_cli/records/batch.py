@@ -385,6 +385,29 @@ def payload_notes(batch: Batch, record: Record, number: int, payload: Payloads) 
     return out
 
 
+def _noted_payload(
+    batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None
+) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
+    """Return what `visible_payload` does, and add the anomalies of the payload to `notes` if these are not too many."""
+    payload, hidden = visible_payload(batch, record, hide)
+    if payload and len(notes) < MOST_NOTES:
+        notes += payload_notes(batch, record, number, payload)
+    return payload, hidden
+
+
+def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
+    """Return the anomalies of a batch, of its records, and of the payloads in these that may be shown.
+
+    They are those of `batch_json`. Payloads are decoded only if kwire knows what the records mean.
+    """
+    if not has_payloads(batch):
+        return batch.anomalies
+    notes: list[Anomaly] = []
+    for number, record in enumerate(batch.records(notes)):
+        _noted_payload(batch, record, number, notes, hide)
+    return [*batch.notes, *notes]
+
+
 # Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics
 # beside the bytes.
 
@@ -428,7 +451,7 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
     """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
-    payload, hidden = visible_payload(batch, record, hide)
+    payload, hidden = _noted_payload(batch, record, number, notes, hide)
     key, value = record.key, record.value
     out: dict[str, Any] = {
         "offset": record.offset,
@@ -442,8 +465,6 @@ def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly],
     }
     if payload:
         out |= payload.to_json(hidden)
-        if len(notes) < MOST_NOTES:
-            notes += payload_notes(batch, record, number, payload)
     return out
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch, headers_of, means_something, visible_payload
+from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, visible_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
@@ -119,8 +119,8 @@ def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, A
     return out
 
 
-# What is wrong with a record set as Arrow columns: a row for each gap and for each anomaly of a batch or of
-# its records.
+# What is wrong with a record set as Arrow columns: a row for each gap and for each anomaly of a batch, of its
+# records, or of the payloads in them.
 
 FAULTS = pa.schema(
     [
@@ -136,22 +136,39 @@ FAULTS = pa.schema(
 position of its bytes."""
 
 
-def fault_columns(source: Source, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The faults in [start, stop); padding at the end of a file is none."""
+def fault_columns(
+    source: Source, start: int = 0, stop: int | None = None, *, hide: Hide | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The faults in [start, stop); padding at the end of a file is none.
+
+    Records are decoded one by one only in control batches and in topics whose records kwire decodes. `hide` says which
+    of these records may not be looked at.
+    """
     rows = Rows(FAULTS)
-    for item in located(source, start, stop):
-        if isinstance(item, Located) or (isinstance(item, Gap) and item.code == PADDING):
+    for item in _with_payloads(source, located(source, start, stop)):
+        if isinstance(item, Gap) and item.code == PADDING:
             continue
         notes = (
             [Anomaly(item.code, "", item.position, f"{item.size} bytes: {MEANING[item.code]}")]
             if isinstance(item, Gap)
-            else item.anomalies
+            else deep_anomalies(item, hide)
         )
         for note in notes:
             if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
                 yield rows.take()
     if rows.waiting:
         yield rows.take()
+
+
+def _with_payloads(source: Source, items: Iterable[Located | Batch | Gap]) -> Iterator[Batch | Gap]:
+    """Yield the items that are not plain, and of plain batches those whose records may hold payloads."""
+    every = means_something(source)
+    for item in items:
+        if not isinstance(item, Located):
+            yield item
+            continue
+        which = slice(None) if every else np.flatnonzero(item.heads.numbers["attributes"] & v2.CONTROL.mask)
+        yield from item.heads.only(which).batches(source)
 
 
 def unreadable(reason: str) -> pa.RecordBatch:

@@ -15,6 +15,7 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 import kwire_cli as kwire
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.records import bulk_batches as l, columns
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, fault_columns, record_columns
@@ -274,3 +275,45 @@ def test_faults_are_the_anomalies_and_the_gaps(name):
     found = [row for some in fault_columns(source_of(data)) for row in some.to_pylist()]
     assert [(*row.values(),)[:-1] for row in found] == expected
     assert all(row["detail"] for row in found)
+
+
+def committed(base, damage=b"", **head):
+    """A batch of two commits of group g as `__consumer_offsets` has them, the second with bytes behind its value."""
+    key, value = b"\0\1\0\1g\0\1a\0\0\0", b"\0\3" + bytes(8) + b"\xff" * 4 + bytes(2) + bytes(8)
+    records = [record(key + b"\0", value, 0), record(key + b"\1", value + damage, 1)]
+    return batch(base, records, **head)
+
+
+@pytest.mark.parametrize("codec", [0, 4])
+def test_faults_of_payloads_are_those_that_dump_shows(codec):
+    data = committed(0, codec=codec) + committed(2, b"xx", codec=codec)
+    found = [row for some in fault_columns(source_of(data, topic="__consumer_offsets")) for row in some.to_pylist()]
+    (_, second) = kwire.read_records(data, topic="__consumer_offsets", show_secrets=True)
+    assert [{name: row[name] for name in ("code", "path", "offset", "detail")} for row in found] == second.to_json()[
+        "anomalies"
+    ]
+    assert [(row["code"], row["path"], row["position"]) for row in found] == [
+        ("TRAILING_BYTES", "records[1].value", second.position)
+    ]
+    assert [*fault_columns(source_of(data, topic="orders"))] == []
+
+
+def test_faults_of_payloads_in_a_damaged_batch_are_hidden():
+    data = bytearray(committed(0, b"xx"))
+    data[-2] ^= 1
+    hide = Redaction(kwire.catalog()).record
+    source = source_of(bytes(data), topic="__consumer_offsets")
+    codes = [row["code"] for some in fault_columns(source, hide=hide) for row in some.to_pylist()]
+    assert codes == ["CRC_MISMATCH"]
+
+
+def test_a_control_record_without_a_key_is_a_fault_in_any_topic():
+    data = batch(0, [record(b"k")]) + batch(1, [record(None)], attributes=0x20, producerId=1, producerEpoch=0)
+    found = [row for some in fault_columns(source_of(data, topic="orders")) for row in some.to_pylist()]
+    assert [(row["code"], row["path"]) for row in found] == [("NULL_NOT_ALLOWED", "records[0].key")]
+
+
+def test_records_of_other_topics_are_not_read_one_by_one_for_faults(monkeypatch):
+    monkeypatch.setattr(columns, "deep_anomalies", None)
+    data = b"".join(committed(base, b"xx") for base in range(0, 2000, 2))
+    assert [*fault_columns(source_of(data, topic="orders"))] == []

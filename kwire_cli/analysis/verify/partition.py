@@ -8,10 +8,19 @@ from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, Marker, Producers, from_anomalies
+from kwire_cli.analysis.verify.checks import (
+    NOT_KNOWN,
+    Checked,
+    Fault,
+    LeaderEpochCheck,
+    Marker,
+    Producers,
+    from_anomalies,
+)
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.engine.fixed import Fixed, fixed
-from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.batch import PADDING, Batch, deep_anomalies
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -26,6 +35,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -116,6 +126,7 @@ class _Verification:
         self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
+        self._hide = Redaction(catalog()).record if deep else None
 
     def faults(self) -> Iterator[Fault]:
         """All faults."""
@@ -205,6 +216,13 @@ class _Verification:
             segment.aborted.missing(self.next_offset, segment.after)
         yield from segment.last_faults(len(source.data))
 
+    def _deep_notes(self, batch: Batch) -> list[Anomaly]:
+        """Return the anomalies of a batch, of its records and of their payloads.
+
+        A payload that only a newer Kafka knows is no fault.
+        """
+        return [note for note in deep_anomalies(batch, self._hide) if note.code not in NOT_KNOWN]
+
     def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
         segment.lost(gap.end)
         if gap.code == PADDING and segment.is_last:
@@ -223,7 +241,7 @@ class _Verification:
         # look at.
         head = batch.head
         base, last = head.base_offset, head.last_offset
-        if notes := batch.anomalies if self.deep else batch.notes:
+        if notes := self._deep_notes(batch) if self.deep else batch.notes:
             yield from from_anomalies(segment.log, notes, base)
         if not batch.crc_valid or last < base:
             self.lost = True
@@ -318,7 +336,8 @@ class _Verification:
                 continue
             head = item.head
             self.checked.batches += 1
-            yield from from_anomalies(file.path, item.anomalies if self.deep else item.notes, head.base_offset)
+            notes = self._deep_notes(item) if self.deep else item.notes
+            yield from from_anomalies(file.path, notes, head.base_offset)
             if in_use and head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from record_sets import batch, record
 
 from kwire_cli.analysis.verify import (
     FAULTS,
@@ -209,6 +210,21 @@ def test_records_are_looked_at_when_asked_for(folder):
     folder.put(0, "log", folder.with_header(folder.batch(0, 2), recordsCount=3))
     assert folder.codes() == []
     assert [fault.code for fault in folder.faults(deep=True)] == ["COUNT_MISMATCH"]
+
+
+def test_payloads_of_kafkas_own_topics_are_looked_at_when_asked_for(folder_at, tmp_path):
+    key, value = b"\0\1\0\1g\0\1a\0\0\0\0", b"\0\3" + bytes(8) + b"\xff" * 4 + bytes(2) + bytes(8)
+    newer = record(b"\0\x63", b"\0\0", 2)  # of a type that only a newer Kafka may know
+    parts = batch(0, [record(key, value, 0), record(key, value + b"xx", 1), newer])
+    for name, expected in (("__consumer_offsets-0", ["TRAILING_BYTES"]), ("orders-0", [])):
+        (tmp_path / name).mkdir()
+        folder = folder_at(tmp_path / name).put(0, "log", parts)
+        assert folder.codes() == []
+        faults = folder.faults(deep=True)
+        assert [fault.code for fault in faults] == expected
+        assert [(parts[fault.position :][:2], fault.text.partition(":")[0]) for fault in faults] == [
+            (b"xx", "records[1].value") for _ in expected
+        ]
 
 
 def test_a_whole_log_directory(tmp_path, folder):
