@@ -14,9 +14,8 @@ from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfGroups
-from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.questions import Asking, ask, refuse_missing
 from kwire_cli.cli.typed_options import takes
-from kwire_cli.errors import InputError, close_to, did_you_mean
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
@@ -49,9 +48,5 @@ def command(environment: Environment, options: Options) -> Exit:
     groups = Groups()
     with environment.answering():
         ask(environment, options, groups)
-        names = groups.names()
-        for name in options.group:
-            if name not in names:
-                listed = ", ".join(names[:5]) or "none"
-                raise InputError(f"--group {name}: the groups are {listed}{did_you_mean(close_to(name, names))}")
+        refuse_missing("--group", options.group, "group", groups.names())
         return emit(environment, groups.answer(options.group), options)

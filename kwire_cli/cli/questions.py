@@ -11,7 +11,7 @@ from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Definitions, Report
 from kwire_cli.cli.typed_options import argument
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, close_to, counted, did_you_mean
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 
@@ -77,6 +77,20 @@ def ask(
             refuse_unfit(options, opened, fits)
 
     return add_all(open_inputs(source, how, Terminal(environment), waits=True), fold, begun=begun, ended=ended)
+
+
+MOST_NAMED = 5
+"""Names that an error lists."""
+
+
+def refuse_missing(option: str, wanted: Sequence[str], what: str, names: Sequence[str]) -> None:
+    """Raise InputError for a wanted name that is not among `names`, with how many there are and those like it."""
+    for name in wanted:
+        if name not in names:
+            some = f": {', '.join(names[:MOST_NAMED])}" if names else ""
+            more = ", ..." if len(names) > MOST_NAMED else ""
+            listed = f"there {'is' if len(names) == 1 else 'are'} {counted(len(names), what)} in this{some}{more}"
+            raise InputError(f"{option} {name}: {listed}{did_you_mean(close_to(name, names))}")
 
 
 def typed(source: Sequence[str]) -> str:

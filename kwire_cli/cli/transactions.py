@@ -14,7 +14,7 @@ from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfTransactions
-from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.questions import Asking, ask, refuse_missing
 from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
 
 if TYPE_CHECKING:
@@ -58,4 +58,5 @@ def command(environment: Environment, options: Options) -> Exit:
     transactions = Transactions()
     with environment.answering():
         ask(environment, options, transactions)
+        refuse_missing("--transactional-id", options.transactional_id, "transactional id", transactions.ids())
         return emit(environment, transactions.answer(options.transactional_id, only_open=options.open), options)

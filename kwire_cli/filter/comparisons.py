@@ -13,7 +13,7 @@ from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.filter.model import DAY, FilterError, plain, time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from kwire_cli.filter.model import Column, Compare, Literal, Name, Type
     from kwire_cli.filter.places import Places
@@ -59,6 +59,8 @@ class Context:
     """The places of the values of a name."""
     column: Callable[[Name], Column | None]
     """The column that a name stands for."""
+    values: Callable[[Name], Collection[str]]
+    """All values that a name can have; empty if it may have any."""
 
     def wrong(self, message: str, column: int) -> FilterError:
         """An error at a column of the text."""
@@ -176,10 +178,34 @@ def test_of(node: Compare, operand: Operand, context: Context) -> Test:
 
     `!=`, `!~` and `not in` hold for a value exactly when `==`, `~` and `in` do not.
     """
+    _refuse_literals(node, operand, context)
     if node.operator in ORDER:
         return _order(node, operand, context)
     test = _search(node, operand, context) if node.operator in {"~", "!~"} else _equal(node.literals, operand, context)
     return _complement(test) if node.operator in {"!=", "!~", "not in"} else test
+
+
+MOST_VALUES = 10
+"""Values of a name that an error lists."""
+
+
+def _refuse_literals(node: Compare, operand: Operand, context: Context) -> None:
+    """Raise FilterError for a literal that no value can equal: a number of records, or no value of a fixed set.
+
+    Names of columns have no case.
+    """
+    name = node.name.text
+    for literal in node.literals:
+        if operand.path[-1:] == ("records",) and literal.kind in {"number", "size", "duration"}:
+            raise context.wrong(f"{name} is a list; the number of records in a batch is count", node.name.column)
+    names = context.values(node.name) if node.operator in {"==", "!=", "in", "not in"} else ()
+    values = {value.casefold() for value in names} if operand.column else {*names}
+    for literal in node.literals:
+        text = literal.text.casefold() if operand.column else literal.text
+        if names and literal.kind != "null" and text not in values:
+            listed = f"; values are {', '.join(names)}" if len(names) <= MOST_VALUES else ""
+            hint = did_you_mean(close_to(literal.text, names)) or listed
+            raise context.wrong(f"{name} has no value {literal.text!r}{hint}", literal.column)
 
 
 def keys_of(literals: tuple[Literal, ...], column: Column, context: Context) -> frozenset[Any]:

@@ -22,10 +22,19 @@ from kwire_cli.filter.model import (
     unit_of,
     word,
 )
-from kwire_cli.filter.places import FRAME_HEADER, Fields, Opened, column_of, places_of, unknown_part, values_in
+from kwire_cli.filter.places import (
+    FRAME_HEADER,
+    Fields,
+    Opened,
+    column_of,
+    places_of,
+    unknown_part,
+    values_in,
+    values_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from kwire_cli.filter.comparisons import Test
     from kwire_cli.filter.places import Rows
@@ -329,11 +338,12 @@ def compile_filter(
     *,
     error_codes: Mapping[str, int],
     api_keys: Mapping[str, int],
+    anomalies: Collection[str] = (),
     fields: Fields | None = None,
     rows: Rows = "frames",
 ) -> Filter:
-    """The filter that a text says; FilterError where it is none. Error codes and apis are named in any
-    case.
+    """The filter that a text says; FilterError where it is none. Error codes, apis and anomalies are named in any
+    case. Without `anomalies`, any name may be one.
 
     `fields` are the names of all fields that there are: a name of none of them and of no column is refused. Without
     them, any name may be a field. `rows` are what is chosen among: frames, or batches.
@@ -341,7 +351,12 @@ def compile_filter(
     of_batches = rows != "frames"
     places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
     columns = partial(column_of, fields=fields, rows=rows)
-    context = Context(text, Numbers(error_codes), Numbers(api_keys), places_in, columns)
+
+    def values(name: Name) -> Collection[str]:
+        column = columns(name)
+        return anomalies if column and column.name == "anomaly" else values_of(column, places_in(name), rows)
+
+    context = Context(text, Numbers(error_codes), Numbers(api_keys), places_in, columns, values)
     node = parse(text)
     for name in sorted(_names(node), key=lambda name: name.column):
         if fields is not None and context.column(name) is None and (reason := unknown_part(name, fields, rows)):

@@ -292,6 +292,8 @@ BY_NAME: dict[str, Column] = {name: column for column in COLUMNS for name in (co
 """Columns by name and alias."""
 OF_BATCHES = frozenset({"size", "kind", "time", "anomaly"})
 """The columns of batches and gaps; their other names are fields."""
+KINDS_OF_BATCHES = ("batch", "control", "gap")
+"""The values of the column `kind` of batches and gaps."""
 
 
 # Values of a message by field path.

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
-from kwire_cli.filter.model import BY_NAME, OF_BATCHES, ROOTS, below, values_at
+from kwire_cli.filter.model import BY_NAME, KINDS_OF_BATCHES, OF_BATCHES, ROOTS, below, values_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY
-from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
+from kwire_cli.structs.records.parts import BATCH_KEYS, COMPRESSION, RECORD_KEYS, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,6 +41,15 @@ FRAME_HEADER = (
 _BELOW = frozenset({"headers", "decoded", "control"})
 _READ = frozenset({"key", "value"})
 """The parts of a record whose decoded data a path may go into."""
+
+
+_CODECS = tuple(COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1))
+_VALUES: dict[str, tuple[str, ...]] = {
+    "compression": _CODECS,
+    "timestampType": (*TIMESTAMP_TYPE.names.values(), "NoTimestampType"),
+    "gap": ("TRUNCATED", "CORRUPT", "PADDING"),
+}
+"""All values that keys of a batch or gap can have, of those keys whose values are names."""
 
 
 class Fields(Protocol):
@@ -129,6 +138,19 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
             parts, message=True, payloads=any(part in fields and not fields.in_frames(part) for part in parts)
         )
     return Places(parts)
+
+
+def values_of(column: Column | None, places: Places, rows: Rows) -> tuple[str, ...]:
+    """Return all values that a column, or else a field, can have if these are fixed names; none if it may have others.
+
+    The values of the columns `api`, `error` and `anomaly` are not among these. A filter of frames may name the kinds of
+    batches too, so that it serves captures and segments together.
+    """
+    if column is not None:
+        kinds = KINDS_OF_BATCHES if rows == "batches" else dict.fromkeys((*column.values, *KINDS_OF_BATCHES))
+        return (*kinds,) if column.name == "kind" else ()
+    fixed = len(places.records) == 1 and not (places.message or places.payloads)
+    return _VALUES.get(places.records[0], ()) if fixed else ()
 
 
 def values_in(places: Places) -> Callable[[Opened], Any]:

@@ -38,7 +38,8 @@ def test_one_group_can_be_chosen():
     assert [row["group"] for row in got["groups"]] == ["old-group-grp"]
     done = kwire("groups", "--group", "old-grp", ROOT / "samples/segments/__consumer_offsets-0")
     assert done.code == 2
-    assert "the groups are" in done.err
+    assert "--group old-grp: there are " in done.err
+    assert "; did you mean old-group-grp" in done.err
 
 
 def test_a_request_log_is_read_as_a_capture_is():

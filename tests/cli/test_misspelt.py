@@ -194,3 +194,12 @@ def test_errors_are_folded_between_words_to_the_width_of_a_terminal():
         assert max(map(len, shown.splitlines())) <= width
         assert "".join(shown.split()) == "".join(whole.split())
     assert kwire(*command, terminal=True, variables={"COLUMNS": "400"}).err == whole
+
+
+@pytest.mark.parametrize(("name", "hint"), [("settlment-7", "; did you mean settlement-7?"), ("nope", "")])
+def test_a_transactional_id_that_is_not_there(name, hint):
+    for source in ("hanging-transaction.pcap", "hanging-transaction"):
+        done = kwire("transactions", ROOT / "samples/incidents" / source, "--transactional-id", name)
+        assert (done.code, done.out) == (2, "")
+        listed = "there are 2 transactional ids in this: ledger-1, settlement-7"
+        assert done.err == f"kwire: --transactional-id {name}: {listed}{hint}\n"

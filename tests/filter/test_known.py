@@ -8,7 +8,8 @@ from command_line import kwire
 from record_sets import batch, record
 
 from kwire_cli.filter import FilterError
-from kwire_cli.source.kafka.columns import filter_of
+from kwire_cli.source.kafka.columns import ANOMALIES, filter_of
+from kwire_cli.source.kafka.connection import _GAPS
 from kwire_cli.spec.catalog import FieldNames, catalog
 from kwire_cli.spec.model import fields_by_path
 
@@ -240,3 +241,55 @@ def test_columns_that_are_asked_for_have_to_be_there():
     number, dotted, whole = done.out.splitlines()[1].split(",")
     assert number == "1"
     assert dotted == whole != ""
+
+
+CODECS = "none, gzip, snappy, lz4, zstd, unknown-5, unknown-6, unknown-7"
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "column", "reason"),
+    [
+        ("batches", "compression == zsdt", 16, "compression has no value 'zsdt'; did you mean zstd?"),
+        ("batches", "count > 1 and compression != ZSTD", 30, "compression has no value 'ZSTD'; did you mean zstd?"),
+        ("batches", "compression in (lz4, 9)", 22, f"compression has no value '9'; values are {CODECS}"),
+        ("frames", "records.compression == zsdt", 24, "records.compression has no value 'zsdt'; did you mean zstd?"),
+        (
+            "batches",
+            "timestampType == CreateTme",
+            18,
+            "timestampType has no value 'CreateTme'; did you mean CreateTime?",
+        ),
+        ("batches", "gap == LOST", 8, "gap has no value 'LOST'; values are TRUNCATED, CORRUPT, PADDING"),
+        ("batches", "kind == request", 9, "kind has no value 'request'; values are batch, control, gap"),
+        ("frames", "kind not in (requst)", 14, "kind has no value 'requst'; did you mean request?"),
+        ("either", "anomaly == LEADER_EPOCH", 12, "anomaly has no value 'LEADER_EPOCH'"),
+        ("frames", "anomaly == TRAILING_BYTE", 12, "anomaly has no value 'TRAILING_BYTE'; did you mean TRAILING_BYTES"),
+        ("batches", "records > 1", 1, "records is a list; the number of records in a batch is count"),
+        ("batches", "baseOffset == 0 and records == 0", 21, "records is a list; the number of records in a batch is"),
+        ("frames", "partitionData.records >= 2", 1, "partitionData.records is a list; the number of records in a"),
+    ],
+)
+def test_a_value_that_a_name_never_has_is_refused(rows, text, column, reason):
+    with pytest.raises(FilterError) as error:
+        filter_of(catalog(), text, rows)
+    assert error.value.column == column
+    assert error.value.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("rows", "texts"),
+    [
+        ("batches", ("compression in (zstd, unknown-5)", "compression ~ zs", "gap == null", "kind == CONTROL")),
+        ("batches", ("timestampType != NoTimestampType", "anomaly in (crc_mismatch, PADDING)", "has records")),
+        ("frames", ("kind == Gap", "kind == batch", "anomaly == not_recognised", "records.gap == CORRUPT")),
+        ("frames", ("protocol == smtp", "records == null", 'records ~ "x"')),
+        ("either", ("kind in (request, control)", "anomaly == LOST")),
+    ],
+)
+def test_a_value_that_a_name_can_have_is_none_of_these(rows, texts):
+    for text in texts:
+        filter_of(catalog(), text, rows)
+
+
+def test_gaps_of_connections_are_values_of_the_column_anomaly():
+    assert {*_GAPS.values()} <= {*ANOMALIES}

@@ -159,6 +159,13 @@ class Transactions(CallFold):
         names.pop(NO_PRODUCER, None)
         return names
 
+    def ids(self) -> list[str]:
+        """Return all transactional ids, in order."""
+        self.finish()
+        told = {event.transactional_id for event in self._events} | {*self._producers().values()}
+        told |= {record.transactional_id for record in self.logs.records} | {*self.logs.latest}
+        return sorted(name for name in told if name)
+
     def found(self) -> Found:
         """Return all transactions, and what they were put together from."""
         events, names, pieces = self.events(), self._producers(), self.logs.pieces()

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import MEANING
 from kwire_cli.message.decoded import by_span
 from kwire_cli.message.frames import HEAD
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
-from kwire_cli.records.batch import Batch, base64_text
+from kwire_cli.records.batch import PADDING, Batch, base64_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -318,6 +319,10 @@ class FilterRow(LineRow):
         return self.line.seen.time if name == "time" else super().column(name)
 
 
+ANOMALIES = (*MEANING, "LOST", "NOT_RECOGNISED", PADDING)
+"""All values of the column `anomaly`: the codes of anomalies and of gaps."""
+
+
 def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
     """Return the filter of `rows` that a text says, with the names of a catalogue; FilterError for a name that the rows
     lack.
@@ -326,6 +331,7 @@ def filter_of(catalog: Catalog, text: str, rows: Rows = "frames") -> Filter:
         text,
         error_codes={row.name: row.code for row in catalog.errors},
         api_keys={name: api.key for api in catalog.apis for name in (api.name, *api.aliases)},
+        anomalies=ANOMALIES,
         fields=catalog.field_names,
         rows=rows,
     )
