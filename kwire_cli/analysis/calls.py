@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Call, Evidence, moment, named_topic, parts, seconds, topic_id_of
-from kwire_cli.engine.values import Form
-from kwire_cli.message.roles import RAW
 from kwire_cli.records.batch import Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.reading import record_set
 from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.kafka.line_records import raw_body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.kafka import PRODUCE
@@ -142,7 +141,7 @@ class CapturedCall(Call):
 
     def _raw_request(self) -> dict[str, Any]:
         if self._raw is None:
-            self._raw = raw_body(self.line)
+            self._raw = raw_body_of(self.line)
         return self._raw
 
     def field(self, name: str) -> Any:
@@ -308,27 +307,6 @@ def body_of(line: Captured) -> dict[str, Any]:
     frame = line.frame
     body = frame.body.to_json(records="size") if frame and frame.body else None
     return body if isinstance(body, dict) else _EMPTY
-
-
-def raw_body(line: Captured) -> dict[str, Any]:
-    """Return the body of a request or response in JSON form, records as their bytes; empty if it cannot be read."""
-    if plain := line.plain:
-        return plain.body(RAW)
-    frame = line.frame
-    body = frame.body.form(Form(RAW)) if frame and frame.body and not frame.body.guess else None
-    return body if isinstance(body, dict) else _EMPTY
-
-
-def batches_of(line: Captured) -> Iterator[Batch]:
-    """Yield the batches in the records of a request or response. Records stay compressed."""
-    if line.read is None:
-        return
-    raw = line.read[1]
-    for at, node in enumerate(raw.node):
-        if raw.program.leaves[node].kind == "records" and raw.end[at] > raw.value[at]:
-            for item in line.reading().items(raw.data[raw.value[at] : raw.end[at]], None):
-                if isinstance(item, Batch):
-                    yield item
 
 
 def evidence_of(line: Captured, what: str) -> Evidence:

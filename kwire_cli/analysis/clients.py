@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.calls import batches_of
 from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.source.kafka.columns import host_of
+from kwire_cli.source.kafka.line_records import batches_of
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 from kwire_cli.spec.accepted import accepted_by

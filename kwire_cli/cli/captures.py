@@ -12,6 +12,7 @@ from kwire_cli.cli.options import Choosing, Secrets
 from kwire_cli.errors import counted
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.kafka.line_records import is_odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
 
-Item = TypeVar("Item")
+Item = TypeVar("Item", "Captured", "Pair")
 
 
 def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = None) -> None:
@@ -52,12 +53,20 @@ class ChosenLines:
     InputError if the capture cannot be read. A filter sees secrets only if the options show them.
     """
 
-    def __init__(self, opened: Opened, options: Choosing, interrupt: Interrupt, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        options: Choosing,
+        interrupt: Interrupt,
+        limit: int | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         assert isinstance(opened, CaptureInput)  # noqa: S101 - for the type checker
         show_secrets = isinstance(options, Secrets) and options.show_secrets
         self.choice = Choice(options, opened.how.catalog, limit, show_secrets=show_secrets)
         self._opened, self._interrupt = opened, interrupt
-        self._any = False
+        self._any, self._is_odd, self._strict = False, False, strict
 
     @property
     def is_whole(self) -> bool:
@@ -82,8 +91,11 @@ class ChosenLines:
         """Yield all lines, and note whether there is one."""
         for line in lines:
             self._any = True
+            if self._strict and not self._is_odd:
+                self._is_odd = any(map(is_odd, line.halves))
             yield line
-            yield from lines
+            if not self._strict or self._is_odd:
+                yield from lines
 
     def note(self) -> None:
         """Tell what ended the reading of the capture early, and that nothing was chosen."""
@@ -103,6 +115,6 @@ class ChosenLines:
         return self.choice.chooses and not self._any and self.choice.limit != 0
 
     @property
-    def has_faults(self) -> bool:
-        """Return whether the reading of a file ended early."""
-        return bool(self._opened.capture.notices)
+    def have_faults(self) -> bool:
+        """Return whether the reading of a file ended early, or if this is `strict` whether a line was odd so far."""
+        return self._is_odd or bool(self._opened.capture.notices)

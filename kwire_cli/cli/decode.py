@@ -359,21 +359,19 @@ class _Run:
         if options.order and not self.ordering:
             self.ordering = Ordering(options.order, options.rows)
         limit = None if page or self.ordering else options.rows
-        lines = ChosenLines(opened, options, self.interrupt, limit)
+        lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
-            show, strict = self._keep if self.ordering else self._shower(), options.strict
+            show = self._keep if self.ordering else self._shower()
             for line in lines.pairs() if options.pairs else lines:
                 if page and page.is_full:
                     rest = f"--frames {line.halves[0].number}-{lines.choice.last or ''}"
                     page.leave(f"--limit {2 * len(page)}" if options.pairs else rest)
                     break
-                if strict and any(half.anomalies for half in line.halves):
-                    self.anomalies = True
                 show(line)
         lines.note()
         self.read.append((opened.label, opened.emptiness))
         self.decodable = self.decodable or lines.decodable
-        self.anomalies = self.anomalies or (options.strict and lines.has_faults)
+        self.anomalies = self.anomalies or (options.strict and lines.have_faults)
         self._found_nothing(lines.are_empty)
 
     @contextmanager
@@ -421,8 +419,13 @@ class _Run:
                 break
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
-            self.anomalies = self.anomalies or bool(subject.anomalies)
+            self.anomalies = self.anomalies or (self.options.strict and self._is_odd(subject))
             self.environment.flush()
+
+    def _is_odd(self, subject: Frame | Decoded) -> bool:
+        from kwire_cli.message.record_notes import is_odd_message  # start-up counts
+
+        return is_odd_message(subject, self.view.redaction.reading())
 
     def _is_decodable(self, subject: Frame | Decoded, how: Reading) -> bool:
         """Return whether anything of a message could be decoded, and note what is wrong with what was said of it."""

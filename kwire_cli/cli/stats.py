@@ -113,7 +113,7 @@ def count_traffic(
                 counted.of_lines.add(line)
                 counted.has_lines = True
             lines.note()
-            decodable, counted.is_anomalous = decodable or lines.decodable, counted.is_anomalous or lines.has_faults
+            decodable, counted.is_anomalous = decodable or lines.decodable, counted.is_anomalous or lines.have_faults
             empty = lines.are_empty and empty is not False
             read.append((opened.label, opened.emptiness))
     if not decodable:

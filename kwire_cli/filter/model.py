@@ -284,7 +284,12 @@ COLUMNS: tuple[Column, ...] = (
         many=True,
     ),
     Column("reason", "text", "why bytes of TLS were not decrypted"),
-    Column("anomaly", "name", "the codes of its anomalies (docs/anomalies.md)", many=True),
+    Column(
+        "anomaly",
+        "name",
+        "the codes of its anomalies, and of the batches and records in it (docs/anomalies.md)",
+        many=True,
+    ),
 )
 """The columns in the order of the documentation."""
 

@@ -132,6 +132,10 @@ class Tail(NamedTuple):
     form: str
 
 
+NO_TAIL = Tail(b"", {}, "")
+"""The tail of a body without its header."""
+
+
 class Readers:
     """The readers of a layout. `form` is that in which a body was asked for last: `read` reads the next one in it."""
 

@@ -17,11 +17,12 @@ from kwire_cli.structs.lengths import UNKNOWN_KEY, redacted
 from kwire_cli.structs.numbers import FIXED, FixedInt, shown, uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from types import ModuleType
 
     from kwire_cli.engine.program import Entry, Node
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.records.batch import Batch, Hide
+    from kwire_cli.records.batch import Batch, Hide, Source
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.spec.catalog import Catalog
@@ -189,16 +190,31 @@ class RecordsAs:
         """The batches in the bytes [start, stop) of a records field, and the gaps between them; `topic` is a name or an
         id.
         """
-        from kwire_cli.records.reading import read_items, source_of  # noqa: PLC0415 - few messages hold records
+        items: Iterator[Batch | Gap] = _reading().read_items(self._source(data, topic), start, stop)
+        return items
 
-        source = source_of(data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits)
-        return read_items(source, start, stop)
+    def record_set(self, data: Any, topic: str | None) -> Sequence[Batch | Gap]:
+        """The same of all bytes of a records field, which mostly are one sound batch."""
+        items: Sequence[Batch | Gap] = _reading().record_set(self._source(data, topic))
+        return items
+
+    def _source(self, data: Any, topic: str | None) -> Source:
+        source: Source = _reading().source_of(
+            data, topic=self.topic(topic) if topic else None, catalog=self.catalog, limits=self.limits
+        )
+        return source
 
     def to_json(self, data: Any, topic: str | None) -> Any:
         """The batches and gaps in a records field with all that is in them."""
         if self.shown and not (topic and is_internal(self.topic(topic))):
             return self.shown(data)
         return [item.to_json(deep=True, hide=self.hide) for item in self.items(data, topic)]
+
+
+def _reading() -> ModuleType:
+    from kwire_cli.records import reading  # noqa: PLC0415 - few messages hold records
+
+    return reading
 
 
 class _Way(NamedTuple):
@@ -216,6 +232,17 @@ class _Way(NamedTuple):
 _WAYS: dict[int, tuple[Roles, _Way | None]] = {}
 
 
+class RecordsField(NamedTuple):
+    """A records field of a body: its path, the name or id of its topic if anything says it, and the struct that holds
+    it under its `name`.
+    """
+
+    path: str
+    topic: str | None
+    struct: dict[str, Any]
+    name: str
+
+
 def holds_records(entry: Entry) -> bool:
     """Return whether a layout has any field of type records."""
     return any(leaf.kind == "records" for leaf in entry.program.leaves)
@@ -223,15 +250,20 @@ def holds_records(entry: Entry) -> bool:
 
 def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
     """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
+    for _, topic, struct, name in records_fields(found, body):
+        struct[name] = reading.to_json(struct[name], topic)
+    return body
+
+
+def records_fields(found: Roles, body: dict[str, Any]) -> Iterator[RecordsField]:
+    """Yield the records fields of a body in RAW form that have a value which is not hidden."""
     cached = _WAYS.get(id(found))
     if cached is None:
         cached = _WAYS[id(found)] = (
             found,
             _way(found.entry.root, found),
         )  # the roles are kept, so that their id stays their own
-    if cached[1]:
-        _fill(cached[1], body, None, reading)
-    return body
+    return _along(cached[1], body, "", None) if cached[1] else iter(())
 
 
 def _way(node: Node, found: Roles) -> _Way | None:
@@ -249,17 +281,20 @@ def _way(node: Node, found: Roles) -> _Way | None:
     return _Way(topics, records, below) if records or below else None
 
 
-def _fill(way: _Way, value: dict[str, Any], topic: str | None, reading: RecordsAs) -> None:
+def _along(way: _Way, value: dict[str, Any], path: str, topic: str | None) -> Iterator[RecordsField]:
     for name in way.topics:
         topic = value.get(name) or topic
     for name in way.records:
         data = value.get(name)
         if data is not None and not isinstance(data, str):  # text says that it is hidden
-            value[name] = reading.to_json(data, topic)
+            yield RecordsField(f"{path}{name}", topic, value, name)
     for name, inner in way.below:
         nested = value.get(name)
-        for struct in (nested,) if isinstance(nested, dict) else nested or ():
-            _fill(inner, struct, topic, reading)
+        if isinstance(nested, dict):
+            yield from _along(inner, nested, f"{path}{name}.", topic)
+            continue
+        for number, struct in enumerate(nested or ()):
+            yield from _along(inner, struct, f"{path}{name}[{number}].", topic)
 
 
 SECRET_FIELDS: dict[str, frozenset[str]] = {

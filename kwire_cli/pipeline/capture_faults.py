@@ -11,6 +11,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
+from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.points import APART
 from kwire_cli.stores import location
@@ -96,7 +97,8 @@ def line_faults(lines: Iterable[Captured]) -> Iterator[pa.RecordBatch]:
     """Yield the anomalies of lines, as rows."""
     rows: list[tuple[Any, ...]] = []
     for captured in lines:
-        if not captured.anomalies:
+        in_records = [*line_record_notes(captured, deep=False)]
+        if not (captured.anomalies or in_records):
             continue
         own = (
             captured.origin.point,
@@ -110,11 +112,8 @@ def line_faults(lines: Iterable[Captured]) -> Iterator[pa.RecordBatch]:
         )
         if code := captured.code:
             rows.append((*own, code, None, None, MEANING.get(code)))
-        if captured.frame:
-            rows += [
-                (*own, anomaly.code, anomaly.path, anomaly.offset, anomaly.detail)
-                for anomaly in captured.frame.anomalies
-            ]
+        of_frame = captured.frame.anomalies if captured.anomalies and captured.frame else []
+        rows += [(*own, note.code, note.path, note.offset, note.detail) for note in (*of_frame, *in_records)]
         if len(rows) >= _ROWS:
             yield batch_of(rows, CAPTURE_FAULTS)
             rows = []

@@ -30,6 +30,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, offset_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import ModuleType
 
     import numpy.typing as npt
 
@@ -194,7 +195,7 @@ class _Reader(Reader):
         if self.layouts.get(_LAYOUT.magic) is _LAYOUT:
             if self.at - self.kept >= WINDOW:
                 self.let_go(self.at)
-            count = _find_batches()(self.data, self.at, self.stop, self.at + CHUNK, PLACES, self.bounds)
+            count = compiled(_loops().find_batches)(self.data, self.at, self.stop, self.at + CHUNK, PLACES, self.bounds)
             if lost:
                 check(self.view)
         bounds = self.bounds[: count + 1].copy() if count else np.array([self.at])
@@ -210,10 +211,21 @@ class _Reader(Reader):
         super().let_go(max(min(at, self.passed), self.kept))
 
 
-def _find_batches() -> Any:
-    from kwire_cli.records.compiled_batches import find_batches  # noqa: PLC0415 - it imports numba
+def odd_record_sets(data: Octets, start: Ints, stop: Ints) -> npt.NDArray[np.bool_]:
+    """Tell for each record set [start, stop) in the data whether it is anything but batches of format v2 with valid
+    checksums and nothing odd in their headers. Records are not looked at.
+    """
+    odd = np.zeros(len(start), np.bool_)
+    strange = 0xFFFF & ~_LAYOUT.known_bits
+    header = _HEAD["attributes"][1], strange, _HEAD["lastOffsetDelta"][1]
+    compiled(_loops().odd_sets)(data, start, stop, PLACES, header, odd)
+    return odd
 
-    return compiled(find_batches)
+
+def _loops() -> ModuleType:
+    from kwire_cli.records import compiled_batches  # noqa: PLC0415 - it imports numba
+
+    return compiled_batches
 
 
 def located(

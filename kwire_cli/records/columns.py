@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import Columns
-from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, visible_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
@@ -148,11 +147,7 @@ def fault_columns(
     for item in _with_payloads(source, located(source, start, stop)):
         if isinstance(item, Gap) and item.code == PADDING:
             continue
-        notes = (
-            [Anomaly(item.code, "", item.position, f"{item.size} bytes: {MEANING[item.code]}")]
-            if isinstance(item, Gap)
-            else deep_anomalies(item, hide)
-        )
+        notes = [item.as_anomaly()] if isinstance(item, Gap) else deep_anomalies(item, hide)
         for note in notes:
             if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
                 yield rows.take()

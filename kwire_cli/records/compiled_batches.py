@@ -129,6 +129,23 @@ def checksum_by(word: Any) -> Any:
 crc32c = checksum_by(_word())
 
 
+@njit(nogil=True)
+def _end_of_batch(data: Any, at: int, stop: int, places: Any) -> int:
+    """Return where the batch with a valid checksum ends that begins at `at`; -1 if none does."""
+    least, magic, size_at, magic_at, crc_at, crc_from = places
+    overhead = size_at + 4
+    if stop - at < overhead + least:
+        return -1
+    size = said = 0
+    for k in range(4):
+        size = (size << 8) | (data[at + size_at + k] & 255)
+        said = (said << 8) | (data[at + crc_at + k] & 255)
+    end = at + overhead + size
+    if size < least or size >= 0x80000000 or end > stop or data[at + magic_at] != magic:
+        return -1
+    return end if crc32c(data, at + crc_from, end) == said else -1
+
+
 def find_batches(data: Any, at: int, stop: int, full: int, places: Any, bounds: Any) -> int:
     """Find batches of one format with valid checksums that follow each other from `at` on, until they reach `full`.
 
@@ -136,20 +153,33 @@ def find_batches(data: Any, at: int, stop: int, full: int, places: Any, bounds: 
     and the magic byte of the format, and where size, magic byte, checksum and the bytes of the checksum begin; a size
     does not count the bytes up to its own end.
     """
-    least, magic, size_at, magic_at, crc_at, crc_from = places
-    overhead = size_at + 4
     count = 0
     bounds[0] = at
-    while at < full and count + 1 < len(bounds) and stop - at >= overhead + least:
-        size = said = 0
-        for k in range(4):
-            size = (size << 8) | (data[at + size_at + k] & 255)
-            said = (said << 8) | (data[at + crc_at + k] & 255)
-        end = at + overhead + size
-        if size < least or size >= 0x80000000 or end > stop or data[at + magic_at] != magic:
-            break
-        if crc32c(data, at + crc_from, end) != said:
+    while at < full and count + 1 < len(bounds):
+        end = _end_of_batch(data, at, stop, places)
+        if end < 0:
             break
         count += 1
         bounds[count] = at = end
     return count
+
+
+def odd_sets(data: Any, start: Any, stop: Any, places: Any, header: Any, odd: Any) -> None:
+    """Mark in `odd` the record sets [start, stop) that are anything but batches of one format with valid checksums and
+    nothing odd in their headers.
+
+    `places` are as in `find_batches`. `header` are the place of the attributes, those of their bits that mean nothing,
+    and the place of the last offset delta, which is negative by its first bit.
+    """
+    attributes_at, strange_bits, delta_at = header
+    for k in range(len(start)):
+        at = start[k]
+        while at < stop[k]:
+            end = _end_of_batch(data, at, stop[k], places)
+            attributes = (
+                ((data[at + attributes_at] & 255) << 8) | (data[at + attributes_at + 1] & 255) if end > 0 else 0
+            )
+            if end < 0 or attributes & strange_bits or data[at + delta_at] & 128:
+                odd[k] = True
+                break
+            at = end

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import Anomaly
+from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.fixed import rows_of
-from kwire_cli.records.batch import TRUNCATED, Batch, Head
+from kwire_cli.records.batch import CORRUPT, TRUNCATED, Batch, Head
 from kwire_cli.records.layouts import FRAME, OVERHEAD, leading
 
 if TYPE_CHECKING:
@@ -146,6 +146,11 @@ class Gap:
     def end(self) -> int:
         """The position just after the last byte."""
         return self.position + self.size
+
+    def as_anomaly(self) -> Anomaly:
+        """Return the gap as an anomaly; zeros are bytes without a batch, as a records field of a message has none."""
+        code = self.code if self.code in MEANING else CORRUPT
+        return Anomaly(code, "", self.position, f"{self.size} bytes: {MEANING[code]}")
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
         """`{"position","size","gap"}`, with `"batch"` where a batch was cut."""

@@ -16,6 +16,7 @@ from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
+from kwire_cli.source.kafka.line_records import is_odd
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.frame_table import cells, columns_of
@@ -144,7 +145,7 @@ class Index:
         self._response.append(-1)
         self._kind.append(_KINDS.index(event.kind))
         self._side.append(event.side)
-        self._odd.append(bool(line.anomalies))
+        self._odd.append(is_odd(line))
         self._in_flight.append(-1 if event.in_flight is None else event.in_flight)
         self._session.append(self._session_number(line.session) if line.session else -1)
         if not line.is_frame:

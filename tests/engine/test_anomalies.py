@@ -165,6 +165,11 @@ code, the path of its field, its offset and a detail. Anomalies do not stop deco
 bytes after them have a meaning; bytes without a meaning are a gap. `--strict` turns any anomaly
 into exit code 1.
 
+A batch in a Produce request or a Fetch response has anomalies of its own, which stand beside the batch.
+`kwire decode --strict` and `anomaly` in filters and `--fields` count them, with those of records.
+`kwire stats` and the table `faults` count those of batches, and leave records closed.
+The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.
+
 | Code | Meaning |
 | --- | --- |
 {rows}

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import parts
-from kwire_cli.analysis.calls import CapturedCall, LoggedCall, batches_of
+from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
 from kwire_cli.analysis.subjects import CallFold
+from kwire_cli.source.kafka.line_records import batches_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator

@@ -17,6 +17,7 @@ from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
 from kwire_cli.pipeline.lake.hidden import Stream, streamed
 from kwire_cli.pipeline.lake.names import Learnt, name_rows, topics_of
+from kwire_cli.pipeline.lake.record_faults import record_faults
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
@@ -101,6 +102,9 @@ class PointTables:
             self._client(values.frames.client_id, stretch.connection.software)
         if "frames" in self.tables:
             yield from (Rows("frames", rows) for rows in stretch_rows(stretch, requests, responses, topics, origin))
+        if "faults" in self.tables:
+            for values in (*requests, *responses):
+                yield from (Rows("faults", rows) for rows in record_faults(values, stretch, origin))
         if "costs" in self.tables:
             for frames in stretch.frames:
                 for day, part in _by_day(frames):

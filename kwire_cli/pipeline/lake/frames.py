@@ -277,7 +277,7 @@ def stretch_rows(
 def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, origin: Origin) -> pa.RecordBatch:
     frames, layout, count = values.frames, values.frames.layout, values.count
     is_response = layout.kind == "response"
-    file, packet = _places(frames.packet, origin)
+    file, packet = places_of(frames.packet, origin)
     src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
     codes = values.error_codes()
     none = pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
@@ -327,7 +327,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
     )
 
 
-def _places(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
+def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
     """Return the files of packets, and their numbers there."""
     if isinstance(origin, InRow):
         befores = np.asarray(origin.row.befores, np.int64)

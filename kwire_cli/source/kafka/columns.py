@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.message.decoded import by_span
 from kwire_cli.message.frames import HEAD
+from kwire_cli.message.record_notes import decoded_record_notes
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import PADDING, Batch, base64_text
+from kwire_cli.source.kafka.line_records import line_record_notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,7 +211,10 @@ _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
     "clientId": lambda row: row.header("clientId"),
     "topics": _topics,
     "error": _errors,
-    "anomaly": lambda row: [anomaly.code for anomaly in row.frame.anomalies],
+    "anomaly": lambda row: [
+        *(anomaly.code for anomaly in row.frame.anomalies),
+        *(note.code for note in decoded_record_notes(row.frame.body, row.redaction.reading())),
+    ],
 }
 
 
@@ -255,7 +260,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "protocol": lambda line: line.seen.protocol,
     "content": lambda line: [*line.seen.content],
     "reason": lambda line: line.seen.reason,
-    "anomaly": lambda line: line.anomalies,
+    "anomaly": lambda line: [*line.anomalies, *(note.code for note in line_record_notes(line, deep=True))],
 }
 ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
 

@@ -27,6 +27,7 @@ from kwire_cli.pipeline.lake.columns import once, side_by_side
 from kwire_cli.pipeline.lake.frames import FRAMES, resolved
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka import bulk_frames
+from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import packets
@@ -232,6 +233,37 @@ def test_frames_with_texts_that_are_not_utf8(tmp_path, name):
     assert check(path) > 0
     codes = {anomaly for row in tables_of(path, "frames")["frames"] for anomaly in row["anomalies"]}
     assert any("INVALID_UTF8" in code for code in codes)
+
+
+def with_damaged_batches(path, out):
+    """Write the capture with a bit turned in every third segment with a batch: in its header, or in its records."""
+    segments, seen = [], 0
+    for segment in Segments()(packets(path)):
+        payload = bytearray(segment.payload)
+        if found := re.search(rb"\x00{8}\x00\x00..[\x00\xff]{4}\x02", payload, re.DOTALL):
+            seen += 1
+            if seen % 3 == 0:
+                payload[min(found.end() + 3 + 17 * (seen % 5), len(payload) - 1)] ^= 0x40
+        segments.append(segment._replace(payload=bytes(payload)))
+    out.write_bytes(make.pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    return out
+
+
+@pytest.mark.usefixtures("fewest")
+@pytest.mark.parametrize("name", ["slow-broker", "small-batches", "cut-short"])
+def test_faults_of_batches_in_frames(tmp_path, name):
+    """Those of frames that are read together are those of lines."""
+    damaged = with_damaged_batches(ROOT / "samples" / "incidents" / f"{name}.pcap", tmp_path / "made.pcap")
+    found = tables_of(damaged, "faults").get("faults", [])
+    columns = ("packet", "stream", "src", "dst", "size", "code", "path", "offset", "detail")
+    shown = [tuple(row[column] for column in columns) for row in found if row["path"] is not None]
+    wanted = []
+    for stream, line in lines_of(damaged):
+        notes = [*(line.frame.anomalies if line.frame else ()), *line_record_notes(line, deep=False)]
+        ends = stream, line.src, line.dst, line.seen.size
+        wanted += [(line.where.packet, *ends, note.code, note.path, note.offset, note.detail) for note in notes]
+    assert sorted(shown) == sorted(wanted)
+    assert name == "cut-short" or any(code == "CRC_MISMATCH" for *_, code, _, _, _ in shown)
 
 
 # Bodies.

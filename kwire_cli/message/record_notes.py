@@ -1,0 +1,57 @@
+"""What is odd about the batches in the records fields of messages. The anomalies of a message are those of its own
+fields; these are all others that a tree of it shows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.values import Form
+from kwire_cli.message.decoded import Decoded
+from kwire_cli.message.roles import FETCHED, RAW, holds_records, records_fields, roles
+from kwire_cli.records.batch import TRUNCATED, Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.frames import Frame
+    from kwire_cli.message.roles import RecordsAs, Roles
+
+
+def record_notes(
+    message: str, found: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
+) -> Iterator[Anomaly]:
+    """Yield what is odd about the batches of a message's body in RAW form, and with `deep` about their records, which
+    are read and decompressed for it.
+
+    A path begins with that of the records field; offsets are bytes from the first one of its records. The last batch of
+    a Fetch response may be cut: a broker sends as many bytes as were asked for.
+    """
+    may_be_cut = message in FETCHED
+    for path, topic, struct, name in records_fields(found, body):
+        for number, item in enumerate(reading.record_set(struct[name], topic)):
+            place = f"{path}[{number}]"
+            if isinstance(item, Batch):
+                for note in item.anomalies if deep else item.notes:
+                    yield note._replace(path=f"{place}.{note.path}".rstrip("."))
+            elif not (may_be_cut and item.code == TRUNCATED):
+                yield item.as_anomaly()._replace(path=place)
+
+
+def raw_body(body: Decoded) -> dict[str, Any]:
+    """Return a body in JSON form, records as their bytes; empty if it is a guess, or if nothing of it can be read."""
+    form = None if body.guess else body.form(Form(RAW))
+    return form if isinstance(form, dict) else {}
+
+
+def decoded_record_notes(body: Decoded | None, reading: RecordsAs) -> Iterator[Anomaly]:
+    """Yield what is odd about the batches and the records in a decoded body, as `record_notes`."""
+    if body is not None and holds_records(body.entry):
+        yield from record_notes(body.message, roles(body.spec, body.entry), raw_body(body), reading, deep=True)
+
+
+def is_odd_message(subject: Frame | Decoded, reading: RecordsAs) -> bool:
+    """Return whether anything is odd about a frame or a body, or about the batches and records in it."""
+    body = subject if isinstance(subject, Decoded) else subject.body
+    return bool(subject.anomalies) or next(decoded_record_notes(body, reading), None) is not None

@@ -1,0 +1,55 @@
+"""The batches in the records fields of a request or response of a capture, and what is odd about them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.message.record_notes import raw_body, record_notes
+from kwire_cli.message.roles import RAW, holds_records, records_fields, roles
+from kwire_cli.records.batch import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.message.roles import Roles
+    from kwire_cli.source.kafka.captured import Captured
+
+
+def raw_body_of(line: Captured) -> dict[str, Any]:
+    """Return the body of a request or response in JSON form, records as their bytes; empty if it cannot be read."""
+    if plain := line.plain:
+        return plain.body(RAW)
+    frame = line.frame
+    return raw_body(frame.body) if frame and frame.body else {}
+
+
+def batches_of(line: Captured) -> Iterator[Batch]:
+    """Yield the batches in the records of a request or response. Records stay compressed."""
+    found = _with_records(line)
+    for _, topic, struct, name in records_fields(found[1], raw_body_of(line)) if found else ():
+        items = line.reading().record_set(struct[name], topic)
+        yield from (item for item in items if isinstance(item, Batch))
+
+
+def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
+    """Yield what is odd about the batches in a frame, and with `deep` about their records, as `record_notes`."""
+    if found := _with_records(line):
+        yield from record_notes(*found, raw_body_of(line), line.reading(), deep=deep)
+
+
+def is_odd(line: Captured) -> bool:
+    """Return whether anything is odd about a line, or about the batches and records in it."""
+    return bool(line.anomalies) or next(line_record_notes(line, deep=True), None) is not None
+
+
+def _with_records(line: Captured) -> tuple[str, Roles] | None:
+    """Return the message of a frame and the roles in it; None if it has no records fields, or if its body is a
+    guess.
+    """
+    if plain := line.plain:
+        return (plain.layout.message, plain.layout.roles) if plain.layout.has_records else None
+    body = line.frame.body if line.is_frame and line.frame and not line.guess else None
+    if body is None or body.guess or not holds_records(body.entry):
+        return None
+    return body.message, roles(body.spec, body.entry)

@@ -1,0 +1,111 @@
+"""What is odd about batches inside messages: --strict, --filter and statistics see it as the tree does."""
+
+import base64
+import json
+
+import pytest
+from command_line import kwire as kwire_command
+from damage import packet_of
+from packets import Talk, pcap_file
+from record_sets import batch, record, with_crc
+
+import kwire_cli as kwire
+from kwire_cli.message.record_notes import decoded_record_notes
+from kwire_cli.message.roles import RecordsAs
+
+CATALOG = kwire.catalog()
+SOUND = batch(records=[record(value=b"hello"), record(value=b"world", offset=1)])
+
+
+def counted_wrong(data):
+    """A batch that says that it has one record more, with the checksum that fits."""
+    at = 57
+    return with_crc(
+        "v2", data[:at] + (int.from_bytes(data[at : at + 4], "big") + 1).to_bytes(4, "big") + data[at + 4 :]
+    )
+
+
+DAMAGED = {
+    "sound": (SOUND, []),
+    "checksum": (SOUND[:-1] + b"\x01", ["CRC_MISMATCH", "NULL_NOT_ALLOWED"]),
+    "attributes": (with_crc("v2", SOUND[:21] + b"\x40" + SOUND[22:]), ["ATTRIBUTES_UNKNOWN"]),
+    "count": (counted_wrong(SOUND), ["COUNT_MISMATCH"]),
+    "second": (SOUND + counted_wrong(SOUND), ["COUNT_MISMATCH"]),
+    "nonsense": (b"\x07" * 30, ["CORRUPT"]),
+    "zeros": (bytes(30), ["CORRUPT"]),
+    "cut": (SOUND + SOUND[:30], ["TRUNCATED"]),
+}
+IN_HEADERS = {"checksum": ["CRC_MISMATCH"], "count": [], "second": []}
+"""What is odd without a look at records, where that differs."""
+
+
+def produced(records):
+    """The body of a Produce request of version 9 with these records."""
+    partition = {"index": 0, "records": base64.b64encode(records).decode()}
+    body = {"transactionalId": None, "acks": 1, "timeoutMs": 100}
+    body["topicData"] = [{"name": "orders", "partitionData": [partition]}]
+    return kwire.encode(body, message="ProduceRequest", version=9)
+
+
+def fetched(records):
+    """The body of a Fetch response of version 4 with these records."""
+    partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 2, "lastStableOffset": 2}
+    partition |= {"abortedTransactions": [], "records": base64.b64encode(records).decode()}
+    body = {"throttleTimeMs": 0, "responses": [{"topic": "orders", "partitions": [partition]}]}
+    return kwire.encode(body, message="FetchResponse", version=4)
+
+
+def frame(records):
+    """A Produce request as a frame."""
+    header = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 1, "clientId": "app"}
+    body = kwire.encode(header, message="RequestHeader", version=2) + produced(records)
+    return len(body).to_bytes(4, "big") + body
+
+
+def capture(tmp_path, records):
+    """A capture of one Produce request, unanswered."""
+    talk = Talk()
+    segments = [*talk.handshake(), talk.segment(0, frame(records))]
+    path = tmp_path / "made.pcap"
+    path.write_bytes(pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
+    return path
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_notes_of_a_body(name):
+    records, codes = DAMAGED[name]
+    decoded = kwire.decode(produced(records), message="ProduceRequest", version=9)
+    notes = [*decoded_record_notes(decoded, RecordsAs(CATALOG))]
+    assert [note.code for note in notes] == codes
+    assert decoded.anomalies == []
+    number = 1 if name in {"second", "cut"} else 0
+    assert all(note.path.startswith(f"topicData[0].partitionData[0].records[{number}]") for note in notes)
+    assert all(0 <= note.offset <= len(records) for note in notes)
+
+
+def test_the_last_batch_of_a_fetch_response_may_be_cut():
+    """A broker sends as many bytes as were asked for."""
+    for name, wanted in (("cut", []), ("checksum", ["CRC_MISMATCH", "NULL_NOT_ALLOWED"])):
+        decoded = kwire.decode(fetched(DAMAGED[name][0]), message="FetchResponse", version=4)
+        assert [note.code for note in decoded_record_notes(decoded, RecordsAs(CATALOG))] == wanted
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_commands_see_them(tmp_path, name):
+    records, codes = DAMAGED[name]
+    path = capture(tmp_path, records)
+    assert kwire_command("decode", path, "--strict", "-f", "jsonl").code == bool(codes)
+    shown = kwire_command("decode", path, "--fields", "anomaly", "-f", "jsonl").out
+    assert json.loads(shown)["anomaly"] == codes
+    for code in codes:
+        assert kwire_command("decode", path, "--filter", f"anomaly == {code}", "-f", "jsonl").out
+    answer = json.loads(kwire_command("stats", path, "-f", "json").out)
+    wanted = dict.fromkeys(IN_HEADERS.get(name, codes), 1)
+    assert answer["facts"]["anomalies"] == wanted
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_frames_without_a_capture(name):
+    records, codes = DAMAGED[name]
+    text = frame(records).hex().encode()
+    assert kwire_command("decode", "-", "--strict", "-f", "jsonl", stdin=text).code == bool(codes)
