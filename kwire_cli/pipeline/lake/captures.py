@@ -16,7 +16,7 @@ from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.bodies import Bodies
 from kwire_cli.pipeline.lake.frames import LINE_COLUMNS, UNRESOLVED, Values, nodes_of, stretch_rows
 from kwire_cli.pipeline.lake.hidden import Stream, streamed
-from kwire_cli.pipeline.lake.names import Learnt, name_rows, topics_of
+from kwire_cli.pipeline.lake.names import Learnt, learn_stretch, name_rows, tells_names, topics_of
 from kwire_cli.pipeline.lake.record_faults import record_faults
 from kwire_cli.pipeline.lake.tables import COSTS, DAY
 from kwire_cli.pipeline.line_walks import AT_ONCE, MOST_LINES, Spent
@@ -30,10 +30,10 @@ from kwire_cli.source.packets.points import APART
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from kwire_cli.message.known_layout import Layouts
+    from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
@@ -92,11 +92,7 @@ class PointTables:
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a stretch, whose names are learnt."""
-        catalog = self.redaction.catalog
-        requests, responses = (
-            [Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout)) for frames in side]
-            for side in (stretch.requests, stretch.responses)
-        )
+        requests, responses = self._values(stretch)
         topics = topics_of(self.names, stretch, requests, responses)
         for values in requests:
             self._client(values.frames.client_id, stretch.connection.software)
@@ -112,6 +108,24 @@ class PointTables:
         if self._has_bodies:
             for frames in stretch.frames:
                 yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.stream))
+
+    def learn(self, stretch: Stretch) -> None:
+        """Learn the names and the fetch sessions of a stretch, whose rows another task makes."""
+        learn_stretch(self.names, stretch, *self._values(stretch, tells_names))
+
+    def _values(
+        self, stretch: Stretch, wants: Callable[[Layout], bool] = lambda _: True
+    ) -> tuple[list[Values], list[Values]]:
+        catalog = self.redaction.catalog
+        requests, responses = (
+            [
+                Values(frames, nodes_of(catalog.message(frames.layout.message), frames.layout))
+                for frames in side
+                if wants(frames.layout)
+            ]
+            for side in (stretch.requests, stretch.responses)
+        )
+        return requests, responses
 
     def item(self, item: Stretch | Captured, reader: EndsReader) -> Iterator[Rows]:
         """Yield the rows of what a reader found."""

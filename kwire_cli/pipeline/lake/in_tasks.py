@@ -22,10 +22,11 @@ from kwire_cli.pipeline.lake.earlier import finish, inputs_of, refuse_others, re
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.hidden import put_table, streamed, table_of
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
+from kwire_cli.pipeline.lake.long_connections import Lengths, lengths_of
 from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed, units_of, work_of
-from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge
+from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge, read_pieces
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.model import CAPTURES, Told
@@ -52,11 +53,14 @@ ROWS = 1 << 18
 
 @dataclass(frozen=True)
 class Cut:
-    """How much is read at once: bytes of a part, bytes of a window, and parts of a window."""
+    """How much is read at once: bytes of a part, bytes of a window, and parts of a window; and at which lengths
+    connections are cut, if the window does not say it.
+    """
 
     part: int = PART_SIZE
     window: int = BUDGET
     parts: int = MOST_PARTS
+    lengths: Lengths | None = None
 
 
 def write_in_tasks(
@@ -168,11 +172,18 @@ def _captures(
     carried: tuple[str, ...] = ()
     cores = tasks.cores
     for window in windows(plan, run.hidden, numbers, cut.window, cut.parts, cores):
-        each = tasks.read(Job(run.hidden, run.form, window, keys, carried, wanted, plan.secrets))
+        lengths = cut.lengths or lengths_of(window, cores)
+        job = Job(run.hidden, run.form, window, keys, carried, wanted, plan.secrets, lengths)
+        each = tasks.read(job)
         for name in (window.table, *carried):
             remove(run.hidden / name)
         carried, each.carried = tuple(each.carried), []
+        pieces, each.pieces = each.pieces, []
         merge(done, each)
+        if pieces:
+            _by_tasks(tasks, run, f"_pieces-{window.table}", pieces, partial(read_pieces, job), done)
+        for name in pieces:
+            remove(run.hidden / name)
     works: list[_Unresolved] = []
     for number, unit in numbers.items():
         learnt, name = done.learnt.get(number, Learnt()), f"_names-{number}"

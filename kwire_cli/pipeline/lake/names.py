@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.program import Leaf
+    from kwire_cli.message.known_layout import Layout
     from kwire_cli.pipeline.lake.frames import Values
     from kwire_cli.source.kafka.bulk_frames import Stretch
 
@@ -33,6 +34,13 @@ and the software of a client.
 """
 _BROKERS = {METADATA: "nodeId", DESCRIBE_CLUSTER: "brokerId"}
 """The fields of brokers that hold node ids, by api."""
+
+
+def tells_names(layout: Layout) -> bool:
+    """Return whether messages of a layout can tell names, or change a fetch session."""
+    if layout.api_key == FETCH:
+        return layout.version >= SESSIONS_SINCE
+    return layout.kind == "response" and (bool(layout.roles.naming) or layout.api_key in _BROKERS)
 
 
 def learn(responses: Sequence[Values], names: Names) -> None:
@@ -109,27 +117,43 @@ def topics_of(
     names: Names, stretch: Stretch, requests: Sequence[Values], responses: Sequence[Values]
 ) -> dict[int, pa.ListArray]:
     """Return the topics of the frames of a stretch by the identity of the frames, and learn its names and sessions."""
-    learn(responses, names)
     topics = {id(values.frames): values.topics() for values in (*requests, *responses)}
-    fetches = [values for values in (*requests, *responses) if values.frames.layout.api_key == FETCH]
-    if not fetches:
+    if (sessions := learn_stretch(names, stretch, requests, responses, topics)) is None:
         return topics
-    asked = [values for values in requests if values.frames.layout.api_key == FETCH]
+    for values, more in sessions.of_rows():
+        topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
+    for values in responses:
+        if values.frames.layout.api_key == FETCH:
+            topics[id(values.frames)] = _as_asked(topics[id(values.frames)], values, stretch, requests, topics)
+    return topics
+
+
+def learn_stretch(
+    names: Names,
+    stretch: Stretch,
+    requests: Sequence[Values],
+    responses: Sequence[Values],
+    topics: dict[int, pa.ListArray] | None = None,
+) -> _Sessions | None:
+    """Learn the names and the fetch sessions of a stretch; return the sessions if there are fetches.
+
+    `topics` are those in the frames by the identity of these, if they are known.
+    """
+    learn(responses, names)
+    asked, told = ([each for each in side if each.frames.layout.api_key == FETCH] for side in (requests, responses))
+    if not (asked or told):
+        return None
     sessions = _Sessions(names, stretch, asked, topics)
-    for values in fetches:
+    for values in (*asked, *told):
         if values.frames.layout.version >= SESSIONS_SINCE:
             sessions.hear(values)
-    for values, more in sessions.of_rows(fetches):
-        topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
+    sessions.follow()
     for number, line in stretch.left.items():
         for values in asked:
             at = np.flatnonzero(values.frames.which == number)
             if len(at):
                 line.session = sessions.state(values, int(at[0]))
-    for values in responses:
-        if values.frames.layout.api_key == FETCH:
-            topics[id(values.frames)] = _as_asked(topics[id(values.frames)], values, stretch, requests, topics)
-    return topics
+    return sessions
 
 
 def _as_asked(
@@ -162,9 +186,11 @@ class _Sessions:
     """The fetch sessions in a stretch: what their topics are after each request and response that changes them."""
 
     def __init__(
-        self, names: Names, stretch: Stretch, asked: Sequence[Values], topics: dict[int, pa.ListArray]
+        self, names: Names, stretch: Stretch, asked: Sequence[Values], topics: dict[int, pa.ListArray] | None
     ) -> None:
-        self._names, self._stretch, self._topics = names, stretch, topics
+        self._names, self._stretch = names, stretch
+        self._topics = {} if topics is None else topics
+        self._heard: list[Values] = []
         self._events: dict[int, list[tuple[int, bool, Values, int]]] = {}
         self._ids: dict[int, Ints] = {}
         before = len(stretch.pending)
@@ -187,6 +213,7 @@ class _Sessions:
         if ids is None:
             return
         self._ids[id(frames)] = ids
+        self._heard.append(values)
         if frames.layout.kind == "request":
             changes = (ids != 0) & ((values.length("topics") > 0) | (values.length("forgottenTopicsData") > 0))
         else:
@@ -198,13 +225,16 @@ class _Sessions:
             event = int(frames.number[row]), frames.layout.kind == "request", values, row
             self._events[int(ids[row])].append(event)
 
-    def of_rows(self, fetches: Sequence[Values]) -> Iterator[tuple[Values, pa.ListArray]]:
-        """Yield the topics of the session of each frame, layout by layout."""
+    def follow(self) -> None:
+        """Find the topics of each session after each event, when all frames were heard."""
         for session, events in self._events.items():
             self._states[session] = self._follow(session, sorted(events, key=lambda event: event[0]))
-        for values in fetches:
-            ids = self._ids.get(id(values.frames))
-            if ids is None or not ids.any():
+
+    def of_rows(self) -> Iterator[tuple[Values, pa.ListArray]]:
+        """Yield the topics of the session of each frame, layout by layout."""
+        for values in self._heard:
+            ids = self._ids[id(values.frames)]
+            if not ids.any():
                 continue
             words: list[list[str]] = [[]]
             which = np.zeros(values.count, np.int64)
@@ -254,6 +284,8 @@ class _Sessions:
         for each in self._asked:
             at = np.flatnonzero(each.frames.which == number)
             if len(at):
+                if id(each.frames) not in self._topics:
+                    self._topics[id(each.frames)] = each.topics()
                 own: list[str] = self._topics[id(each.frames)][int(at[0])].as_py()
                 return own
         return []

@@ -7,7 +7,7 @@ is put away in the hidden folder of the run, and shuffled with the segments of t
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain as joined, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -23,17 +23,20 @@ from kwire_cli.pipeline.lake.descriptors import (
     OWNED_BYTES,
     describe_connection,
     descriptor,
+    rows_in,
     rows_of,
 )
 from kwire_cli.pipeline.lake.hidden import Stream, batches_of, put
 from kwire_cli.pipeline.lake.logs import shaped
+from kwire_cli.pipeline.lake.long_connections import KEPT, Follower, Lengths, kept_row
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.pipeline.model import Told
-from kwire_cli.source.kafka.kept import put_away, taken_up
-from kwire_cli.source.packets.descriptors import Described, parted, runs
-from kwire_cli.source.packets.model import NO_TIME, Merged
+from kwire_cli.source.kafka.captured import Names
+from kwire_cli.source.kafka.kept import taken_up
+from kwire_cli.source.packets.descriptors import Described, parted, run_of, runs
+from kwire_cli.source.packets.model import Merged
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.model import Wanted
     from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.parts import PartReader
     from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.stores import Place
@@ -56,8 +60,6 @@ MOST_OVER = 64
 """Pairs of ends that an owner keeps although nothing is open between them, and nothing came in a window."""
 _NOTICES = b""
 """In place of ends: what ended the reading of a part early."""
-_KEPT = -1
-"""In place of the chain: what was put away of a connection, which comes before its segments."""
 
 
 @dataclass
@@ -65,13 +67,15 @@ class Done:
     """The files that tasks have written, by the key of their unit, and what they learnt, by capture point.
 
     Files of the hidden folder: `frames` are those with frames that have no names yet, by the key of their unit, and how
-    many these are; `carried` are those with what the next window takes up.
+    many these are; `pieces` are those with pieces of long connections, which other tasks read; `carried` are those with
+    what the next window takes up.
     """
 
     made: dict[str, list[Written]] = field(default_factory=dict)
     frames: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
     told: Told = field(default_factory=Told)
+    pieces: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
 
 
@@ -84,6 +88,7 @@ def merge(one: Done, other: Done) -> None:
     merge_learnt(one.learnt, other.learnt)
     one.told.size += other.told.size
     one.told.faults += other.told.faults
+    one.pieces += other.pieces
     one.carried += other.carried
 
 
@@ -92,7 +97,7 @@ class Job:
     """The window that tasks read, and all that they need for it.
 
     `keys` begin the names of files of a capture point, by its number. `carried` are the files that the window before
-    has left.
+    has left. Connections are cut at `lengths`.
     """
 
     hidden: Place
@@ -102,6 +107,7 @@ class Job:
     carried: tuple[str, ...]
     wanted: Wanted
     secrets: tuple[Secrets, ...]
+    lengths: Lengths | None = None
 
 
 def owners_of(window: Window, cores: int) -> int:
@@ -154,6 +160,18 @@ def read_connections(job: Job, rows: Iterable[tuple[Any, ...]]) -> Done:
     return done
 
 
+def read_pieces(job: Job, names: Iterable[str]) -> Done:
+    """Write the rows of pieces of long connections, which are in these files of the hidden folder."""
+    done = Done()
+    for name in names:
+        found = map(descriptor, rows_in(batches_of(job.hidden, name)))
+        kept = next(found)
+        owner = _Owner(job, kept.point)
+        owner.piece(kept, found)
+        owner.close(done)
+    return done
+
+
 class _Owner:
     """The connections of a capture point that a task owns, and the rows that they make."""
 
@@ -172,6 +190,7 @@ class _Owner:
         self._kept: list[Described] = []
         self._kept_batches: list[pa.RecordBatch] = []
         self._kept_size = self._faults = self._over = 0
+        self._pieces: list[str] = []
 
     def notices(self, found: Iterable[Described]) -> None:
         """Write what ended the reading of parts early."""
@@ -186,7 +205,7 @@ class _Owner:
         """Write the rows of what is between two ends, as far as the window knows it."""
         found: Iterator[Described] = map(descriptor, rows)
         first = next(found)
-        kept = first if first.chain == _KEPT else None
+        kept = first if first.chain == KEPT else None
         if kept is not None:
             first_segments = next(found, None)
             if first_segments is None and self._goes_on:
@@ -201,25 +220,18 @@ class _Owner:
         if (upto := self._job.window.upto) is not None and self._goes_on:
             found = self._before(upto, found, later)
         origin = origin_of(self._point, self._number, self._job.hidden)
-        tls = Decryption((), lambda: self._job.secrets)
-        catalog = layouts(self._job.wanted.reading.catalog)
         names = self._tables.names  # a connection's own: what others tell stands at the end only
-        sessions: dict[tuple[str, int], list[str]] = {}
-        if kept is not None:
-            state, sessions, told = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
-            names.sessions |= {key: [*topics] for key, topics in sessions.items()}
-            if isinstance(origin, Merged):
-                origin.go_on(*told)
-            reader = taken_up(state, catalog, names, origin, tls)
+        reader, sessions = self._reader(ends, kept, origin)
+        if isinstance(origin, Merged) or not self._job.lengths:
+            for run in runs(found, self._paths, origin):
+                self._add(reader, reader.take(run))
         else:
-            reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
-        for run in runs(found, self._paths, origin):
-            self._add(reader, reader.take(run))
+            self._read_or_follow(reader, ends, found, self._job.lengths)
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
             told = origin.told if isinstance(origin, Merged) else None
-            state = pickle.dumps((put_away(reader), names.sessions, told))
-            self._keep(Described(self._number, ends, _KEPT, 0, NO_TIME, int(reader.is_over and not later), b"", state))
+            is_over = reader.is_over and not later
+            self._keep(kept_row(self._number, ends, reader, (names.sessions, told), is_over=is_over))
             for each in later:
                 self._keep(each)
         else:
@@ -227,6 +239,42 @@ class _Owner:
         changed = {key: topics for key, topics in names.sessions.items() if sessions.get(key) != topics}
         names.sessions = changed
         self._learnt.merge(self._tables.told(since))
+
+    def _reader(
+        self, ends: bytes, kept: Described | None, origin: Origin
+    ) -> tuple[EndsReader, dict[tuple[str, int], list[str]]]:
+        """Return a reader of what is between two ends, or the one that was put away, and the fetch sessions of it."""
+        tls = Decryption((), lambda: self._job.secrets)
+        catalog, names = layouts(self._job.wanted.reading.catalog), self._tables.names
+        if kept is None:
+            return self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls), {}
+        state, sessions, told = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
+        names.sessions |= {key: [*topics] for key, topics in sessions.items()}
+        if isinstance(origin, Merged):
+            origin.go_on(*told)
+        return taken_up(state, catalog, names, origin, tls), sessions
+
+    def _read_or_follow(self, reader: EndsReader, ends: bytes, found: Iterable[Described], lengths: Lengths) -> None:
+        """Write the rows of the first bytes of a connection, and leave the others to other tasks in pieces."""
+        names, read = self._tables.names, 0
+        follower = Follower(self._job.hidden, lengths, self._number, ends, reader, names.sessions, self._tables.learn)
+        for each in found:
+            run = run_of(each, self._paths)
+            if read < lengths.own:
+                read += int(run.rows["size"].sum())
+                self._add(reader, reader.take(run))
+            else:
+                follower.follow(each, run)
+        follower.close()
+        self._pieces += follower.pieces
+
+    def piece(self, kept: Described, found: Iterable[Described]) -> None:
+        """Write the rows of a piece of a connection. Its owner has learnt the names in it."""
+        reader, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
+        for each in found:
+            self._add(reader, reader.take(run_of(each, self._paths)))
+        told = self._tables.told(min(reader.starts.values(), default=0))
+        self._learnt.merge(replace(told, names=Names()))
 
     def close(self, done: Done) -> None:
         """Write what is left, and say what was done."""
@@ -239,6 +287,7 @@ class _Owner:
             done.frames.setdefault(self._key, []).append((name, stream.rows))
         done.learnt[self._number] = self._learnt
         done.told.faults += self._faults
+        done.pieces += self._pieces
         if self._kept:
             self._kept_batches.append(rows_of(self._kept))
         if self._kept_batches:

@@ -1,5 +1,7 @@
 """Tasks write the lake that `export` writes without them. Here they are done one after the other, in this process."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import packets as make
@@ -13,10 +15,12 @@ pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake import chosen, processes
+from kwire_cli.pipeline.lake import chosen, in_tasks, processes, window_tasks
 from kwire_cli.pipeline.lake.export import chosen_columns, export
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
+from kwire_cli.pipeline.lake.long_connections import Lengths, lengths_of
 from kwire_cli.pipeline.lake.units import inputs_for, named_files
+from kwire_cli.pipeline.lake.windows import Window
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -78,6 +82,36 @@ def test_windows(both, tmp_path, monkeypatch):
     points = rotated_points(tmp_path / "in")
     _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 5})
     assert content(tasks) == content(one)
+
+
+@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
+def test_long_connections(both, tmp_path, monkeypatch, lengths):
+    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, and over
+    windows.
+    """
+    read = []
+
+    def read_pieces(job, names):
+        read.extend(names := [*names])
+        return window_tasks.read_pieces(job, names)
+
+    monkeypatch.setattr(in_tasks, "read_pieces", read_pieces)
+    points = rotated_points(tmp_path / "in")
+    for name in ("fetch-sessions", "loss", "rebalancing", "leader-changes"):
+        (points / name).mkdir()
+        shutil.copy(SAMPLES / "incidents" / f"{name}.pcap", points / name)
+    _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 20, "lengths": lengths})
+    assert content(tasks) == content(one)
+    assert len(read) > 10
+    assert not [*tasks.glob("_*")]
+
+
+def test_where_connections_are_cut():
+    """One core reads all bytes anyway; with several, none has much more than its share."""
+    window = Window("", 1, 64 << 30, {})
+    assert lengths_of(window, 1) is None
+    assert lengths_of(window, 8) == Lengths(4 << 30, 128 << 20)
+    assert lengths_of(replace(window, size=1 << 20), 2) == Lengths(64 << 20, 32 << 20)
 
 
 def test_files_that_cannot_be_read(both, tmp_path):
