@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def record_notes(
-    message: str, found: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
+    message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
 ) -> Iterator[Anomaly]:
     """Yield what is odd about the batches of a message's body in RAW form, and with `deep` about their records, which
     are read and decompressed for it.
@@ -29,7 +29,7 @@ def record_notes(
     a Fetch response may be cut: a broker sends as many bytes as were asked for.
     """
     may_be_cut = message in FETCHED
-    for path, topic, struct, name in records_fields(found, body):
+    for path, topic, struct, name in records_fields(field_roles, body):
         for number, item in enumerate(reading.record_set(struct[name], topic)):
             place = f"{path}[{number}]"
             if isinstance(item, Batch):

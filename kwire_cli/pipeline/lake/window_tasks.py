@@ -164,10 +164,10 @@ def read_pieces(job: Job, names: Iterable[str]) -> Done:
     """Write the rows of pieces of long connections, which are in these files of the hidden folder."""
     done = Done()
     for name in names:
-        found = map(descriptor, rows_in(batches_of(job.hidden, name)))
-        kept = next(found)
+        piece = map(descriptor, rows_in(batches_of(job.hidden, name)))
+        kept = next(piece)
         owner = _Owner(job, kept.point)
-        owner.piece(kept, found)
+        owner.piece(kept, piece)
         owner.close(done)
     return done
 
@@ -254,25 +254,25 @@ class _Owner:
             origin.go_on(*told)
         return taken_up(state, catalog, names, origin, tls), sessions
 
-    def _read_or_follow(self, reader: EndsReader, ends: bytes, found: Iterable[Described], lengths: Lengths) -> None:
+    def _read_or_follow(self, reader: EndsReader, ends: bytes, segments: Iterable[Described], lengths: Lengths) -> None:
         """Write the rows of the first bytes of a connection, and leave the others to other tasks in pieces."""
         names, read = self._tables.names, 0
         follower = Follower(self._job.hidden, lengths, self._number, ends, reader, names.sessions, self._tables.learn)
-        for each in found:
-            run = run_of(each, self._paths)
+        for some in segments:
+            run = run_of(some, self._paths)
             if read < lengths.own:
                 read += int(run.rows["size"].sum())
                 self._add(reader, reader.take(run))
             else:
-                follower.follow(each, run)
+                follower.follow(some, run)
         follower.close()
         self._pieces += follower.pieces
 
-    def piece(self, kept: Described, found: Iterable[Described]) -> None:
+    def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. Its owner has learnt the names in it."""
         reader, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
-        for each in found:
-            self._add(reader, reader.take(run_of(each, self._paths)))
+        for some in segments:
+            self._add(reader, reader.take(run_of(some, self._paths)))
         told = self._tables.told(min(reader.starts.values(), default=0))
         self._learnt.merge(replace(told, names=Names()))
 

@@ -26,16 +26,16 @@ def raw_body_of(line: Captured) -> dict[str, Any]:
 
 def batches_of(line: Captured) -> Iterator[Batch]:
     """Yield the batches in the records of a request or response. Records stay compressed."""
-    found = _with_records(line)
-    for _, topic, struct, name in records_fields(found[1], raw_body_of(line)) if found else ():
+    held = _with_records(line)
+    for _, topic, struct, name in records_fields(held[1], raw_body_of(line)) if held else ():
         items = line.reading().record_set(struct[name], topic)
         yield from (item for item in items if isinstance(item, Batch))
 
 
 def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
     """Yield what is odd about the batches in a frame, and with `deep` about their records, as `record_notes`."""
-    if found := _with_records(line):
-        yield from record_notes(*found, raw_body_of(line), line.reading(), deep=deep)
+    if held := _with_records(line):
+        yield from record_notes(*held, raw_body_of(line), line.reading(), deep=deep)
 
 
 def is_odd(line: Captured) -> bool:
