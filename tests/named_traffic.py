@@ -27,7 +27,6 @@ def hostile_frames(name):
 
 def hostile_capture(name):
     """A connection on which a request and an answer hold the name, and what is no message at all."""
-    talk = make.Talk()
     answer = Wire.response(
         "Metadata",
         1,
@@ -35,15 +34,25 @@ def hostile_capture(name):
         topics=[{"errorCode": 3, "name": name}],
         brokers=[{"nodeId": 1, "host": name, "port": 1, "rack": name}],
     )
-    said = [
-        *talk.handshake(),
-        talk.segment(0, hostile_frames(name)),
-        talk.segment(1, answer),
-        talk.segment(0, name.encode() * 3),
-        *talk.goodbye(),
-    ]
+    return spoken_capture((0, hostile_frames(name)), (1, answer), (0, name.encode() * 3))
+
+
+def spoken_capture(*said, times=None, magic=make.PCAP_MICRO):
+    """A capture file in which this is said on one connection: pairs of a side (0 is the client) and bytes.
+
+    `times` are the nanoseconds of each, by default a second after the one before.
+    """
+    talk = make.Talk()
+    segments = talk.handshake() + [talk.segment(side, data) for side, data in said] + talk.goodbye()
+    numbers = range(1, len(segments) + 1)
+    at = [number * make.SECOND for number in numbers]
+    at[3 : 3 + len(times or ())] = times or ()
     return make.pcap_file(
-        [make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)]
+        [
+            make.packet(make.ethernet(ip_of(segment)), number, time=time)
+            for segment, number, time in zip(segments, numbers, at, strict=True)
+        ],
+        magic=magic,
     )
 
 

@@ -255,7 +255,7 @@ _HEADER = _object(
     {},
     {
         "headerVersion": _COUNT,
-        "correlationId": _NUMBER,
+        "correlationId": {"anyOf": [_NUMBER, _REDACTED]},
         "clientId": _nullable(_TEXT),
         "flavour": _TEXT,
         "unknownTaggedFields": _UNKNOWN_TAGS,
@@ -263,6 +263,8 @@ _HEADER = _object(
     },
 )
 _GAP_CODE = _TEXT
+_ANSWERED: Schema = {"requestFrame": _COUNT, "latency": {"type": "number"}}
+"""What a line has of its request. A gap has it too if it answers a request of an unknown api."""
 _FRAME: dict[str, Schema] = {
     "message": _object(
         {
@@ -277,21 +279,20 @@ _FRAME: dict[str, Schema] = {
             "anomalies": _ANOMALIES,
         },
         _PLACE
+        | _ANSWERED
         | {
             "bodyVersion": _NUMBER,
             "prefixed": {"const": False},
             "guess": {"const": True},
             "candidates": _list(_TEXT),
             "payloads": _PAYLOADS,
-            "requestFrame": _COUNT,
-            "latency": {"type": "number"},
             "topics": _list(_TEXT),
             "_lossless": _PATCHES,
         },
     ),
     "gap": _object(
         {"frame": _COUNT, "kind": {"const": "gap"}, "size": _COUNT, "code": _GAP_CODE},
-        _PLACE | {"anomalies": _ANOMALIES, "_lossless": _PATCHES},
+        _PLACE | _ANSWERED | {"anomalies": _ANOMALIES, "_lossless": _PATCHES},
     ),
     "other": _object(
         {"frame": _COUNT, "kind": {"enum": ["sasl-token", "not-kafka"]}, "size": _COUNT},

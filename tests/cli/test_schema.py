@@ -1,13 +1,18 @@
 """JSON Schemas hold what kwire prints: every sample that a schema is about, in JSON and in JSON lines."""
 
 import json
+import random
+import tempfile
 
 import pytest
 from command_line import ROOT, hold_page, kwire
+from examples import examples
 from hypothesis import given, strategies as st
-from json_schemas import hold, validator
+from json_schemas import documents, hold, validator
 from jsonschema import Draft202012Validator, ValidationError
+from named_traffic import spoken_capture
 from valid_values import values
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.cli.column_types import CAPTURES as COLUMNS
@@ -19,6 +24,7 @@ CATALOG = kwire_cli.catalog()
 SAMPLES = ROOT / "samples"
 CAPTURE, LOG = "samples/incidents/rebalancing.pcap", "samples/request-logs/kafka-request.log"
 CAPTURES = sorted(str(path.relative_to(ROOT)) for path in (SAMPLES / "captures").iterdir())
+SMALL = [path for path in sorted(SAMPLES.glob("*/*.pcap*")) if path.stat().st_size < 20_000]
 ASKED = [
     ("advise", ["advise", CAPTURE]),
     ("compare", ["compare", "samples/frames/produce-v13-request.hex", "--by-field"]),
@@ -91,6 +97,35 @@ def test_a_report_is_what_its_schema_says(name, arguments, monkeypatch):
 def test_frames_and_batches_are_what_their_schemas_say(name, arguments, fmt, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold(validator(name), kwire(*arguments, "-f", fmt).out)
+
+
+def test_a_gap_that_answers_a_request_of_an_unknown_api_is_what_its_schema_says(tmp_path):
+    path, unknown = tmp_path / "unknown.pcap", bytes.fromhex("7ffe0000000000070001630000")
+    path.write_bytes(spoken_capture((0, Wire.raw(unknown)), (1, Wire.raw(bytes.fromhex("00000007000000")))))
+    printed = kwire("decode", path).out
+    gap = [*documents(printed)][-1]
+    assert (gap["kind"], gap["requestFrame"], gap["latency"]) == ("gap", 1, 1.0)
+    hold(validator("frame"), printed)
+
+
+def test_a_redacted_header_is_what_its_schema_says():
+    printed = kwire("decode", SAMPLES / "text" / "xxd-a.txt").out
+    assert "redacted" in next(documents(printed))["header"]["correlationId"]
+    hold(validator("frame"), printed)
+
+
+@examples(20)
+@given(st.sampled_from(SMALL), st.integers(0, 2**32).map(random.Random))
+def test_lines_of_damaged_captures_are_what_their_schema_says(path, dice):
+    damaged = bytearray(path.read_bytes())
+    for _ in range(dice.randint(1, 12)):
+        damaged[dice.randrange(60, len(damaged))] = dice.choice([0, 255, dice.randrange(256)])
+    document = validator("frame")
+    with tempfile.NamedTemporaryFile(suffix=path.suffix) as file:
+        file.write(damaged)
+        file.flush()
+        for line in documents(kwire("decode", file.name).out):
+            document.validate(line)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ import csv
 import json
 from pathlib import Path
 
-import packets as make
 import pytest
 from command_line import kwire
-from named_traffic import ip_of
+from named_traffic import spoken_capture
 from record_sets import b64, batch, record
 from wire import Wire
 
@@ -28,11 +27,7 @@ def produce(number, topic, *batches):
 
 
 def capture(*frames):
-    talk = make.Talk()
-    said = [*talk.handshake(), *[talk.segment(0, frame) for frame in frames], *talk.goodbye()]
-    return make.pcap_file(
-        [make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)]
-    )
+    return spoken_capture(*((0, frame) for frame in frames))
 
 
 ONE = produce(

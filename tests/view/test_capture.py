@@ -2,10 +2,9 @@
 
 import json
 
-import packets as make
 import pytest
 from command_line import kwire
-from named_traffic import ip_of
+from named_traffic import spoken_capture
 from wire import Wire
 
 NO_FRAME = (20).to_bytes(4) + b"\x00\x12\x00\x00\x00\x00\x00\x07" + b"\xff\xfe" * 6
@@ -14,13 +13,9 @@ NO_FRAME = (20).to_bytes(4) + b"\x00\x12\x00\x00\x00\x00\x00\x07" + b"\xff\xfe" 
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory):
-    talk = make.Talk()
     asked = Wire.request("FindCoordinator", 3, 3, "c", key="k1")
-    said = [*talk.handshake(), talk.segment(0, asked), talk.segment(0, NO_FRAME), *talk.goodbye()]
     path = tmp_path_factory.mktemp("capture") / "no-frame.pcap"
-    path.write_bytes(
-        make.pcap_file([make.packet(make.ethernet(ip_of(segment)), number) for number, segment in enumerate(said, 1)])
-    )
+    path.write_bytes(spoken_capture((0, asked), (0, NO_FRAME)))
     return path
 
 
