@@ -148,8 +148,8 @@ class Call:
 
     @property
     def latency(self) -> float | None:
-        """Seconds from request to response."""
-        return None if self.asked is None or self.answered is None else self.answered - self.asked
+        """Seconds from request to response, as exact as the source has them."""
+        return None if self.asked is None or self.answered is None else between(self.asked, self.answered)
 
     @property
     def who(self) -> str:
@@ -226,14 +226,24 @@ def moment(text: str | None) -> float | None:
         return None
 
 
+def nanoseconds(time: float) -> int:
+    """Return seconds since 1970 in nanoseconds, as exact as they are: to the microsecond."""
+    return round(time * 1e6) * 1000
+
+
 def instant(time: float | None) -> str | None:
     """Return seconds since 1970 as ISO 8601 text in UTC, as answers have it."""
-    return None if time is None else time_text(round(time * 1e6) * 1000)
+    return None if time is None else time_text(nanoseconds(time))
 
 
 def between(first: float | None, last: float | None) -> float:
     """Return the seconds between two times; 0 if one of them is unknown."""
-    return 0.0 if first is None or last is None else last - first
+    return 0.0 if first is None or last is None else to_microseconds(last - first)
+
+
+def to_microseconds(seconds: float) -> float:
+    """Return seconds with six digits, which is what differences of times in seconds since 1970 are good for."""
+    return round(seconds, 6)
 
 
 def earlier(one: float | None, two: float | None) -> float | None:

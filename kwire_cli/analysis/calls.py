@@ -37,7 +37,7 @@ class CapturedCall(Call):
     __slots__ = (
         "_batches", "_errors", "_raw", "_request", "_response",
         "answer", "answered", "api", "api_key", "asked", "broker", "client", "client_id", "connection", "has_response",
-        "line", "version", "who",
+        "latency", "line", "version", "who",
     )  # fmt: skip
 
     def __init__(self, line: Captured, answer: Captured | None = None) -> None:
@@ -60,6 +60,7 @@ class CapturedCall(Call):
         self.connection: Hashable = (line.origin.capture, line.stream)
         self.answer: Captured | None = None
         self.answered: float | None = None
+        self.latency: float | None = None
         self.has_response: bool = False
         if answer is not None:
             self.complete(answer)
@@ -72,6 +73,7 @@ class CapturedCall(Call):
     def complete(self, answer: Captured) -> None:
         """Add the response."""
         self.answer, self.answered, self.has_response = answer, seconds(answer.seen.time), True
+        self.latency = answer.latency
 
     @property
     def software(self) -> str | None:
@@ -171,6 +173,10 @@ class LoggedCall(Call):
     @property
     def answered(self) -> float | None:
         return moment(self.exchange.time)
+
+    @property
+    def latency(self) -> float | None:
+        return self.exchange.seconds
 
     @property
     def api(self) -> str:

@@ -125,7 +125,7 @@ class Ladder:
                 call.version,
                 errors,
                 not unanswered,
-                round(call.latency, 9) if is_reply and call.latency is not None else None,
+                call.latency if is_reply else None,
             )
         )
         self._cut(slack=2)

@@ -63,6 +63,6 @@ def _row(name: str | None, entry: Exchange) -> Row:
         entry.api_version,
         entry.correlation_id,
         entry.topics,
-        None if entry.total_ms is None else round(entry.total_ms / 1000, 9),
+        entry.seconds,
         [str(error) for error in entry.errors],
     )

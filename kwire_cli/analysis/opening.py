@@ -116,7 +116,7 @@ class Subject:
         """Seconds from the request to its response; of an exchange as the broker logged them."""
         source = self.source
         if isinstance(source, Exchange):
-            return None if source.total_ms is None else source.total_ms / 1000
+            return source.seconds
         return source.latency if isinstance(source, Captured) else None
 
     @property

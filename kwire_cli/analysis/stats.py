@@ -150,8 +150,8 @@ class Group:
         self.logged += 1
         self.responses += exchange.response is not None
         self.errors.update(exchange.errors)
-        if exchange.total_ms is not None:
-            (self.waits if exchange.api in WAITING else self.latency).add(exchange.total_ms / 1000)
+        if (seconds := exchange.seconds) is not None:
+            (self.waits if exchange.api in WAITING else self.latency).add(seconds)
         for stage, took in exchange.stages.items():
             self.stages[stage] += round(took * 1000)
         if (throttle := exchange.stages.get("throttleTimeMs", 0)) > 0:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import moment
+from kwire_cli.analysis.call import moment, nanoseconds
 from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
@@ -119,11 +119,11 @@ class Course:
         time = moment(exchange.time)
         self.requests += 1
         if time is not None:
-            self.span.add(round(time * _SECOND))
+            self.span.add(nanoseconds(time))
             self._row(int(time // 1))[0] += 1
-        latency = (exchange.total_ms or 0) / 1000
+        latency = exchange.seconds
         api = exchange.api or f"api {exchange.api_key}"
-        if exchange.total_ms is not None and self._is_slow(latency) and api not in WAITING:
+        if latency is not None and self._is_slow(latency) and api not in WAITING:
             who, broker = exchange.client_id or exchange.client or "", exchange.broker or exchange.connection
             self._add_slow(Slow(latency, exchange.line, api, who, broker, None, exchange.time, None))
 

@@ -113,7 +113,7 @@ def apis_of(summary: Contents) -> list[tuple[str, int, float, int | None]]:
     total = sum(requests.values())
     sized = summary.course.bytes > 0
     return [
-        (api, count, count / total, sizes[api] if sized else None)
+        (api, count, round(count / total, 6), sizes[api] if sized else None)
         for api, count in by_count(requests)
         if total and count
     ]
@@ -171,7 +171,7 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
     course, stats = summary.course, summary.stats
     first, last = moments_of(summary)
     seconds = course.span.seconds
-    latency = latency_of(summary)
+    _, p50, _, p99, _ = latency_of(summary).points()
     second, requests = course.peak(0)
     _, size = course.peak(1)
     total = summary.logs.total()
@@ -183,12 +183,14 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
         yield Fact("frames", dict(by_count(stats.kinds)), "map", wide=True)
         yield Fact("requests", course.requests, "count", wide=True)
         yield Fact("bytes", course.bytes or None, "bytes", wide=True)
-        yield Fact("requestsPerSecond", course.requests / max(seconds, 1) if seconds else None, "number", wide=True)
+        yield Fact(
+            "requestsPerSecond", round(course.requests / max(seconds, 1), 3) if seconds else None, "number", wide=True
+        )
         yield Fact("peakRequestsPerSecond", requests or None, "count", wide=True)
         yield Fact("peakSecond", None if second is None else instant(float(second)), "instant", wide=True)
         yield Fact("peakBytesPerSecond", size or None, "bytes", wide=True)
-        yield Fact("latencyP50Seconds", latency.percentile(0.5), "duration", wide=True)
-        yield Fact("latencyP99Seconds", latency.percentile(0.99), "duration", wide=True)
+        yield Fact("latencyP50Seconds", p50, "duration", wide=True)
+        yield Fact("latencyP99Seconds", p99, "duration", wide=True)
     if summary.logs.partitions:
         yield Fact("partitions", len(summary.logs.partitions), "count", wide=True)
         yield Fact("topics", len({topic for topic, _ in summary.logs.partitions}), "count", wide=True)
@@ -225,7 +227,7 @@ def tables_of(summary: Contents) -> Iterator[Table]:
 def _slow_row(summary: Contents, slow: Slow) -> tuple[Any, ...]:
     number = slow.number or None  # none where connections are read apart
     places = (None, number) if is_logged(summary) else (number, None)
-    return (round(slow.latency, 9), *places, slow.api, slow.client, slow.broker, slow.node, slow.time, slow.capture)
+    return (slow.latency, *places, slow.api, slow.client, slow.broker, slow.node, slow.time, slow.capture)
 
 
 def _partitions(summary: Contents) -> Iterator[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import moment
+from kwire_cli.analysis.call import moment, nanoseconds
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
 from kwire_cli.analysis.stats import OTHERS, Group, Histogram, add_line, by_count
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
@@ -98,7 +98,7 @@ class Timeline:
             return
         kinds = self.kinds
         keys = [(kind, name) for kind in kinds for name in OF_EXCHANGES[kind](exchange)] if kinds else [("", ALL)]
-        for cell in self._cells(round(time * 1_000_000) * 1_000, keys):
+        for cell in self._cells(nanoseconds(time), keys):
             cell.add_exchange(exchange)
 
     def _cells(self, time: int, keys: Sequence[Key]) -> list[Group]:

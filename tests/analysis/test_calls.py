@@ -27,7 +27,7 @@ def test_a_call_has_both_bodies():
     assert call.request == {"mechanism": "SCRAM-SHA-512"}
     assert call.response == {"errorCode": 33, "mechanisms": ["PLAIN"]}
     assert call.errors == ["UNSUPPORTED_SASL_MECHANISM"]
-    assert call.latency == pytest.approx(0.301422)
+    assert call.latency == 0.301422
     assert call.sizes == (36, 21)
     assert call.evidence().to_json() == {
         "what": "SaslHandshake response",
@@ -58,7 +58,7 @@ def test_logged_calls_are_as_captured_ones():
     calls = [LoggedCall(exchange, "x.log") for exchange in log.subjects()]
     call = next(call for call in calls if call.api == "Metadata")
     assert call.asked is not None
-    assert call.latency == pytest.approx(call.exchange.total_ms / 1000, abs=1e-6)
+    assert call.latency == round(call.exchange.total_ms / 1000, 9)
     assert call.response["brokers"][0]["port"]
     assert call.evidence().to_json() == {
         "what": "Metadata", "time": call.exchange.time, "file": "x.log", "line": call.exchange.line,

@@ -361,7 +361,7 @@ def _sides(pairs: Sequence[Pair]) -> Iterator[Row]:
             if group:
                 ids = sorted({client.client_id for client in group.clients if client.client_id})
                 profile = group.profile
-                took = None if profile.first is None else round(between(profile.first, profile.last), 6)
+                took = None if profile.first is None else between(profile.first, profile.last)
                 yield pair.name, side, group.software, ids, profile.requests, took
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import instant
+from kwire_cli.analysis.call import instant, to_microseconds
 from kwire_cli.analysis.groups.moves import UNTIMED
 from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
@@ -210,6 +210,11 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
     for rebalance in again:
         cause = rebalance.triggers[0].cause if rebalance.triggers else "unknown"
         causes[cause] = causes.get(cause, 0) + 1
+    spans = (
+        sum(rebalance.seconds for rebalance in again),
+        max((rebalance.seconds for rebalance in again), default=0.0),
+        sum(rebalance.stopped for rebalance in again),
+    )
     first, last = timeline.span
     generations: list[int | None] = [*timeline.generations] or [None, None]
     return (
@@ -221,9 +226,7 @@ def _group(timeline: Timeline) -> tuple[Any, ...]:
         sum(member.ended is None for member in timeline.members.values()),
         len(again),
         *generations,
-        sum(rebalance.seconds for rebalance in again) if timeline.timed else None,
-        max((rebalance.seconds for rebalance in again), default=0.0) if timeline.timed else None,
-        sum(rebalance.stopped for rebalance in again) if timeline.timed else None,
+        *(to_microseconds(span) if timeline.timed else None for span in spans),
         causes,
         _instant(first),
         _instant(last),
@@ -245,7 +248,7 @@ def _events(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             event.client,
             event.reason,
             event.detail,
-            event.seconds if event.time >= UNTIMED else None,
+            None if event.seconds is None or event.time < UNTIMED else to_microseconds(event.seconds),
             event.partitions,
             *_place(event.place),
         )
@@ -262,7 +265,7 @@ def _members(timeline: Timeline) -> Iterator[tuple[Any, ...]]:
             _instant(member.joined),
             _instant(member.ended),
             None if member.partitions is None else len(member.partitions),
-            round(member.without, 6) if timeline.timed else None,
+            to_microseconds(member.without) if timeline.timed else None,
             member.end,
             member.rebalance_timeout,
             member.session_timeout,

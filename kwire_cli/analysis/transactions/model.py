@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from kwire_cli.analysis.call import later
+from kwire_cli.analysis.call import between, later
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -221,7 +221,7 @@ class Transaction:
     @property
     def duration(self) -> float | None:
         """Seconds from begin to end."""
-        return None if self.begin is None or self.end is None else max(self.end - self.begin, 0.0)
+        return None if self.begin is None or self.end is None else max(between(self.begin, self.end), 0.0)
 
     @property
     def written(self) -> Written:

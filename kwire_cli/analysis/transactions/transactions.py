@@ -214,19 +214,19 @@ def _facts(transactions: list[Transaction]) -> list[Fact]:
         Fact("transactions", results, "map"),
     ]
     if durations:
-        facts.append(Fact("longestSeconds", round(max(durations), 6), "duration", "longest"))
+        facts.append(Fact("longestSeconds", max(durations), "duration", "longest"))
     return facts
 
 
 def _row(transaction: Transaction) -> Row:
-    written, duration = transaction.written, transaction.duration
+    written = transaction.written
     return (
         transaction.transactional_id,
         _number(transaction.producer_id),
         _number(transaction.epoch),
         instant(transaction.begin),
         instant(transaction.end),
-        None if duration is None else round(duration, 6),
+        transaction.duration,
         transaction.result,
         transaction.ended_by or None,
         sorted(transaction.partitions),

@@ -173,6 +173,11 @@ class Exchange:
     response: dict[str, Any] | None
     start: int = 0
 
+    @property
+    def seconds(self) -> float | None:
+        """Seconds that the broker took, to the nanosecond; None if the log does not say."""
+        return None if self.total_ms is None else round(self.total_ms / 1000, 9)
+
 
 class OddExchangeError(ValueError):
     """A line is JSON, and no logged request."""

@@ -1,0 +1,61 @@
+"""Numbers in reports have the digits that the input has, and no noise of floating point behind them."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+from named_traffic import spoken_capture
+from packets import SECOND
+from wire import Wire
+
+from kwire_cli.structs.network import PCAP_NANO
+
+INCIDENTS = ROOT / "samples" / "incidents"
+LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
+CAPTURES = ["election.pcap", "rebalancing-share.pcap", "hanging-transaction.pcap"]
+REPORTS = [
+    ["sequence"],
+    ["groups"],
+    ["summary"],
+    ["transactions"],
+    ["stats"],
+    ["stats", "--every", "1s"],
+    ["diagnose"],
+    ["clients"],
+    ["overhead"],
+    ["advise"],
+]
+START = 1_700_000_000 * SECOND
+
+
+def numbers(value):
+    """Yield the numbers in a JSON value that have a fraction."""
+    if isinstance(value, float):
+        yield value
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from numbers(member)
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        *((command, INCIDENTS / name) for command in REPORTS for name in CAPTURES),
+        *((command, LOG) for command in REPORTS[:-2]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value.name,
+)
+def test_no_number_of_a_report_has_noise(command, path):
+    done = kwire(*command, path, "-f", "json")
+    assert done.code == 0, done.err
+    assert [number for number in numbers(json.loads(done.out)) if number != round(number, 6)] == []
+
+
+@pytest.mark.parametrize(("unit", "took"), [(1000, 0.002_001), (1, 0.002_000_093)])
+def test_latencies_of_sequences_are_those_of_frames(unit, took, tmp_path):
+    times = [START + 7 * unit, START + 7 * unit + round(took * SECOND)]
+    said = (0, Wire.request("Heartbeat")), (1, Wire.response("Heartbeat"))
+    path = tmp_path / "fine.pcap"
+    path.write_bytes(spoken_capture(*said, times=times, magic=PCAP_NANO))
+    _, arrow = json.loads(kwire("sequence", path, "-f", "json").out)["tables"]["arrows"]
+    [_, frame] = [json.loads(line) for line in kwire("decode", path).out.splitlines()]
+    assert arrow["latencySeconds"] == frame["latency"] == took
