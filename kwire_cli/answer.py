@@ -1,7 +1,7 @@
 """Answers: what a question found out, as plain data. `view` renders an Answer; nothing here knows a format.
 
 Values are Python's own: numbers stay numbers, durations are seconds, shares are parts of 1, instants are ISO 8601
-texts in UTC.
+texts in UTC, those of clocks without a zone (request logs) without a Z.
 """
 
 from __future__ import annotations

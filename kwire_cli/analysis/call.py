@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Evidence(NamedTuple):
     """A place that shows something: a frame of a capture, a line of a request log, or an offset of a log.
 
-    `what` names it, such as `JoinGroup request`. `time` is ISO 8601 text in UTC. Where connections are read apart,
+    `what` names it, such as `JoinGroup request`. `time` is text as of `instant`. Where connections are read apart,
     frames have no numbers: then `packet` says which one it is.
     """
 
@@ -217,13 +217,23 @@ def seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9
 
 
+class LocalTime(float):
+    """A time by a clock whose zone is not known, such as that of a request log: seconds since 1970 as if it were UTC.
+
+    Whoever computes with it gets a float: `type(time)(...)` keeps what it is.
+    """
+
+    __slots__ = ()
+
+
 @lru_cache(maxsize=1 << 10)
 def moment(text: str | None) -> float | None:
-    """Return ISO 8601 text as seconds since 1970; None if it is no time."""
+    """Return ISO 8601 text as seconds since 1970, a LocalTime if it names no zone; None if it is no time."""
     try:
-        return None if text is None else datetime.fromisoformat(text).timestamp()
+        at = datetime.fromisoformat(text or "")
     except ValueError:
         return None
+    return at.timestamp() if at.tzinfo else LocalTime(at.replace(tzinfo=UTC).timestamp())
 
 
 def nanoseconds(time: float) -> int:
@@ -231,9 +241,15 @@ def nanoseconds(time: float) -> int:
     return round(time * 1e6) * 1000
 
 
-def instant(time: float | None) -> str | None:
-    """Return seconds since 1970 as ISO 8601 text in UTC, as answers have it."""
-    return None if time is None else time_text(nanoseconds(time))
+def instant(time: float | None, *, is_local: bool = False) -> str | None:
+    """Return seconds since 1970 as ISO 8601 text, as answers have it: in UTC with a Z, of a LocalTime without one."""
+    text = None if time is None else time_text(nanoseconds(time))
+    return text and text.removesuffix("Z") if is_local or isinstance(time, LocalTime) else text
+
+
+def zone_of(*instants: str | None) -> str:
+    """Return what to write behind instants that are shown without their zone: UTC, if that is said of all."""
+    return " UTC" if all(text and text.endswith("Z") for text in instants) else ""
 
 
 def between(first: float | None, last: float | None) -> float:

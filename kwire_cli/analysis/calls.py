@@ -168,7 +168,7 @@ class LoggedCall(Call):
     @property
     def asked(self) -> float | None:
         answered = self.answered
-        return None if answered is None else answered - (self.exchange.total_ms or 0) / 1000
+        return None if answered is None else type(answered)(answered - (self.exchange.total_ms or 0) / 1000)
 
     @property
     def answered(self) -> float | None:

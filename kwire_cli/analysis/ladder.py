@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import instant
+from kwire_cli.analysis.call import instant, zone_of
 from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
@@ -165,8 +165,9 @@ class Ladder:
             )
             for event in events
         ]
-        days = sorted({event.place.time[:10] for event in events if event.place.time})
-        title = f"{' to '.join(dict.fromkeys([days[0], days[-1]]))} UTC" if days else ""
+        times = [event.place.time for event in events if event.place.time]
+        days = dict.fromkeys([min(times)[:10], max(times)[:10]]) if times else ()
+        title = f"{' to '.join(days)}{zone_of(*times)}" if times else ""
         return Chart("ladder", title, note=self._more, participants=[*names.values()], arrows=arrows)
 
     def _names(self, events: Iterable[_Event]) -> dict[_End, Participant]:

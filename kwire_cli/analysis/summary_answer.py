@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import zone_of
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, row_of
 from kwire_cli.analysis.diagnosis.model import SEVERITIES
 from kwire_cli.analysis.stats import by_count
@@ -106,8 +107,7 @@ def _when(summary: Contents) -> str:
     if first is None or last is None:
         return ""
     day = last[:10] if last[:10] != first[:10] else ""
-    zone = "" if {facts.kind for facts in summary.inputs} == {"request-log"} else " UTC"  # these say no zone
-    ends = f"{_clock(first)} to {_clock(last, day=bool(day))}{zone}"
+    ends = f"{_clock(first)} to {_clock(last, day=bool(day))}{zone_of(first, last)}"
     span = summary.course.span.seconds
     if span is None and total.first is not None and total.last is not None:
         span = (total.last - total.first) / 1000

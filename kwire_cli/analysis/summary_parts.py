@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import moment, nanoseconds
+from kwire_cli.analysis.call import LocalTime, moment, nanoseconds
 from kwire_cli.analysis.clients import Clients
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.stats import Stats
@@ -86,6 +86,8 @@ class Course:
     slowest: list[Slow] = field(default_factory=list)
     bytes: int = 0
     requests: int = 0
+    is_local: bool = False
+    """Whether times are those of clocks without a zone."""
 
     def add_line(self, line: Captured) -> None:
         """Take in a line of a capture."""
@@ -119,6 +121,7 @@ class Course:
         time = moment(exchange.time)
         self.requests += 1
         if time is not None:
+            self.is_local = self.is_local or isinstance(time, LocalTime)
             self.span.add(nanoseconds(time))
             self._row(int(time // 1))[0] += 1
         latency = exchange.seconds
@@ -145,6 +148,7 @@ class Course:
         self.span.merge(other.span)
         self.bytes += other.bytes
         self.requests += other.requests
+        self.is_local = self.is_local or other.is_local
         for second, (requests, size) in other.seconds.items():
             row = self._row(second)
             row[0] += requests

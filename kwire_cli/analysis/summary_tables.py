@@ -70,9 +70,9 @@ _LINE_FAULTS = ("DAMAGED_LINE", "DAMAGED_FILE", "LINE_TOO_LONG")
 
 def moments_of(summary: Contents) -> tuple[str | None, str | None]:
     """Return the first and the last time: of traffic, or of records."""
-    span, total = summary.course.span, summary.logs.total()
+    span, is_local, total = summary.course.span, summary.course.is_local, summary.logs.total()
     if span.first is not None and span.last is not None:
-        return instant(span.first / 1e9), instant(span.last / 1e9)
+        return instant(span.first / 1e9, is_local=is_local), instant(span.last / 1e9, is_local=is_local)
     if total.first is not None and total.last is not None:
         return instant(total.first / 1000), instant(total.last / 1000)
     return None, None
@@ -187,7 +187,8 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
             "requestsPerSecond", round(course.requests / max(seconds, 1), 3) if seconds else None, "number", wide=True
         )
         yield Fact("peakRequestsPerSecond", requests or None, "count", wide=True)
-        yield Fact("peakSecond", None if second is None else instant(float(second)), "instant", wide=True)
+        peak = None if second is None else instant(float(second), is_local=course.is_local)
+        yield Fact("peakSecond", peak, "instant", wide=True)
         yield Fact("peakBytesPerSecond", size or None, "bytes", wide=True)
         yield Fact("latencyP50Seconds", p50, "duration", wide=True)
         yield Fact("latencyP99Seconds", p99, "duration", wide=True)

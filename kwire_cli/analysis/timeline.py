@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import moment, nanoseconds
+from kwire_cli.analysis.call import LocalTime, instant, moment, nanoseconds
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
 from kwire_cli.analysis.stats import OTHERS, Group, Histogram, add_line, by_count
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
-from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 
@@ -48,6 +47,7 @@ class Timeline:
     `every` is the width of an interval in milliseconds, `kinds` are the dimensions. Intervals begin at multiples of
     their width since 1970. `width` is the width in nanoseconds that the intervals have by now: `every`, doubled until
     the counts fit. A message counts in the interval of its last byte, an exchange of a request log in that of its line.
+    `is_local` says that times are those of clocks without a zone.
     """
 
     def __init__(self, every: int, kinds: Sequence[str] = (), busiest: int = BUSIEST) -> None:
@@ -58,6 +58,7 @@ class Timeline:
         self.anomalies: Counter[str] = Counter()
         self.named: dict[str, str] = {}
         self.untimed = 0
+        self.is_local = False
         self._count = 0
         self._sizes: Counter[str] = Counter()
         self._first: int | None = None
@@ -98,6 +99,7 @@ class Timeline:
             return
         kinds = self.kinds
         keys = [(kind, name) for kind in kinds for name in OF_EXCHANGES[kind](exchange)] if kinds else [("", ALL)]
+        self.is_local = self.is_local or isinstance(time, LocalTime)
         for cell in self._cells(nanoseconds(time), keys):
             cell.add_exchange(exchange)
 
@@ -160,6 +162,7 @@ class Timeline:
         self.anomalies.update(other.anomalies)
         self.named.update(other.named)
         self.untimed += other.untimed
+        self.is_local = self.is_local or other.is_local
         if other._first is None or other._last is None:
             return
         while self.width < other.width:
@@ -209,7 +212,7 @@ class Timeline:
         return f"intervals are {width:g} s wide, not {every:g} s: {limits}, are the most that are counted"
 
     def _start(self, number: int) -> str | None:
-        return time_text(number * self.width)
+        return instant(number * self.width / _NS, is_local=self.is_local)
 
     def _ranked(self) -> Iterator[tuple[str, str, dict[int, Group]]]:
         """Yield the busiest groups of each dimension with their counts by interval, then OTHERS."""

@@ -3,7 +3,7 @@
 import pytest
 from command_line import ROOT
 
-from kwire_cli.analysis.call import instant, moment, parts
+from kwire_cli.analysis.call import instant, moment, parts, zone_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
@@ -81,5 +81,8 @@ def test_parts_come_with_what_is_around_them():
 
 def test_times_go_both_ways():
     assert instant(moment("2026-11-23T15:22:03.164039Z")) == "2026-11-23T15:22:03.164039Z"
+    assert instant(moment("2026-11-23T15:22:03.164039")) == "2026-11-23T15:22:03.164039"
+    assert moment("2026-11-23T15:22:03+01:00") == moment("2026-11-23T14:22:03") == moment("2026-11-23T14:22:03Z")
+    assert (zone_of("2026-11-23T14:22:03Z"), zone_of("2026-11-23T14:22:03Z", "2026-11-23T14:22:03")) == (" UTC", "")
     assert moment("no time") is None
     assert moment(None) is instant(None) is None

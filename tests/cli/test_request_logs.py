@@ -2,6 +2,7 @@ import gzip
 import io
 import json
 import re
+import time
 
 import pytest
 import zstandard
@@ -29,6 +30,29 @@ def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
     plain = stats(LOG)[1]
     assert stats(packed)[1] == plain == stats("-", stdin=LOG.read_bytes())[1] == stats(stdin=pack(LOG.read_bytes()))[1]
     assert kwire("clients", packed).out == kwire("clients", LOG).out == kwire("clients", stdin=LOG.read_bytes()).out
+
+
+def test_times_without_a_zone_stay_so_in_every_report_on_every_machine(monkeypatch, tmp_path):
+    zoned = tmp_path / "zoned.log"
+    zoned.write_bytes(re.sub(rb"(?m)^\[([^\]]+)\]", rb"[\1Z]", LOG.read_bytes()))
+    try:
+        for command in ("sequence", "groups", "summary", "stats --every 10s", "diagnose", "clients"):
+            printed, shown = [], []
+            for zone in ("UTC", "Asia/Tokyo"):
+                monkeypatch.setenv("TZ", zone)
+                time.tzset()
+                printed.append(kwire(*command.split(), LOG, "--format", "json").out.replace(str(LOG), "the log"))
+                shown.append(kwire(*command.split(), LOG, "--format", "table").out)
+            assert printed[0] == printed[1], command
+            times = re.findall(r'"(2026-11-21T[^"]*)"', printed[0])
+            assert times, command
+            assert not any(text.endswith("Z") for text in times), command
+            assert "UTC" not in shown[0], command
+            said = kwire(*command.split(), zoned, "--format", "json").out
+            assert [f"{text}Z" for text in times] == re.findall(r'"(2026-11-21T[^"]*)"', said), command
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_rotated_logs_are_counted_together(tmp_path):
