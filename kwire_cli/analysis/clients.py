@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.client_verdicts import ACCEPTED, REFUSED, VERDICTS, Spoken, Verdict, judge
-from kwire_cli.analysis.stats import by_count
+from kwire_cli.analysis.stats import UNSAID, by_count, by_name
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.source.kafka.columns import host_of
 from kwire_cli.source.kafka.line_records import batches_of
@@ -216,7 +216,7 @@ class Clients:
             if not client.software and len(candidates) == 1 and all(spoken.api_key in OPENING for spoken in uses):
                 client = candidates[0]  # noqa: PLW2901 - the same client
             joined.setdefault(client, []).append(uses)
-        for client in sorted(joined, key=lambda found: [(part is None, part or "") for part in found]):
+        for client in sorted(joined, key=lambda client: [by_name(part) for part in client]):
             yield client, _together(joined[client])
 
     def _use(self, client: Client, spoken: Spoken, api: str | None) -> Use:
@@ -339,7 +339,7 @@ def _message_sets(use: Use) -> str:
 # The answer: a table of the clients, and one of the versions that they speak.
 
 _WHO = (
-    Column("clientId", title="client", absent="-"),
+    Column("clientId", title="client", absent=UNSAID),
     Column("software", keep=2),
     Column("address", keep=3),
     Column("capture", keep=4),

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.request_log.exchange import Exchange
 
-UNNAMED_GROUP = ""
-"""The name of traffic whose client says no id or no software."""
+Name = str | None
+"""The name of a group: None if the client says no id or no software. An empty id is another name."""
 _NESTED = frozenset({DESCRIBE_GROUPS, FIND_COORDINATOR, DELETE_GROUPS, OFFSET_FETCH})
 """Apis whose requests name groups elsewhere than in `groupId` or `groupIds`."""
 _GROUP_KEY = 0
@@ -57,23 +57,23 @@ def _groups_of_line(line: Captured) -> list[str]:
     return groups_named(request.api_key, names)
 
 
-OF_LINES: dict[str, Callable[[Captured], Iterable[str]]] = {
+OF_LINES: dict[str, Callable[[Captured], Iterable[Name]]] = {
     "api": lambda line: (api_name(line.api, line.api_key, line.api_version),),
-    "client": lambda line: (line.client_id or UNNAMED_GROUP,),
+    "client": lambda line: (line.client_id,),
     "topic": lambda line: line.topics,
     "broker": lambda line: (line.dst if line.kind == "request" else line.src,),
     "group": _groups_of_line,
-    "software": lambda line: (line.software or UNNAMED_GROUP,),
+    "software": lambda line: (line.software or None,),
 }
 """The names by dimension that a request or response of a capture counts under."""
 
-OF_EXCHANGES: dict[str, Callable[[Exchange], Iterable[str]]] = {
+OF_EXCHANGES: dict[str, Callable[[Exchange], Iterable[Name]]] = {
     "api": lambda exchange: (api_name(exchange.api, exchange.api_key, exchange.api_version),),
-    "client": lambda exchange: (exchange.client_id or UNNAMED_GROUP,),
+    "client": lambda exchange: (exchange.client_id,),
     "topic": lambda exchange: exchange.topics,
     "broker": lambda exchange: (exchange.broker,) if exchange.broker else (),
     "group": lambda exchange: groups_named(exchange.api_key, exchange.request),
-    "software": lambda exchange: (exchange.software or UNNAMED_GROUP,),
+    "software": lambda exchange: (exchange.software or None,),
 }
 """The names by dimension that an exchange of a request log counts under."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil, frexp, ldexp, log10
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
+from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.source.kafka.line_records import line_record_notes
@@ -28,6 +28,8 @@ GROUPS = ("api", "client", "topic", "broker")
 """The dimensions that are counted by default, of those in `dimensions`."""
 OTHERS = "(others)"
 """The group of all that have none of their own."""
+UNSAID = "-"
+"""What people see in place of an id or a software that a client does not say."""
 SHARES = (0.5, 0.95, 0.99)
 """The percentiles that are told."""
 STEPS = 96
@@ -177,7 +179,7 @@ class Group:
         self.logged += other.logged
         self.stages.update(other.stages)
 
-    def row(self, name: str) -> Row:
+    def row(self, name: Name) -> Row:
         """Return the row of a group in the columns of `group_columns`."""
         sized = self.sized
         stages = {name.removesuffix("Ms").removesuffix("Time"): us / 1_000_000 for name, us in self.stages.items()}
@@ -199,8 +201,15 @@ class Group:
         )
 
 
+Ranked = list[tuple[Name, Group]]
+"""Groups of a kind by name, the busiest first."""
 _Timed = tuple[float, int, bool]
 """Seconds from a request to its response, their bucket, and whether the broker may have waited on purpose."""
+
+
+def by_name(name: Name) -> tuple[bool, str]:
+    """Return the key that sorts names, None last."""
+    return name is None, name or ""
 
 
 def by_count(counter: Counter[Any]) -> list[tuple[Any, int]]:
@@ -237,7 +246,7 @@ class Stats:
     its name. There are at most so many groups of a kind as `most` says; who comes later is counted among OTHERS.
     """
 
-    groups: dict[str, dict[str, Group]] = field(default_factory=lambda: {name: {} for name in GROUPS})
+    groups: dict[str, dict[Name, Group]] = field(default_factory=lambda: {name: {} for name in GROUPS})
     kinds: Counter[str] = field(default_factory=Counter)
     anomalies: Counter[str] = field(default_factory=Counter)
     cut: int = 0
@@ -271,7 +280,7 @@ class Stats:
                 groups.append(group)
         add_line(line, groups)
 
-    def add_group(self, kind: str, group: Group, names: Sequence[tuple[str, str]], node: int | None) -> None:
+    def add_group(self, kind: str, group: Group, names: Sequence[tuple[str, Name]], node: int | None) -> None:
         """Add the counts of lines of a kind (request or response) to groups by dimension and name."""
         self.kinds[kind] += group.requests + group.responses
         for of, name in names:
@@ -289,7 +298,7 @@ class Stats:
             for name in OF_EXCHANGES[kind](exchange):
                 self._group(kind, name).add_exchange(exchange)
 
-    def _group(self, kind: str, name: str) -> Group:
+    def _group(self, kind: str, name: Name) -> Group:
         groups = self.groups[kind]
         group = groups.get(name)
         if group is None:
@@ -308,17 +317,21 @@ class Stats:
             for name, group in groups.items():
                 self._group(kind, name).merge(group)
 
-    def ranked(self) -> Iterator[tuple[str, list[tuple[str, Group]]]]:
+    def ranked(self) -> Iterator[tuple[str, Ranked]]:
         """The groups of each kind, the busiest first, topics by their names where these are known."""
         for kind, groups in self.groups.items():
             if kind == "topic" and self.named:
                 groups = self._by_topic_name(groups)  # noqa: PLW2901 - the same groups
-            yield kind, sorted(groups.items(), key=lambda item: (item[1].rank, item[0]))
+            yield kind, sorted(groups.items(), key=lambda item: (item[1].rank, by_name(item[0])))
 
-    def _by_topic_name(self, groups: dict[str, Group]) -> dict[str, Group]:
-        named: dict[str, Group] = {}
+    def named_groups(self, kind: str) -> dict[str, Group]:
+        """Return the groups of a kind by name, but for that of clients who say none."""
+        return {name: group for name, group in self.groups[kind].items() if name is not None}
+
+    def _by_topic_name(self, groups: dict[Name, Group]) -> dict[Name, Group]:
+        named: dict[Name, Group] = {}
         for topic, group in groups.items():
-            named.setdefault(self.named.get(topic, topic), Group()).merge(group)
+            named.setdefault(self.named.get(topic or "", topic), Group()).merge(group)
         return named
 
     def answer(self, most: int | None = None) -> Answer:
@@ -338,7 +351,7 @@ class Stats:
 def group_columns(kind: str) -> tuple[Column, ...]:
     """Return the columns of the groups of a kind, such as client."""
     return (
-        Column(kind),
+        Column(kind, absent=UNSAID),
         Column("requests", "count"),
         Column("responses", "count", keep=6),
         Column("requestBytes", "bytes", title="req bytes", keep=3),
@@ -363,7 +376,7 @@ def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
         )
 
 
-def _table(kind: str, ranked: list[tuple[str, Group]], most: int | None) -> Table:
+def _table(kind: str, ranked: Ranked, most: int | None) -> Table:
     hidden = 0 if most is None else max(len(ranked) - most, 0)
     columns = group_columns(kind)
     own = [at for at, column in enumerate(columns) if at == 0 or column.name != kind]  # software has its name alone
@@ -377,7 +390,7 @@ BOUNDS = (1.0, 2.0, 5.0, 10.0)
 WAITS = "Latency where brokers wait on purpose (Fetch, JoinGroup, SyncGroup)"
 
 
-def charts(ranked: dict[str, list[tuple[str, Group]]]) -> Iterator[Block]:
+def charts(ranked: dict[str, Ranked]) -> Iterator[Block]:
     """Yield the charts of the groups of each kind; what was not counted has none."""
     apis = [group for _, group in ranked.get("api", [])]
     for title, part in (("Latency of responses", "latency"), (WAITS, "waits")):
@@ -396,8 +409,8 @@ def charts(ranked: dict[str, list[tuple[str, Group]]]) -> Iterator[Block]:
         yield Chart("bars", "Errors in responses", rows, unit="response")
 
 
-def _group_charts(kind: str, ranked: list[tuple[str, Group]]) -> Iterator[Block]:
-    groups = [(name or '""', group) for name, group in ranked[:MOST_BARS]]
+def _group_charts(kind: str, ranked: Ranked) -> Iterator[Block]:
+    groups = [(UNSAID if name is None else name or '""', group) for name, group in ranked[:MOST_BARS]]
     if len(groups) > 1:
         if all(group.sized for _, group in groups):
             sizes = [(name, group.request_bytes + group.response_bytes) for name, group in groups]

@@ -143,7 +143,7 @@ def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     ranked = dict(stats.ranked())
     brokers = ranked["broker"]
     if brokers:
-        names = [_broker(name, group.node, one_sided=_is_one_sided(group)) for name, group in brokers]
+        names = [_broker(name or "", group.node, one_sided=_is_one_sided(group)) for name, group in brokers]
         yield "brokers", f"{len(names)}: {_some(names, MOST_NAMES)}", ""
     clients = [*clients_of(summary)]
     if clients:

@@ -9,8 +9,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import LocalTime, instant, moment, nanoseconds
-from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES
-from kwire_cli.analysis.stats import OTHERS, Group, Histogram, add_line, by_count
+from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
+from kwire_cli.analysis.stats import OTHERS, UNSAID, Group, Histogram, add_line, by_count, by_name
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
@@ -37,7 +37,7 @@ MOST_CELLS = 20_000
 _NS = 1_000_000_000
 _MS = 1_000_000
 
-Key = tuple[str, str]
+Key = tuple[str, Name]
 """A dimension and the name of a group."""
 
 
@@ -185,7 +185,7 @@ class Timeline:
         seconds = self.width / _NS
         start = Column("start", "instant", digits=0 if seconds >= 1 else 3)
         kinds, name = len(self.kinds) > 1, self.kinds[0] if len(self.kinds) == 1 else "name"
-        heads = (Column("by", wide=not kinds), Column("name", title=name, wide=not self.kinds))
+        heads = (Column("by", wide=not kinds), Column("name", title=name, absent=UNSAID, wide=not self.kinds))
         every = (not self.kinds and self._first is not None and range(first, last + 1)) or None
         over_time = [_over_time(kind, of, cells, range(first, last + 1)) for kind, of, cells in groups]
         rows = (
@@ -214,15 +214,15 @@ class Timeline:
     def _start(self, number: int) -> str | None:
         return instant(number * self.width / _NS, is_local=self.is_local)
 
-    def _ranked(self) -> Iterator[tuple[str, str, dict[int, Group]]]:
+    def _ranked(self) -> Iterator[tuple[str, Name, dict[int, Group]]]:
         """Yield the busiest groups of each dimension with their counts by interval, then OTHERS."""
         for kind in self.kinds or ("",):
-            groups: dict[str, dict[int, Group]] = {}
+            groups: dict[Name, dict[int, Group]] = {}
             for (of, name), cells in self.cells.items():
                 if of == kind:
-                    _join(groups.setdefault(self.named.get(name, name) if kind == "topic" else name, {}), cells)
+                    _join(groups.setdefault(self.named.get(name or "", name) if kind == "topic" else name, {}), cells)
             rest = groups.pop(OTHERS, {})
-            ranked = sorted(groups, key=lambda name: (_total(groups[name]).rank, name))
+            ranked = sorted(groups, key=lambda name: (_total(groups[name]).rank, by_name(name)))
             for name in ranked[: self.busiest]:
                 yield kind, name, groups[name]
             for name in ranked[self.busiest :]:
@@ -278,7 +278,7 @@ INTERVALS = (
 """The counts of a group in an interval. Latencies of apis whose answers wait on purpose are `wait`."""
 
 
-def _over_time(kind: str, name: str, cells: dict[int, Group], numbers: range) -> Row:
+def _over_time(kind: str, name: Name, cells: dict[int, Group], numbers: range) -> Row:
     total = _total(cells)
     present = [cells.get(number) for number in numbers]
     errors = [cell.errors.total() if cell else 0 for cell in present]

@@ -8,6 +8,8 @@ import re
 import pyarrow.parquet as pq
 import pytest
 from command_line import ROOT, hold_page, kwire
+from named_traffic import spoken_capture
+from wire import Wire
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
@@ -40,6 +42,27 @@ def test_lines_of_columns_for_eyes(tmp_path):
     page = tmp_path / "stats.html"
     kwire(*arguments, "-o", page)
     assert '{"spark":[' in page.read_text("utf-8")
+
+
+def test_a_client_without_an_id_and_one_with_an_empty_id_are_two_as_in_clients(tmp_path):
+    path = tmp_path / "two.pcap"
+    ids = ["app", "", None]
+    path.write_bytes(
+        spoken_capture(
+            *((0, Wire.request("Heartbeat", 4, number, client)) for number, client in enumerate(ids * 2, 1)),
+            *((1, Wire.response("Heartbeat", 4, number)) for number in range(1, 7)),
+        )
+    )
+    for more, table in ((), "client"), (("--every", "1h"), "overTime"):
+        document = json.loads(kwire("stats", path, "--by", "client", *more, "-f", "json").out)
+        rows = {row.get("client", row.get("name")): row["requests"] for row in document["tables"][table]}
+        assert rows == dict.fromkeys(ids, 2)
+    rows = json.loads(kwire("clients", path, "-f", "json").out)["tables"]["clients"]
+    assert {row["clientId"]: row["requests"] for row in rows} == dict.fromkeys(ids, 2)
+    shown = kwire("stats", path, "--by", "client", "-f", "table").out
+    assert [line[:3] for line in shown.splitlines()[-3:]] == ["app", "   ", "-  "]
+    by_software = json.loads(kwire("stats", path, "--by", "software", "-f", "json").out)["tables"]["software"]
+    assert [row["software"] for row in by_software] == [None]
 
 
 def test_filter_chooses_lines():

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from command_line import kwire
+from named_traffic import spoken_capture
+from wire import Wire
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -130,6 +132,17 @@ class Counted:
 
     def rows(self, name):
         return rows(self.lake, name)
+
+
+def lake_of(path, folder):
+    export([str(path)], folder, Wanted(TABLES, Reading()))
+    return folder
+
+
+def test_a_client_without_an_id_and_one_with_an_empty_id_are_two(tmp_path):
+    path = tmp_path / "two.pcap"
+    path.write_bytes(spoken_capture(*((0, Wire.request("Heartbeat", 4, 1, client)) for client in ("", None))))
+    assert [row["client_id"] for row in rows(lake_of(path, tmp_path / "lake"), "clients")] == [None, ""]
 
 
 @pytest.fixture(scope="module", params=["captures", "incidents"])
