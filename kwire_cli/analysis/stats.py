@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import ceil, frexp, ldexp, log10
+from math import ceil, frexp, inf, ldexp, log10
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
@@ -36,10 +36,27 @@ STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
 
+_NEGATIVE = 1 << 20
+"""Buckets of negative latencies are at most minus half of this, below those of all others."""
+
+
 def bucket_of(seconds: float) -> int:
-    """The bucket of a latency; to be found once for all who count it."""
+    """Return the bucket of a latency; to be found once for all who count it.
+
+    A latency is negative if the clock of the capture was set back, or if packets are out of order.
+    """
+    if seconds < 0:
+        return -_NEGATIVE - bucket_of(-seconds)
     mantissa, exponent = frexp(max(1e-09, seconds))
     return exponent * STEPS + int((mantissa - 0.5) * 2 * STEPS)
+
+
+def _value_of(bucket: int) -> float:
+    """Return the end of a bucket: no latency in it is larger."""
+    is_negative = bucket < -_NEGATIVE // 2
+    exponent, step = divmod(-_NEGATIVE - bucket if is_negative else bucket, STEPS)
+    end = ldexp(0.5 + (step + (not is_negative)) / (2 * STEPS), exponent)
+    return -end if is_negative else end
 
 
 @dataclass
@@ -48,7 +65,7 @@ class Histogram:
 
     buckets: Counter[int] = field(default_factory=Counter)
     count: int = 0
-    largest: float = 0.0
+    largest: float = -inf
 
     def add(self, seconds: float, bucket: int | None = None) -> None:
         """Count one latency; `bucket` is `bucket_of` it, where that is known."""
@@ -82,8 +99,7 @@ class Histogram:
     def amounts(self) -> Iterator[tuple[float, int]]:
         """Each latency that occurred, which stands for those of its bucket, and how often; the shortest first."""
         for bucket in sorted(self.buckets):
-            exponent, step = divmod(bucket, STEPS)
-            yield min(ldexp(0.5 + (step + 1) / (2 * STEPS), exponent), self.largest), self.buckets[bucket]
+            yield min(_value_of(bucket), self.largest), self.buckets[bucket]
 
 
 @dataclass
@@ -422,7 +438,7 @@ def _group_charts(kind: str, ranked: Ranked) -> Iterator[Block]:
         ((name, group.latency.percentile(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0)
     )
     if kind in {"api", "broker"} and (
-        timed := [(name, round(1000 * seconds, 3)) for name, seconds in slowest if seconds]
+        timed := [(name, round(1000 * seconds, 3)) for name, seconds in slowest if seconds and seconds > 0]
     ):
         yield Chart("bars", f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
 
@@ -433,9 +449,15 @@ def _in_steps(histogram: Histogram) -> list[tuple[str, int]]:
     The steps run from the smallest to the largest one that has any latency.
     """
     counts: Counter[int] = Counter()
+    negative = 0
     for seconds, count in histogram.amounts():
-        counts[step_of(1000 * seconds)] += count
-    return [(f"≤ {bound_of(step):g} ms", counts[step]) for step in range(min(counts), max(counts) + 1)]
+        if seconds < 0:
+            negative += count
+        else:
+            counts[step_of(1000 * seconds)] += count
+    steps = range(min(counts), max(counts) + 1) if counts else ()
+    rows = [(f"≤ {bound_of(step):g} ms", counts[step]) for step in steps]
+    return [("< 0 ms", negative), *rows] if negative else rows
 
 
 def step_of(value: float) -> int:

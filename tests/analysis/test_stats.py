@@ -37,6 +37,22 @@ def test_percentiles_are_at_most_a_little_off(latencies):
     assert histogram.percentile(1.0) == max(latencies)
 
 
+@given(st.lists(st.floats(-1e5, 1e5).filter(lambda value: abs(value) > 1e-6), min_size=1, max_size=50))
+def test_negative_latencies_stay_negative(latencies):
+    histogram = Histogram()
+    for half in latencies[::2], latencies[1::2]:
+        own = Histogram()
+        for latency in half:
+            own.add(latency)
+        histogram.merge(own)
+    ranked = sorted(latencies)
+    for share in SHARES:
+        exact = ranked[max(math.ceil(share * len(ranked)), 1) - 1]
+        assert exact <= histogram.percentile(share) + 1e-9 * abs(exact)
+        assert histogram.percentile(share) <= exact + 0.011 * abs(exact)
+    assert histogram.percentile(1.0) == max(latencies) == histogram.largest
+
+
 def test_a_broker_keeps_the_node_id_that_only_one_capture_names():
     stats = Stats({"broker": {}})
     for node in (2, None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
+Span = TypeVar("Span", "int", "Ints")
+"""Nanoseconds: of one frame, or of many."""
 WORD = pa.dictionary(pa.int32(), pa.string())
 """The type of texts of which few differ."""
 WORDS = pa.list_(pa.string())
@@ -39,6 +41,11 @@ def plain(schema: pa.Schema) -> pa.Schema:
 def microseconds_of(time: int | None) -> int | None:
     """Return nanoseconds since 1970 in microseconds; None if there is no time, or it is none that a date can be."""
     return None if time is None or not 0 <= time < LAST_SECOND * 1_000_000_000 else time // 1000
+
+
+def latency_us(nanoseconds: Span) -> Span:
+    """Return the nanoseconds from a request to its response in microseconds, rounded; negative ones stay negative."""
+    return (nanoseconds + 500) // 1000
 
 
 def list_offsets(job: Ints, count: int) -> npt.NDArray[np.int32]:

@@ -18,6 +18,7 @@ from kwire_cli.pipeline.lake.columns import (
     TIME,
     WORD,
     WORDS,
+    latency_us,
     list_offsets,
     microseconds_of,
     once,
@@ -314,7 +315,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
         own = frames.which
         columns["request_frame"] = pa.array(asked.number[own])
         untimed = (asked.time[own] == NO_TIME) | (frames.time == NO_TIME)
-        columns["latency_us"] = pa.array((frames.time - asked.time[own]) // 1000, mask=untimed)
+        columns["latency_us"] = pa.array(latency_us(frames.time - asked.time[own]), mask=untimed)
         columns["client_id"] = words(asked.client[own], asked.clients)
         wait = asked.wait[own]
     else:
@@ -359,7 +360,7 @@ def _latency(line: Captured) -> int | None:
     request = line.request
     if request is None or line.seen.time is None or request.seen.time is None:
         return None
-    return (line.seen.time - request.seen.time) // 1000
+    return latency_us(line.seen.time - request.seen.time)
 
 
 def _wait(line: Captured) -> int | None:

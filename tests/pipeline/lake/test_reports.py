@@ -33,6 +33,7 @@ from kwire_cli.source.reading import Reading as Opening
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 from kwire_cli.spec.kafka import API_VERSIONS
+from kwire_cli.structs.network import PCAP_NANO
 
 pytestmark = pytest.mark.numba
 
@@ -94,7 +95,7 @@ class Exact:
             self.errors[api, str(error)].append((line.time, line.client_id))
         if line.latency is None:
             return
-        us = (line.seen.time - line.request.seen.time) // 1000
+        us = (line.seen.time - line.request.seen.time + 500) // 1000
         self.latency["api", f"{api} {line.api_version}"].append(us)
         self.latency["place", (api, line.src)].append(us)
         wait = line.request.field("maxWaitMs")
@@ -143,6 +144,30 @@ def test_a_client_without_an_id_and_one_with_an_empty_id_are_two(tmp_path):
     path = tmp_path / "two.pcap"
     path.write_bytes(spoken_capture(*((0, Wire.request("Heartbeat", 4, 1, client)) for client in ("", None))))
     assert [row["client_id"] for row in rows(lake_of(path, tmp_path / "lake"), "clients")] == [None, ""]
+
+
+def test_negative_latencies_are_those_of_the_statistics(tmp_path):
+    path, start = tmp_path / "back.pcap", 1_700_000_000_000_000_000
+    said = [part for number in range(1, 4) for part in beats(number)]
+    path.write_bytes(spoken_capture(*said, times=[start - each * 1_000_000 for each in (0, 5, 10, 12, 20, 20)]))
+    [report] = rows(lake_of(path, tmp_path / "lake"), "stats")
+    [counted] = json.loads(kwire("stats", path, "--by", "api", "--format", "json").out)["tables"]["api"]
+    assert (report["p50_us"], report["max_us"]) == (-2000, 0)
+    assert counted["latencyP50Seconds"] == pytest.approx(-0.002, rel=0.011)
+    assert (counted["latencyCount"], counted["latencyMaxSeconds"]) == (3, 0)
+    [latency] = rows(tmp_path / "lake", "latency")
+    assert (latency["min_us"], latency["total_us"]) == (-5000, -7000)
+
+
+def test_microseconds_of_latencies_are_rounded(tmp_path):
+    path, start = tmp_path / "nano.pcap", 1_700_000_000_000_000_000
+    path.write_bytes(spoken_capture(*beats(1), times=[start, start + 2_499_600], magic=PCAP_NANO))
+    [latency] = rows(lake_of(path, tmp_path / "lake"), "latency")
+    assert latency["max_us"] == 2500
+
+
+def beats(number):
+    return (0, Wire.request("Heartbeat", 4, number)), (1, Wire.response("Heartbeat", 4, number))
 
 
 @pytest.fixture(scope="module", params=["captures", "incidents"])
