@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
     Ints = npt.NDArray[np.int64]
+    Place = tuple[Ints, Ints, Ints, Ints]
+    """The times, streams, frames and api versions of bodies."""
 
 PLACE = (
     pa.field("time", TIME),
@@ -203,12 +205,13 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """A body of a single line, and the row that it is of."""
+    """A body of a single line, and the row that it is of. `api_version` is that of the request."""
 
     data: bytes
     time: int
     stream: int
     frame: int
+    api_version: int
 
 
 class Bodies:
@@ -226,7 +229,8 @@ class Bodies:
         if self._only and table_of(layout.api, layout.kind) not in self._only:
             return
         spec = self._catalog.message(layout.message)
-        place = frames.time, np.full(len(frames.which), stream), frames.number
+        count = len(frames.which)
+        place = frames.time, np.full(count, stream), frames.number, np.full(count, layout.version)
         yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
 
     def line(self, line: Captured) -> Iterator[Table]:
@@ -238,7 +242,9 @@ class Bodies:
             return
         message, version, data = body
         time = NO_TIME if line.seen.time is None else line.seen.time
-        self._held[line.api or "", line.kind, message, version].append(_Body(data, time, line.stream, line.number))
+        api_version = version if line.api_version is None else line.api_version  # brokers may answer in another one
+        held = self._held[line.api or "", line.kind, message, version]
+        held.append(_Body(data, time, line.stream, line.number, api_version))
         self._size += len(data)
         if self._size > AT_ONCE:
             yield from self.close()
@@ -257,12 +263,11 @@ class Bodies:
                 np.array([body.time for body in bodies], np.int64),
                 np.array([body.stream for body in bodies], np.int64),
                 np.array([body.frame for body in bodies], np.int64),
+                np.array([body.api_version for body in bodies], np.int64),
             )
             yield from self._rows(api, kind, spec, version, walk, place)
 
-    def _rows(
-        self, api: str, kind: str, spec: MessageSpec, version: int, walk: Walk, place: tuple[Ints, Ints, Ints]
-    ) -> Iterator[Table]:
+    def _rows(self, api: str, kind: str, spec: MessageSpec, version: int, walk: Walk, place: Place) -> Iterator[Table]:
         whole = np.flatnonzero(walk.complete)
         if not len(whole):
             return
@@ -271,8 +276,8 @@ class Bodies:
             body = Columns(entry_for(spec, version), walk if len(whole) == len(walk.jobs) else walk.only(whole)).root()
         except TypeError:  # a form that hangs on other fields has no columns
             return
-        time, stream, frame = (column[whole] for column in place)
-        columns = [times(time), pa.array(stream), pa.array(frame), pa.array(np.full(len(whole), version, np.int32))]
+        time, stream, frame, api_versions = (column[whole] for column in place)
+        columns = [times(time), pa.array(stream), pa.array(frame), pa.array(api_versions.astype(np.int32))]
         fields = [*PLACE]
         if shown.num_fields:  # Parquet has no structs without fields
             none_secret = None if self._show_secrets else pa.array(np.zeros(len(whole), np.bool_))

@@ -9,6 +9,8 @@ from pathlib import Path
 import packets as make
 import pytest
 from damage import packet_of
+from named_traffic import spoken_capture
+from wire import Wire
 
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
@@ -311,6 +313,18 @@ def check_bodies(path):
 @pytest.mark.usefixtures("fewest")
 def test_bodies_of_samples():
     assert sum(check_bodies(path) for path in SAMPLES if path.suffix == ".pcapng") > 40
+
+
+def test_the_api_version_of_a_body_is_that_of_its_frame_if_a_broker_falls_back(tmp_path):
+    path = tmp_path / "fallback.pcap"
+    refused = {"errorCode": 35, "apiKeys": [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]}
+    asked = Wire.request("ApiVersions", 4, 1, clientSoftwareName="app", clientSoftwareVersion="1")
+    path.write_bytes(spoken_capture((0, asked), (1, Wire.response("ApiVersions", 4, 1, 0, **refused))))
+    [_, frame] = tables_of(path, "frames")["frames"]
+    [body] = tables_of(path, "bodies")["bodies_api_versions_response"]
+    assert body["api_version"] == frame["api_version"] == 4
+    assert body["body"]["errorCode"] == 35
+    assert body["body"]["throttleTimeMs"] is None
 
 
 @pytest.mark.slow
