@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import zone_of
-from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, row_of
-from kwire_cli.analysis.diagnosis.model import SEVERITIES
+from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
 from kwire_cli.analysis.summary_tables import (
@@ -25,7 +24,7 @@ from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.analysis.stats import Group
@@ -52,14 +51,15 @@ def summary_answer(summary: Contents, arguments: str, commands: Collection[str] 
     findings = summary.diagnosis.findings()
     following = proposals(summary, findings, arguments, commands)
     spoken = [Fact(name, text, level=level, spoken=True) for name, text, level in _sentences(summary)]
-    about = [*numbers_of(summary), Fact("findings", _by_level(findings), "map", wide=True)]
+    counts, *said = count_facts(findings, "none by the rules of kwire diagnose")
+    about = [*numbers_of(summary), counts]
     blocks: list[Block] = [
         Facts(spoken),
         Facts([fact for fact in about if fact.value is not None]),
         *tables_of(summary),
         Table("findings", FINDINGS, [row_of(finding) for finding in findings], wide=True),
         Table("next", _NEXT, [(command,) for command in following], wide=True),
-        Facts([*_spoken_findings(findings, arguments)]),
+        Facts([*said, *_spoken_findings(findings, arguments)]),
         Facts([Fact("next" if not at else " ", command, spoken=True) for at, command in enumerate(following)]),
     ]
     return Answer("summary", blocks)
@@ -200,17 +200,8 @@ def _slowest(slowest: Sequence[Slow], place: str) -> str:
     return f"; slowest: {where}{slow.api} {_duration(slow.latency)} by {whose}"
 
 
-def _by_level(findings: Iterable[Finding]) -> dict[str, int]:
-    levels = Counter(finding.level for finding in findings)
-    return {level: levels[level] for level in SEVERITIES if levels[level]}
-
-
 def _spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:
     """Yield the findings that matter most, each cut to two lines, and how many more there are."""
-    counts = [
-        counted(count, level) if level != "info" else f"{count} info" for level, count in _by_level(findings).items()
-    ]
-    yield Fact("findings", ", ".join(counts) or "none by the rules of kwire diagnose", spoken=True)
     for finding in findings[:MOST_FINDINGS]:
         level = finding.level
         text = f"{finding.kind.code}  {finding.subject}: {finding.text}"

@@ -100,7 +100,7 @@ class ChosenLines:
     def note(self) -> None:
         """Tell what ended the reading of the capture early, and that nothing was chosen."""
         if self.are_empty:
-            seen = counted(self.choice.seen, "line")
+            seen = counted(self.choice.seen, "frame")
             self._opened.caller.note(f"{self._opened.label}: nothing was chosen, of {seen}")
         self._opened.note_faults()
 

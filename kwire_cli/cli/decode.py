@@ -455,6 +455,7 @@ def _show_stats(environment: Environment, options: Options) -> Exit:
     from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
     from kwire_cli.cli.stats import count_traffic
 
+    refuse(options, ("fields", "pairs", "records", "lossless"), "shows frames, and --stats counts them")
     with environment.answering():
         counted = count_traffic(environment, options, options.source, Stats, _STATS_FITS, options.limit)
         emit(environment, counted.answer(), options)

@@ -29,7 +29,7 @@ UNBOUNDED = 100_000
 EMPTY: tuple[Any, ...] = (None, "", [], {}, ())
 """Values that show nothing to eyes."""
 _GAP = 2
-_FOLDED, _NARROW, _WORD = 24, 10, 15
+_FOLDED, _NARROW, _WORD, _ENTRY = 24, 10, 15, 40
 """Characters that a text, or the last column, needs at most: the rest goes on in further lines."""
 _SPOKEN = 8
 """Cells of the headings of spoken facts, so that several blocks of them stand in the same columns."""
@@ -229,7 +229,8 @@ def _fitted(
 ) -> list[tuple[int, Column, int | None]]:
     """Return the columns that fit, each with its place and width, as `listing` chooses them.
 
-    Lists, texts and the last column need no more room than `_FOLDED`. Where that is not there, they are folded to
+    Lists, texts and the last column need no more room than `_FOLDED`, maps no more than their longest entry: names
+    such as those of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
     `_NARROW`, or to words of up to `_WORD`, before numbers and times are cut.
     """
     if width is None:
@@ -240,7 +241,9 @@ def _fitted(
         longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
         folds = column.kind in {"text", "json", "list", "map"} or at == columns[-1][0]
         wanted.append(longest)
-        needs.append(min(longest, max(_FOLDED, len(column.heading))) if folds else longest)
+        entries = [part for text in texts[at] for part in text.split(", ")] if column.kind == "map" else []
+        entry = min(max(map(cell_width, entries), default=0) + 1, _ENTRY)
+        needs.append(min(longest, max(_FOLDED, len(column.heading), entry)) if folds else longest)
         word = max((cell_width(word) for text in texts[at] for word in text.split()), default=0)
         least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)

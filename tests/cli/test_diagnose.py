@@ -34,6 +34,15 @@ def test_a_folder_with_neither_is_an_error(tmp_path):
     assert "there is no segment and no snapshot in this folder" in done.err
 
 
+def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
+    inputs = [INCIDENTS / name for name in ("any.pcap", "sasl.pcap", "lag.pcap")]
+    counts = json.loads(kwire("diagnose", *inputs, "--format", "json").out)["facts"]["findings"]
+    said = kwire("diagnose", *inputs, "--format", "table").out.splitlines()[0]
+    assert max(counts.get("error", 0), counts.get("warning", 0)) > 1
+    texts = [f"{count} {name}{'s' * (count > 1 and name != 'info')}" for name, count in counts.items()]
+    assert said.split(maxsplit=1) == ["findings", ", ".join(texts)]
+
+
 def test_commands_of_findings_have_the_inputs_that_were_typed():
     done = kwire("diagnose", INCIDENTS / "rebalancing.pcap", "--format", "table")
     assert f"kwire groups {INCIDENTS / 'rebalancing.pcap'} --group payment-workers" in " ".join(done.out.split())

@@ -20,12 +20,12 @@ METADATA = (
 @pytest.mark.parametrize(
     ("command", "note"),
     [
-        (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n"),
+        (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n"),
         (
             ("decode", "--stream", "77", "--format", "table", CAPTURE),
-            f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n",
+            f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n",
         ),
-        (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 lines\n"),
+        (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n"),
         (("decode", "--frames", "1", CAPTURE), ""),
         (("decode", "--frames", "99999", "--limit", "0", CAPTURE), ""),
         (

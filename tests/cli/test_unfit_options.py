@@ -35,6 +35,13 @@ HOLDS = {"--api", "--message-version", "--response", "--framed", "--unframed", "
 """Options that say that an input holds frames."""
 
 
+@pytest.mark.parametrize("option", [("--fields", "size"), ("--pairs",), ("--records", "size"), ("--lossless",)])
+def test_an_option_that_shows_frames_is_refused_with_stats(option):
+    done = kwire("decode", "--stats", *option, INPUTS[CAPTURE])
+    assert (done.code, done.raw) == (2, b"")
+    assert done.err.endswith(f"kwire: {option[0]} shows frames, and --stats counts them\n")
+
+
 @pytest.mark.parametrize("what", INPUTS)
 @pytest.mark.parametrize("option", UNFIT, ids=" ".join)
 def test_an_option_that_means_nothing_is_refused(option, what):

@@ -4,6 +4,7 @@ processes.
 
 import fcntl
 import io
+import json
 import os
 import pty
 import struct
@@ -11,7 +12,7 @@ import termios
 import threading
 
 import pytest
-from command_line import ROOT
+from command_line import ROOT, kwire
 from pseudo_terminal import on_terminal
 from rich.cells import cell_len
 
@@ -24,6 +25,8 @@ CAPTURES = sorted(
 )
 SARAMA = "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 PYTHON = "samples/captures/kafka-python-4.4.0.pcapng"
+TRANSACTION = "samples/incidents/hanging-transaction.pcap"
+LOG = "samples/request-logs/kafka-request.log"
 SEGMENT = "samples/segments/txn-out-0/00000000000000000000.log"
 COMMANDS = [
     *(("decode", "--format", "table", path) for path in CAPTURES),
@@ -98,6 +101,18 @@ def test_no_line_is_longer_than_the_terminal(command, columns, monkeypatch):
     lines = screen(command, columns)
     assert [line for line in lines if cell_len(line) > columns] == []
     assert lines or command[1] == "--verify"
+
+
+@pytest.mark.parametrize(
+    "path", ["samples/incidents/hanging-transaction.pcap", "samples/request-logs/kafka-request.log"]
+)
+def test_names_of_errors_are_in_one_piece_on_80_columns(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    tables = json.loads(kwire("stats", path, "--format", "json").out)["tables"]
+    words = {word.strip(",") for line in screen(("stats", path), 80) for word in line.split()}
+    names = {name for rows in tables.values() for row in rows for name in row["errors"]}
+    assert len(names) > 2
+    assert names <= words
 
 
 def headings(*arguments, columns):

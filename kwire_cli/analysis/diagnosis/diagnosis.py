@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.calls import Calls
@@ -11,11 +12,12 @@ from kwire_cli.analysis.diagnosis.rules import RULES
 from kwire_cli.analysis.diagnosis.tracks import Track
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
+from kwire_cli.errors import counted
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.call import Call, Evidence
     from kwire_cli.analysis.diagnosis.model import Finding, Rule, Severity
@@ -148,14 +150,23 @@ class Diagnosis:
         `arguments` are the inputs as they are typed, for the commands that findings name.
         """
         findings = self.findings(least)
-        counts = {level: sum(finding.level == level for finding in findings) for level in SEVERITIES}
-        facts = Facts([Fact("findings", {level: count for level, count in counts.items() if count}, "map")])
+        facts = Facts([*count_facts(findings)])
         table = Table("findings", COLUMNS, [row_of(finding) for finding in findings], wide=True)
         outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
         if not findings:
             blocks.append(Note("nothing found", "good"))
-        return Answer("diagnosis", blocks, found=counts["error"] > 0)
+        return Answer("diagnosis", blocks, found=any(finding.level == "error" for finding in findings))
+
+
+def count_facts(findings: Iterable[Finding], none: str = "") -> Iterator[Fact]:
+    """Yield the number of findings by severity, as a map and in words for people: `none` if there are no findings."""
+    levels = Counter(finding.level for finding in findings)
+    counts = {level: levels[level] for level in SEVERITIES if levels[level]}
+    yield Fact("findings", counts, "map", wide=True)
+    texts = [counted(count, level, "info" if level == "info" else "") for level, count in counts.items()]
+    if text := ", ".join(texts) or none:
+        yield Fact("findings", text, spoken=True)
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:
