@@ -107,6 +107,11 @@ class Call:
         raise NotImplementedError
 
     @property
+    def held(self) -> bool:
+        """Return whether the broker may have held the response back on purpose."""
+        raise NotImplementedError
+
+    @property
     def request(self) -> dict[str, Any]:
         """The body of the request."""
         raise NotImplementedError

@@ -76,6 +76,10 @@ class CapturedCall(Call):
         self.latency = answer.latency
 
     @property
+    def held(self) -> bool:
+        return self.answer is not None and self.answer.held
+
+    @property
     def software(self) -> str | None:
         return self.line.software
 
@@ -177,6 +181,10 @@ class LoggedCall(Call):
     @property
     def latency(self) -> float | None:
         return self.exchange.seconds
+
+    @property
+    def held(self) -> bool:
+        return self.exchange.held
 
     @property
     def api(self) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
@@ -169,7 +168,7 @@ class Group:
         self.responses += exchange.response is not None
         self.errors.update(exchange.errors)
         if (seconds := exchange.seconds) is not None:
-            (self.waits if exchange.api in WAITING else self.latency).add(seconds)
+            (self.waits if exchange.held else self.latency).add(seconds)
         for stage, took in exchange.stages.items():
             self.stages[stage] += round(took * 1000)
         if (throttle := exchange.stages.get("throttleTimeMs", 0)) > 0:
@@ -245,7 +244,7 @@ def add_line(line: Captured, groups: Sequence[Group]) -> None:
             group.add_request(size, in_flight)
     else:
         latency, errors, throttle = line.latency, line.errors, line.throttle or 0
-        timed = None if latency is None else (latency, bucket_of(latency), line.api in WAITING)
+        timed = None if latency is None else (latency, bucket_of(latency), line.held)
         for group in groups:
             group.add_response(size, timed, errors, throttle)
     if software := line.software:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.clients import BATCHES_SINCE, speaker
 from kwire_cli.analysis.dimensions import OF_LINES
 from kwire_cli.analysis.stats import Group, bucket_of
-from kwire_cli.source.kafka.captured import WAITING, time_text
+from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class _Kind:
     """Requests or responses of a connection, of one version and with the same header, and what they count as."""
 
     __slots__ = (
-        "_address", "_connection", "_names", "_waits", "first", "group", "groups", "last", "software", "speaker",
+        "_address", "_connection", "_names", "first", "group", "groups", "last", "software", "speaker",
         "tail",
     )  # fmt: skip
 
     def __init__(self, line: Captured, plain: Plain, stats: Stats) -> None:
         layout = plain.layout
-        self.tail, self.software, self._waits = plain.tail, line.software, layout.api in WAITING
+        self.tail, self.software = plain.tail, line.software
         self.group = Group(software={self.software} if self.software else set())
         self.groups = [(of, name) for of in stats.groups for name in OF_LINES[of](line)]
         self._connection, self._names = line.connection, line.names
@@ -50,7 +50,7 @@ class _Kind:
     def add_response(self, line: Captured, plain: Plain, errors: list[str | int]) -> None:
         """Count a response."""
         latency = line.latency
-        timed = None if latency is None else (latency, bucket_of(latency), self._waits)
+        timed = None if latency is None else (latency, bucket_of(latency), line.held)
         self.group.add_response(line.seen.size, timed, errors, plain.top("throttleTimeMs") or 0)
 
     @property

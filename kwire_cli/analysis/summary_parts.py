@@ -13,7 +13,6 @@ from kwire_cli.analysis.stats import Stats
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.source.kafka.captured import WAITING
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
@@ -109,12 +108,10 @@ class Course:
                 row = self._row(second)
             row[0] += is_request
             row[1] += size
-        if kind == "response" and (latency := line.latency) is not None and self._is_slow(latency):
-            api = line.api or f"api {line.api_key}"
-            if api not in WAITING:
-                who = line.client_id or line.dst
-                place = line.src, line.broker, line.time, line.origin.capture
-                self._add_slow(Slow(latency, line.number, api, who, *place))
+        if kind == "response" and not line.held and (latency := line.latency) is not None and self._is_slow(latency):
+            who = line.client_id or line.dst
+            place = line.src, line.broker, line.time, line.origin.capture
+            self._add_slow(Slow(latency, line.number, line.api or f"api {line.api_key}", who, *place))
 
     def add_exchange(self, exchange: Exchange) -> None:
         """Take in an exchange of a request log, whose bytes nobody counted."""
@@ -126,7 +123,7 @@ class Course:
             self._row(int(time // 1))[0] += 1
         latency = exchange.seconds
         api = exchange.api or f"api {exchange.api_key}"
-        if latency is not None and self._is_slow(latency) and api not in WAITING:
+        if latency is not None and self._is_slow(latency) and not exchange.held:
             who, broker = exchange.client_id or exchange.client or "", exchange.broker or exchange.connection
             self._add_slow(Slow(latency, exchange.line, api, who, broker, None, exchange.time, None))
 

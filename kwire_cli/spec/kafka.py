@@ -28,3 +28,7 @@ SASL_AUTHENTICATE = 36
 DELETE_GROUPS = 42
 ENVELOPE = 58
 DESCRIBE_CLUSTER = 60
+WAITING = {"Fetch": FETCH, "JoinGroup": 11, "SyncGroup": 14, "FetchSnapshot": 59, "ShareFetch": 78}
+"""The apis whose answer a broker holds back on purpose, with their keys; their latency says nothing about how fast it
+is.
+"""

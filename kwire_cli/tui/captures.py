@@ -119,7 +119,7 @@ class Index:
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
         self._request, self._response = array("q"), array("q")
-        self._kind, self._side, self._odd = array("B"), array("B"), array("B")
+        self._kind, self._side, self._odd, self._held = array("B"), array("B"), array("B"), array("B")
         self._in_flight, self._session = array("q"), array("q")
         self._streams: dict[int, _Stream] = {}
         self._strange: dict[int, _Strange] = {}
@@ -146,6 +146,7 @@ class Index:
         self._kind.append(_KINDS.index(event.kind))
         self._side.append(event.side)
         self._odd.append(is_odd(line))
+        self._held.append(line.held)
         self._in_flight.append(-1 if event.in_flight is None else event.in_flight)
         self._session.append(self._session_number(line.session) if line.session else -1)
         if not line.is_frame:
@@ -211,6 +212,7 @@ class Index:
             seen.code, seen.protocol, seen.content, seen.reason = strange
         seen.size = self._size[number]
         seen.in_flight = None if self._in_flight[number] < 0 else self._in_flight[number]
+        seen.held = bool(self._held[number])
         if asked:
             asked.seen.line = asked
         connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)

@@ -11,7 +11,6 @@ from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.quotas import Quotas
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, some
 from kwire_cli.errors import counted
-from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -24,7 +23,8 @@ SLOW = FindingKind(
     "warning",
     "A broker answers more slowly than its peers.",
     "The same api takes much longer at this broker than at the others, at the same time. Requests that wait on "
-    "purpose, such as Fetch, do not count, nor do requests that a quota delays.",
+    "purpose, such as Fetch, and requests behind them on a connection do not count, nor do requests that a quota "
+    "delays.",
     "Look at the broker's disk, network threads, request queue and garbage collection, and at whether it leads more "
     "busy partitions than the others. Produce with acks=all waits for followers: a follower may be the slow one.",
     rank=30,
@@ -134,7 +134,7 @@ class Speed(Rule):
             self._quotas.add(call, throttle)
             if answered is not None and (call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS):
                 self._throttled[call.connection] = answered + throttle
-        if api in WAITING or asked is None or answered is None:
+        if call.held or asked is None or answered is None:
             return
         seconds, broker = answered - asked, call.broker
         if api in CONTROLLER:

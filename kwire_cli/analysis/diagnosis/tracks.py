@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.limits import MOST_EVIDENCE, PATIENCE
-from kwire_cli.source.kafka.captured import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -69,7 +68,7 @@ class Track:
                 latency = answered - asked
                 if not 0 <= latency < PATIENCE:
                     is_usual = False
-                if (self.slowest is None or latency > self.slowest) and api not in WAITING:
+                if (self.slowest is None or latency > self.slowest) and not call.held:
                     self.slowest, self.slowest_place = latency, call.evidence()
         counts[1] += is_usual
         return is_usual

@@ -10,7 +10,7 @@ from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
 from kwire_cli.analysis.diagnosis.tallies import MOST_OPEN, Book, Recent, merge_all
-from kwire_cli.source.kafka.captured import WAITING
+from kwire_cli.spec.kafka import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -32,7 +32,7 @@ SILENT = FindingKind(
     ("request.timeout.ms", "KIP-19"),
     rank=22,
 )
-HELD_BACK = WAITING | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
+HELD_BACK = frozenset(WAITING) | {"Produce", "CreateTopics", "DeleteTopics", "CreatePartitions", "ElectLeaders"}
 """Apis whose requests name a time that the broker may take."""
 
 

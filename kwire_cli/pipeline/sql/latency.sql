@@ -1,9 +1,9 @@
--- Latencies by api and broker, the slowest first; apis whose answers brokers hold back on purpose come last
+-- Latencies by api and broker, the slowest first; answers that brokers may have held back on purpose come last
 select
     coalesce(api, cast(api_key as string)) as api,
     src as address,
     broker,
-    coalesce(api in ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup', 'FetchSnapshot'), false) as waits,
+    coalesce(held, false) as waits,
     count(*) as responses,
     -- later than the request allowed
     count(*) filter (where latency_us > 1000 * cast(wait_ms as bigint)) as late,

@@ -1,4 +1,8 @@
--- Requests, bytes, errors and latencies by api and version
+-- Requests, bytes, errors and latencies by api and version; waits are those of answers that brokers may have held back
+with timed as (
+    select *, case when not held then latency_us end as answer_us, case when held then latency_us end as held_us
+    from frames
+)
 select
     coalesce(api, cast(api_key as string)) as api,
     api_version,
@@ -7,14 +11,18 @@ select
     cast(sum(size) filter (where kind = 'request') as bigint) as request_bytes,
     cast(sum(size) filter (where kind = 'response') as bigint) as response_bytes,
     cast(sum(cardinality(errors)) as bigint) as errors,
-    cast(percentile_disc(0.5) within group (order by latency_us) as bigint) as p50_us,
-    cast(percentile_disc(0.95) within group (order by latency_us) as bigint) as p95_us,
-    cast(percentile_disc(0.99) within group (order by latency_us) as bigint) as p99_us,
-    max(latency_us) as max_us,
+    cast(percentile_disc(0.5) within group (order by answer_us) as bigint) as p50_us,
+    cast(percentile_disc(0.95) within group (order by answer_us) as bigint) as p95_us,
+    cast(percentile_disc(0.99) within group (order by answer_us) as bigint) as p99_us,
+    max(answer_us) as max_us,
+    cast(percentile_disc(0.5) within group (order by held_us) as bigint) as wait_p50_us,
+    cast(percentile_disc(0.95) within group (order by held_us) as bigint) as wait_p95_us,
+    cast(percentile_disc(0.99) within group (order by held_us) as bigint) as wait_p99_us,
+    max(held_us) as wait_max_us,
     count(*) filter (where throttle_ms > 0) as throttled,
     cast(sum(throttle_ms) filter (where throttle_ms > 0) as bigint) as throttle_ms,
     case when stream is null then 'request log' else 'capture' end as source
-from frames
+from timed
 -- a response whose request is missing has an api only by a guess
 where kind = 'request' or (kind = 'response' and (request_frame is not null or api_key is null))
 group by all

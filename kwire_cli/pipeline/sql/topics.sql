@@ -7,9 +7,8 @@ with by_topic as (
         size,
         errors,
         client_id,
-        -- brokers hold back the answers of these apis on purpose
-        case when api not in ('Fetch', 'ShareFetch', 'JoinGroup', 'SyncGroup', 'FetchSnapshot') then latency_us end
-            as latency_us
+        -- those that the broker may have held back on purpose do not count
+        case when not held then latency_us end as latency_us
     from frames
     where kind in ('request', 'response')
 )

@@ -29,7 +29,7 @@ from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.model import NO_TIME, Start
 from kwire_cli.source.packets.segment_columns import payloads
 from kwire_cli.source.packets.tcp import DECIDING, Streams
-from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE
+from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE, WAITING
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network import ACK
 
@@ -80,7 +80,8 @@ class Frames:
 class Stretch:
     """Requests and responses of a connection that came one after the other without anything irregular in them.
 
-    The k-th response answers the k-th of `pending` and the requests together. `left` are the requests that still wait
+    The k-th response answers the k-th of `pending` and the requests together; `held` says of each response what `Seen`
+    says. `left` are the requests that still wait
     for their responses, by their number among the requests. `stream` is the packet that the connection began with;
     `src` and `dst` are the client and the broker.
     """
@@ -92,6 +93,7 @@ class Stretch:
     requests: tuple[Frames, ...]
     responses: tuple[Frames, ...]
     pending: tuple[Captured, ...]
+    held: npt.NDArray[np.bool_]
     left: dict[int, Captured]
 
     @property
@@ -207,7 +209,7 @@ class EndsReader:
         pending, waiting = connection.pending, [request.line for request in connection.pending]
         if any(line is None for line in waiting):
             raise _OddError
-        requests, responses, resumed, rows = _frames(run, half, connection, state, self.layouts, pending)
+        requests, responses, resumed, rows, held = _frames(run, half, connection, state, self.layouts, pending)
         total = len(rows)
         before = self._lines.passed(total)
         order = np.empty(total, np.int64)
@@ -235,6 +237,7 @@ class EndsReader:
             tuple(own),
             tuple(answers),
             tuple(waiting),
+            held,
             left,
         )
 
@@ -289,9 +292,9 @@ def _stamp(row: Any) -> tuple[int, int | None]:
 
 def _frames(
     run: Run, half: Half, connection: Connection, state: Ints, layouts: Layouts, pending: list[Seen]
-) -> tuple[list[Frames], list[Frames], list[Seen], Ints]:
-    """Return the requests and the responses of a stretch, the requests that wait at its end, and the rows of the
-    segments in which the frames of both sides are complete.
+) -> tuple[list[Frames], list[Frames], list[Seen], Ints, npt.NDArray[np.bool_]]:
+    """Return the requests and the responses of a stretch, the requests that wait at its end, the rows of the segments
+    in which the frames of both sides are complete, and which responses the broker may have held back.
     """
     rests = connection.rests
     sides = [_side(run, direction, rests[stream.direction]) for direction, stream in enumerate((half, half.peer))]
@@ -331,8 +334,21 @@ def _frames(
         data = requests.data[requests.start[number] : requests.stop[number]].tobytes()
         waiting.append(Cut("frame", data, *_stamp(run.rows[requests.row[number]])))
     by_side = {stream.direction: side for side, stream in zip(sides, (half, half.peer), strict=True)}
+    before = [NO_TIME if request.time is None else request.time for request in pending]
+    times = np.concatenate([np.array(before, np.int64), run.rows["time"][requests.row].astype(np.int64)])
+    held = _held(connection, keys[:count], times[:count], run.rows["time"][answered.row].astype(np.int64))
     resumed = connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
-    return asked, told, resumed, np.concatenate([requests.row, answered.row])
+    return asked, told, resumed, np.concatenate([requests.row, answered.row]), held
+
+
+def _held(connection: Connection, keys: Ints, asked: Ints, answered: Ints) -> npt.NDArray[np.bool_]:
+    """Tell of responses, in their order, whether the broker may have held each of them back, as `Seen.held`."""
+    waits = np.isin(keys, [*WAITING.values()])
+    start = NO_TIME if connection.held_until is None else connection.held_until
+    until = np.maximum.accumulate(np.concatenate(([start], np.where(waits, answered, NO_TIME))))
+    connection.hold(None if until[-1] == NO_TIME else int(until[-1]))
+    held: npt.NDArray[np.bool_] = waits | ((asked != NO_TIME) & (asked < until[:-1]))
+    return held
 
 
 def _request_heads(catalog: Catalog, side: _Side) -> npt.NDArray[Any]:

@@ -182,9 +182,6 @@ def address_of(host: str, port: int) -> str:
 # One line of a capture: a frame, a SASL token, another protocol's bytes, or a gap; what is known of it, made
 # when it is asked for.
 
-WAITING = frozenset({"Fetch", "ShareFetch", "JoinGroup", "SyncGroup", "FetchSnapshot"})
-"""Apis whose answer a broker holds back on purpose; their latency says nothing about how fast it is."""
-
 
 class Captured:
     """A line. `number` counts from 1 in the order in which the last bytes of frames arrived; `request` is a response's.
@@ -461,6 +458,11 @@ class Captured:
             return []
         codes = [anomaly.code for anomaly in self.frame.anomalies]
         return ["NOT_RECOGNISED", *codes] if self.frame.kind == "unknown" else codes
+
+    @property
+    def held(self) -> bool:
+        """Return whether the broker may have held a response back on purpose, as `Seen.held`."""
+        return self.seen.held
 
     @property
     def throttle(self) -> int | None:

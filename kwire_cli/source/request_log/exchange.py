@@ -13,7 +13,7 @@ from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import build, decode_spec, records_in_json
 from kwire_cli.source.kafka.captured import address_of
-from kwire_cli.spec.kafka import API_VERSIONS
+from kwire_cli.spec.kafka import API_VERSIONS, WAITING
 from kwire_cli.structs.messages import SIZE_SUFFIX
 from kwire_cli.structs.numbers import RANGES
 
@@ -177,6 +177,11 @@ class Exchange:
     def seconds(self) -> float | None:
         """Seconds that the broker took, to the nanosecond; None if the log does not say."""
         return None if self.total_ms is None else round(self.total_ms / 1000, 9)
+
+    @property
+    def held(self) -> bool:
+        """Return whether the broker holds the answers of this api back on purpose."""
+        return self.api in WAITING
 
 
 class OddExchangeError(ValueError):

@@ -57,7 +57,7 @@ def test_a_transaction_from_begin_to_end():
     [row] = rows(timeline(INIT, ADD, OFFSETS, SEND, PRODUCE, end(), MARKERS))
     assert row["transactionalId"] == "t"
     assert (row["producerId"], row["epoch"], row["result"], row["endedBy"]) == (7, 0, "committed", "client")
-    assert (row["begin"], row["end"]) == ("2026-11-21T10:00:00.997500Z", "2026-11-21T10:00:05.000000Z")
+    assert (row["begin"], row["end"]) == ("2026-11-21T10:00:00.997500", "2026-11-21T10:00:05.000000")
     assert (row["durationSeconds"], row["timeoutSeconds"]) == (4.0025, 60.0)
     assert (row["partitions"], row["offsetsGroups"], row["bytes"]) == (["a-0"], ["g"], 80)
     events = [row["event"] for row in rows(timeline(INIT, ADD, OFFSETS, SEND, PRODUCE, end()), "events")]

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 import kwire_cli as kwire
+from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.captured import time_text
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.model import Data, End, Endpoint, Gap, Start
+from kwire_cli.spec.kafka import WAITING
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE, THERE = Endpoint(bytes([127, 0, 0, 1]), 50012), Endpoint(bytes(15) + b"\1", 9092)
@@ -131,3 +133,21 @@ def test_read_frames_takes_captures_by_path_bytes_and_file():
     assert expected
     for source in (str(path), data, memoryview(data), io.BytesIO(data)):
         assert [(frame.kind, frame.api_key, frame.data) for frame in kwire.read_frames(source)] == expected
+
+
+def test_requests_behind_one_that_waits_are_held():
+    """A broker takes the requests of a connection one after the other: what was sent before the answer to a Fetch came
+    waited for it.
+    """
+    capture = Capture(ROOT / "samples" / "incidents" / "killed-member.pcap")
+    lines = [line for line in traffic(kwire.catalog(), capture) if line.kind == "response" and line.request]
+    held = [line for line in lines if line.held and line.api != "Fetch" and line.api not in WAITING]
+    slow = max(held, key=lambda line: line.latency)
+    assert (slow.api, round(slow.latency)) == ("ListOffsets", 9)
+    assert all(line.held for line in lines if line.api in WAITING)
+    until = {}
+    for line in lines:
+        behind = line.request.seen.time < until.get(line.stream, 0)
+        assert line.held == (behind or line.api in WAITING)
+        if line.api in WAITING:
+            until[line.stream] = line.seen.time
