@@ -1,6 +1,7 @@
 """Calls made up by tests: of captures or request logs in shape, with any bodies."""
 
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
+from kwire_cli.spec.kafka import WAITING
 
 HOSTILE = (None, 0, -1, 1 << 70, 2.5, True, "", "x" * 500, "\x1b[2J", [], {}, [None], [[]], [{}], [1, "a", None])
 """Values that no definition has in their place."""
@@ -27,6 +28,7 @@ class FakeCall(Call):
             "errors": [],
             "topics": [],
             "throttle": 0.0,
+            "held": api in WAITING,
             "sizes": (0, 0),
             "frame": 1,
             "capture": None,
@@ -42,5 +44,5 @@ class FakeCall(Call):
 
 
 for _name in ("api", "api_key", "version", "client_id", "software", "client", "broker", "node", "connection", "asked",
-              "answered", "request", "response", "errors", "topics", "throttle", "sizes"):  # fmt: skip
+              "answered", "request", "response", "errors", "topics", "throttle", "held", "sizes"):  # fmt: skip
     setattr(FakeCall, _name, property(lambda self, name=_name: self.values[name]))

@@ -37,9 +37,11 @@ def test_a_reset_announces_no_window():
 
 
 def test_segments_that_are_sent_again(tmp_path):
-    """Each fifth one comes once more, a quarter of a second later."""
+    """Each fifth one comes once more, a quarter of a second later, on a link on which all takes ten times as long."""
 
     def again(there):
+        first = there[0].time
+        there = [packet._replace(time=first + 10 * (packet.time - first)) for packet in there]
         segments = with_payload(there)
         copies = [packet._replace(time=packet.time + SECOND // 4) for packet in there if packet.number in segments][::5]
         return sorted([*there, *copies], key=lambda packet: packet.time)

@@ -47,6 +47,11 @@ def test_a_few_milliseconds_are_no_finding():
 def test_waiting_on_purpose_is_not_slow():
     calls = [*produce(0.5, "b1:9092", api="Fetch"), *produce(0.001, "b2:9092", api="Fetch")]
     assert findings(Speed, calls) == []
+    behind = [*produce(0.5, "b1:9092", api="Metadata"), *produce(0.001, "b2:9092", api="Metadata")]
+    assert [code for code, *_ in findings(Speed, behind)] == ["SLOW_BROKER"]
+    for call in behind:
+        call.values["held"] = True
+    assert findings(Speed, behind) == []
 
 
 def test_requests_that_a_quota_holds_back_do_not_count():
