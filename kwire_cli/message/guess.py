@@ -9,6 +9,7 @@ How often the first guess is right is measured by bench/guess.py.
 
 from __future__ import annotations
 
+from functools import cache
 from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from kwire_cli.message.encode import decode_header, header_version
 from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
+    from kwire_cli.engine.program import Entry
     from kwire_cli.spec.catalog import Api, Catalog
 
 
@@ -52,20 +54,48 @@ def response_candidates(
     """
     candidates = []
     headers: dict[int, int | None] = {}
-    for tried in [api] if api else catalog.apis:
-        if not tried.response:
+    for layout in _layouts(catalog):
+        meant = layout.meanings
+        if api is not None or version is not None:
+            meant = [each for each in meant if api in {None, each[0]} and version in {None, each[1]}]
+        if not meant:
             continue
-        versions = catalog.entry(tried.response).valid_versions
-        for v in [version] if version is not None else versions.each():
-            if v not in versions:
-                continue
-            layout = header_version(catalog, "response", tried.key, v)
-            if layout not in headers:
-                headers[layout] = _header_end(catalog, layout, data, start, stop)
-            body_start = headers[layout]
-            if body_start is not None:
-                candidates += _fit(catalog, tried, v, data, body_start, stop)
+        if layout.header not in headers:
+            headers[layout.header] = _header_end(catalog, layout.header, data, start, stop)
+        body_start = headers[layout.header]
+        if body_start is None:
+            continue
+        spans = walk(meant[0][2], data, body_start, stop)
+        if spans.lost < 0 and spans.used == stop:
+            for tried, v, entry in meant:
+                tree = build(entry, spans._replace(program=entry.program))
+                candidates.append(Candidate(tried, v, bits_of(catalog, tree)))
     return sorted(candidates, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
+
+
+class _Layout(NamedTuple):
+    """Responses that read any bytes in the same way, down to the numbers of their leaves, which mean what each says."""
+
+    header: int
+    meanings: list[tuple[Api, int, Entry]]
+
+
+@cache
+def _layouts(catalog: Catalog) -> list[_Layout]:
+    """Return the layouts of all responses. Many versions differ in other messages, or in names, and are walked once."""
+    layouts: dict[Any, _Layout] = {}
+    for api in catalog.apis:
+        if not api.response:
+            continue
+        for version in catalog.entry(api.response).valid_versions.each():
+            try:
+                entry = entry_for(catalog.message(api.response), version)
+            except KwireError:
+                continue
+            header = header_version(catalog, "response", api.key, version)
+            same = header, entry.pc, tuple(entry.program.code), tuple(entry.program.tables)
+            layouts.setdefault(same, _Layout(header, [])).meanings.append((api, version, entry))
+    return [*layouts.values()]
 
 
 def _commonness(key: int) -> int:
@@ -75,18 +105,6 @@ def _commonness(key: int) -> int:
 def _header_end(catalog: Catalog, layout: int, data: Any, start: int, stop: int) -> int | None:
     header = decode_header(catalog, "response", layout, data, start=start, stop=stop)
     return header.raw.used if header.complete else None
-
-
-def _fit(catalog: Catalog, api: Api, version: int, data: Any, start: int, stop: int) -> list[Candidate]:
-    try:
-        spec = catalog.message(api.response or "")
-        entry = entry_for(spec, version)
-    except KwireError:
-        return []
-    spans = walk(entry, data, start, stop)
-    if spans.lost >= 0 or spans.used != stop:
-        return []
-    return [Candidate(api, version, bits_of(catalog, build(entry, spans)))]
 
 
 def bits_of(catalog: Catalog, tree: Tree) -> float:
