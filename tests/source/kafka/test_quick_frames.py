@@ -31,6 +31,8 @@ SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").
 REAL = Path(__file__).resolve().parents[4] / "shared" / "real"
 CATALOG = kwire.catalog()
 LAYOUTS = Layouts(CATALOG)
+FEWEST = (1, 8, 48)
+"""Frames in a row from which on they are read together."""
 
 
 def replays(path, size):
@@ -83,29 +85,34 @@ def _sums(key, prefix, value, count):
     return {(*key, "prefix"): prefix, (*key, "value"): value, (*key, "count"): count} if prefix or value else {}
 
 
-@pytest.fixture(params=[1, 8, 48])
-def fewest(request, monkeypatch):
-    monkeypatch.setattr(bulk_frames, "FEWEST", request.param)
-    monkeypatch.setattr(bulk_frames, "_STEP", min(request.param, 32))
+def reading(path, size, fewest):
+    """What is counted at once if so few frames in a row are read together, and how many of them were."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk_frames, "FEWEST", fewest)
+        patch.setattr(bulk_frames, "_STEP", min(fewest, 32))
+        return at_once(path, size)
 
 
 def check(path, *sizes):
-    total = 0
+    """How many frames were read together, by the fewest for which that is done."""
+    total = Counter()
     for size in sizes:
-        found, many = at_once(path, size)
-        assert found == one_by_one(path, size)
-        total += many
+        expected = one_by_one(path, size)
+        for fewest in FEWEST:
+            found, many = reading(path, size, fewest)
+            assert found == expected, (path, size, fewest)
+            total[fewest] += many
     return total
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("fewest")
 def test_samples():
-    assert sum(check(path, 3000, 1 << 20) for path in SAMPLES) > 30
+    together = sum((check(path, 3000, 1 << 20) for path in SAMPLES), Counter())
+    assert {*together} == {*FEWEST}
+    assert all(many > 30 for many in together.values())
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("fewest")
 def test_tls():
     pytest.importorskip("cryptography")
     for path in (SAMPLES[0].parent.parent / "tls").glob("*.pcapng"):
@@ -115,13 +122,13 @@ def test_tls():
 
 @pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.usefixtures("fewest")
 def test_real_captures():
-    assert sum(check(path, 1 << 20) for path in sorted(REAL.glob("**/*.pcap*"))) > 300
+    together = sum((check(path, 1 << 20) for path in sorted(REAL.glob("**/*.pcap*"))), Counter())
+    assert {*together} == {*FEWEST}
+    assert all(many > 300 for many in together.values())
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("seed", range(6))
 def test_segments_lost_repeated_and_swapped(tmp_path, seed):
     """Long in order, now and then not: from one way to the other and back."""
@@ -142,7 +149,6 @@ def test_segments_lost_repeated_and_swapped(tmp_path, seed):
     check(path, 4000, 1 << 20)
 
 
-@pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("seed", range(4))
 def test_wrong_bytes(tmp_path, seed):
     """Sizes, keys and correlation ids that are none."""
@@ -159,7 +165,6 @@ def test_wrong_bytes(tmp_path, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("seed", range(4))
 def test_frames_that_no_layout_fits(tmp_path, seed):
     """Single packets of a connection, damaged and with ends of their own: nothing around them tells what they are."""
