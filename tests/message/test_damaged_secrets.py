@@ -263,19 +263,20 @@ def test_no_view_of_a_malformed_frame_shows_a_secret(row, step, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", [row for number, row in enumerate(FRAMES) if number % 5], ids=str)
-def test_no_view_of_any_malformed_frame_shows_a_secret(row, tmp_path):
-    hold_frame(row, 1, tmp_path)
+@pytest.mark.parametrize(("number", "row"), [each for each in enumerate(FRAMES) if each[0] % 5], ids=str)
+def test_no_view_of_any_malformed_frame_shows_a_secret(number, row, tmp_path):
+    """Every other damage: over all messages each damage meets half of them."""
+    hold_frame(row, 2, tmp_path, first=number % 2)
 
 
-def hold_frame(row, step, folder):
+def hold_frame(row, step, folder, first=0):
     message, path, version = row
     frame = frame_of(message, path, version)
     before, (side, _), after = conversation(message, version, b"")
     api = CATALOG.api_by_key(CATALOG[message].api_key).name
     kind = "request" if message.endswith("Request") else "response"
     said = ["--request"] if kind == "request" else ["--api", api, "--message-version", str(version)]
-    for how, data in [*malformed(frame, kind)][::step]:
+    for how, data in [*malformed(frame, kind)][first::step]:
         hold_capture(folder / "frames.pcap", capture([*before, (side, data), *after]), how)
         for form in ("tree", "hex", "jsonl", "html"):
             done = kwire("decode", "--full", "-f", form, *said, data.hex())
