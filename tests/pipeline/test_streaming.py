@@ -36,12 +36,15 @@ from kwire_cli.pipeline.lake import writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.pipeline.session import BRIEF
 from kwire_cli.pipeline.stream_following import follow_into
 from kwire_cli.pipeline.stream_lake import LakeFiles
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 SAMPLES = ROOT / "samples" / "captures"
+SETTINGS = ["--conf", f"spark.driver.extraJavaOptions={BRIEF}"]
+"""As the session of the tests has them: what is killed within a minute gains nothing from thorough compiling."""
 LONGEST = 300
 """Seconds after which a test gives up."""
 LATE = "Python worker failed to connect back"
@@ -56,7 +59,7 @@ class Following:
 
     def __init__(self, folder, out):
         self.checkpoint = out / "_checkpoint"
-        asked = ["scan", folder, "--follow", "--into", out, "--every", "0.1", "--master", "local[2]"]
+        asked = ["scan", folder, "--follow", "--into", out, "--every", "0.1", "--master", "local[2]", *SETTINGS]
         command = [sys.executable, "-m", "kwire_cli", *map(str, asked)]
         self.process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

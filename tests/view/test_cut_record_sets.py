@@ -174,7 +174,7 @@ def test_every_view_shows_the_records_in_front_of_the_cut(case):
     ends = ends_of(data, hints)
     assert ends
     most = 0
-    for size in range(60, len(data), 2):
+    for size in range(60, len(data), 3):
         most = max(most, len(records_in(check(data, hints, size, ends).json)))
     assert most >= len(ends) - 1
 
@@ -213,7 +213,7 @@ def check_nothing_secret(views, secrets, size):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 1)])
+@pytest.mark.parametrize(("version", "topic", "step"), [(12, "__cluster_metadata", 7), (17, CLUSTER_METADATA_ID, 3)])
 def test_no_secret_is_shown_in_front_of_a_cut(version, topic, step):
     batch = SCRAM[0]
     secrets = secrets_of(batch)
