@@ -36,6 +36,18 @@ def test_the_search_can_be_narrowed():
     assert response_candidates(CATALOG, data, 0, len(data), api=api, version=99) == []
 
 
+def test_versions_that_share_a_layout_are_found_as_each_alone_is():
+    for row in responses()[:60]:
+        data, _ = framed(row)
+        alone = []
+        for api in CATALOG.apis:
+            for version in CATALOG[api.response].valid_versions.each() if api.response else ():
+                alone += response_candidates(CATALOG, data, 0, len(data), api=api, version=version)
+        found = response_candidates(CATALOG, data, 0, len(data))
+        assert sorted(found, key=str) == sorted(alone, key=str)
+        assert found
+
+
 def test_bytes_that_no_response_fits_have_no_candidates():
     assert response_candidates(CATALOG, b"\0\0\0\7" + b"\xfe" * 33, 0, 37) == []
     assert response_candidates(CATALOG, b"", 0, 0) == []
