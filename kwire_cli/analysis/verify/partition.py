@@ -77,8 +77,11 @@ def verify_partition(
 
 
 def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
-    """The faults of one file: of a `.log` with the indexes and the snapshot that belong to its segment, of any other by
-    itself; `deep` as above.
+    """Yield the faults of one file.
+
+    A `.log` is read with the indexes and the snapshot that belong to its segment, any other file by itself, also a
+    segment that is not in use: its indexes may be gone, and those of its name may be of the segment that replaced it.
+    `deep` is as above.
 
     Raises:
         InputError: It cannot be read, or is no file of a log directory.
@@ -92,9 +95,9 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         beside = [
             sibling for sibling in whole.files if sibling.name.base_offset == base and sibling.kind not in BATCH_KINDS
         ]
-        # Whatever suffix the file has, it is the one asked for.
-        own = File(file, FileName(name.kind, base, name.epoch))
-        part = Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))
+        in_use = name.kind is Kind.LOG and not name.suffix
+        own = File(file, FileName(name.kind, base, name.epoch, name.suffix))
+        part = Partition(whole.path, whole.name, (own, *(beside if in_use else ())))
         yield from _Verification(part, deep=deep, checked=checked).faults()
     else:
         yield from from_anomalies(file, _read(file, checked).anomalies)

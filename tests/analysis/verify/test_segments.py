@@ -193,6 +193,13 @@ def test_damage_within_segments_that_are_not_in_use(folder):
     assert "COUNT_MISMATCH" in [fault.code for fault in folder.faults(deep=True)]
 
 
+def test_a_deleted_segment_by_itself_is_not_compared_with_the_indexes_of_its_replacement(folder):
+    parts, _ = three(folder)
+    folder.put(0, "log", parts[0]).put(0, "log.deleted", *parts).offsets(0, (3, 1))
+    assert [fault.code for fault in verify_file(folder.path / f"{0:020}.log")] == ["INDEX_POSITION"]
+    assert [*verify_file(folder.path / f"{0:020}.log.deleted")] == []
+
+
 def test_a_snapshot_of_kraft(folder):
     parts, _ = three(folder)
     path = folder.path / f"{6:020}-{1:010}.checkpoint"
