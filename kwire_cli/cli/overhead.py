@@ -22,6 +22,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
+from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ class Counting:
         options = self.options
         choice = Choice(options, options.catalog)
         inputs = open_inputs(options.source, reading_of(options), Terminal(self.environment), takes=_TAKES)
-        self.several = inputs.several
+        self.several, read = inputs.several, Read()
         for opened in inputs:
             refuse_unfit(options, opened)
             if opened.kind in BATCHES.kinds:
@@ -240,8 +241,9 @@ class Counting:
                 self._capture(cast("CaptureInput", opened), choice)
             else:
                 self._messages(opened)
+            read.append((opened.label, opened.emptiness))
         if self._overhead is None or not self.decodable:
-            raise not_understood("there is nothing to count", options.source)
+            raise empty_inputs(read) or not_understood("there is nothing to count", options.source)
         return self._overhead
 
     def _of(self, kind: str, name: str | None) -> Overhead:
