@@ -24,7 +24,7 @@ from kwire_cli.analysis.costs.form_comparison import (
 )
 from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.cli.capture_inputs import Choice as ChosenLines
+from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.completers import (
     complete_field_paths,
     complete_file,
@@ -45,6 +45,7 @@ from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, opt
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import Versions
 from kwire_cli.spec.overlay import load_overlay
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
@@ -349,11 +350,12 @@ class Found(NamedTuple):
 
 def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared:
     skipped: Counter[str] = Counter()
-    remaining = _messages(environment, options, sources, skipped)
+    read: Read = []
+    remaining = _messages(environment, options, sources, skipped, read)
     ahead = [*islice(remaining, 3)]
     if not ahead:
         instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
-        raise InputError(
+        raise empty_inputs(read) or InputError(
             f"there is no message to price{instead}; --api or --message, and --message-version, say what the "
             "bytes are; kwire compare-records reads record batches"
         )
@@ -374,10 +376,13 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
 
 
 def _messages(
-    environment: Environment, options: MessageForms, sources: tuple[str, ...], skipped: Counter[str]
+    environment: Environment, options: MessageForms, sources: tuple[str, ...], skipped: Counter[str], read: Read
 ) -> Iterator[Found]:
-    """Yield the bodies that were decoded whole by their own version, as they come; the others count in `skipped`."""
-    choice = ChosenLines(options, options.catalog, options.limit, show_secrets=options.show_secrets)
+    """Yield the bodies that were decoded whole by their own version, as they come; the others count in `skipped`.
+
+    Inputs are added to `read` at their ends.
+    """
+    choice = LineChoice(options, options.catalog, options.limit, show_secrets=options.show_secrets)
     inputs = open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES)
     for number, opened in enumerate(inputs):
         refuse_unfit(options, opened, _FITS)
@@ -386,9 +391,10 @@ def _messages(
                 skipped[reason] += 1
             else:
                 yield Found(number, opened.label, decoded)
+        read.append((opened.label, opened.emptiness))
 
 
-def _bodies(opened: Opened, choice: ChosenLines) -> Iterator[Decoded | None]:
+def _bodies(opened: Opened, choice: LineChoice) -> Iterator[Decoded | None]:
     if opened.kind is Kind.CAPTURE:
         return (_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
     return opened.subjects() if opened.kind is Kind.BODY else map(_body, opened.subjects())

@@ -8,7 +8,7 @@ import kwire_cli
 REFUSED = ROOT / "samples/incidents/refused.pcap"
 SEGMENT = f"{0:020}.log"
 LOGS = ("summary", "diagnose", "groups", "transactions")
-TRAFFIC = (*LOGS, "stats", "clients", "sequence", "decode", "overhead")
+TRAFFIC = (*LOGS, "stats", "clients", "sequence", "decode", "overhead", "compare")
 HEAD, PACKET_HEAD = 24, 16
 
 
