@@ -15,7 +15,7 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.line_records import is_odd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Interrupt
@@ -85,7 +85,14 @@ class ChosenLines:
 
     def pairs(self) -> Iterator[Pair]:
         """Yield requests with their responses in place of lines."""
-        return self._noticed(self.choice.pairs_among(self._opened.subjects()))
+        return self._noticed(self.choice.pairs_among(self._with_gaps_noticed(self._opened.subjects())))
+
+    def _with_gaps_noticed(self, lines: Iterable[Captured]) -> Iterator[Captured]:
+        """Yield all lines, and note whether one that is chosen and belongs to no pair is odd, such as a gap."""
+        for line in lines:
+            if self._strict and not self._is_odd and not line.is_frame and self.choice.takes(line):
+                self._is_odd = is_odd(line)
+            yield line
 
     def _noticed(self, lines: Iterator[Item]) -> Iterator[Item]:
         """Yield all lines, and note whether there is one."""

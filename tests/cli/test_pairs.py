@@ -143,3 +143,10 @@ def test_strict_looks_at_both_halves_of_a_pair(tmp_path):
         file.add(Wire.response("Heartbeat"), to_broker=False, time=2)
     for frames in ("1", "2"):
         assert kwire("decode", path, "--pairs", "--frames", frames, "--strict").code == 1
+
+
+def test_strict_looks_at_gaps_too():
+    """They belong to no pair, and bytes were lost all the same."""
+    lost = ROOT / "samples/incidents/lost-packets.pcap"
+    assert kwire("decode", "--pairs", "--strict", lost).code == 1
+    assert kwire("decode", "--pairs", "--strict", "--stream", 0, lost).code == 0
