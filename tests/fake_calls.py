@@ -28,7 +28,7 @@ class FakeCall(Call):
             "errors": [],
             "topics": [],
             "throttle": 0.0,
-            "held": api in WAITING,
+            "delayed": api in WAITING,
             "sizes": (0, 0),
             "frame": 1,
             "capture": None,
@@ -44,5 +44,5 @@ class FakeCall(Call):
 
 
 for _name in ("api", "api_key", "version", "client_id", "software", "client", "broker", "node", "connection", "asked",
-              "answered", "request", "response", "errors", "topics", "throttle", "held", "sizes"):  # fmt: skip
+              "answered", "request", "response", "errors", "topics", "throttle", "delayed", "sizes"):  # fmt: skip
     setattr(FakeCall, _name, property(lambda self, name=_name: self.values[name]))

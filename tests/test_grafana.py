@@ -100,7 +100,7 @@ def test_a_time_range_without_rows_is_no_error(lake):
 
 def test_latency_leaves_out_what_waits_on_purpose():
     for title in ("Latency", "Latency, p99"):
-        assert "and not held" in PANELS[title]["targets"][0]["rawSql"]
+        assert "and not delayed" in PANELS[title]["targets"][0]["rawSql"]
 
 
 def test_grafana_can_load_it():

@@ -107,7 +107,7 @@ class Call:
         raise NotImplementedError
 
     @property
-    def held(self) -> bool:
+    def delayed(self) -> bool:
         """Return whether the broker may have held the response back on purpose."""
         raise NotImplementedError
 

@@ -76,8 +76,8 @@ class CapturedCall(Call):
         self.latency = answer.latency
 
     @property
-    def held(self) -> bool:
-        return self.answer is not None and self.answer.held
+    def delayed(self) -> bool:
+        return self.answer is not None and self.answer.delayed
 
     @property
     def software(self) -> str | None:
@@ -183,8 +183,8 @@ class LoggedCall(Call):
         return self.exchange.seconds
 
     @property
-    def held(self) -> bool:
-        return self.exchange.held
+    def delayed(self) -> bool:
+        return self.exchange.delayed
 
     @property
     def api(self) -> str:

@@ -168,7 +168,7 @@ class Group:
         self.responses += exchange.response is not None
         self.errors.update(exchange.errors)
         if (seconds := exchange.seconds) is not None:
-            (self.waits if exchange.held else self.latency).add(seconds)
+            (self.waits if exchange.delayed else self.latency).add(seconds)
         for stage, took in exchange.stages.items():
             self.stages[stage] += round(took * 1000)
         if (throttle := exchange.stages.get("throttleTimeMs", 0)) > 0:
@@ -244,7 +244,7 @@ def add_line(line: Captured, groups: Sequence[Group]) -> None:
             group.add_request(size, in_flight)
     else:
         latency, errors, throttle = line.latency, line.errors, line.throttle or 0
-        timed = None if latency is None else (latency, bucket_of(latency), line.held)
+        timed = None if latency is None else (latency, bucket_of(latency), line.delayed)
         for group in groups:
             group.add_response(size, timed, errors, throttle)
     if software := line.software:
@@ -402,7 +402,7 @@ def _table(kind: str, ranked: Ranked, most: int | None) -> Table:
 MOST_BARS = 20
 BOUNDS = (1.0, 2.0, 5.0, 10.0)
 """Bounds of latencies in a chart, in each power of ten."""
-WAITS = "Latency where brokers wait on purpose (Fetch, JoinGroup, SyncGroup)"
+WAITS = "Latency where brokers wait on purpose (such as Fetch and JoinGroup), and behind that"
 
 
 def charts(ranked: dict[str, Ranked]) -> Iterator[Block]:

@@ -50,7 +50,7 @@ class _Kind:
     def add_response(self, line: Captured, plain: Plain, errors: list[str | int]) -> None:
         """Count a response."""
         latency = line.latency
-        timed = None if latency is None else (latency, bucket_of(latency), line.held)
+        timed = None if latency is None else (latency, bucket_of(latency), line.delayed)
         self.group.add_response(line.seen.size, timed, errors, plain.top("throttleTimeMs") or 0)
 
     @property

@@ -108,7 +108,7 @@ class Course:
                 row = self._row(second)
             row[0] += is_request
             row[1] += size
-        if kind == "response" and not line.held and (latency := line.latency) is not None and self._is_slow(latency):
+        if kind == "response" and not line.delayed and (latency := line.latency) is not None and self._is_slow(latency):
             who = line.client_id or line.dst
             place = line.src, line.broker, line.time, line.origin.capture
             self._add_slow(Slow(latency, line.number, line.api or f"api {line.api_key}", who, *place))
@@ -123,7 +123,7 @@ class Course:
             self._row(int(time // 1))[0] += 1
         latency = exchange.seconds
         api = exchange.api or f"api {exchange.api_key}"
-        if latency is not None and self._is_slow(latency) and not exchange.held:
+        if latency is not None and self._is_slow(latency) and not exchange.delayed:
             who, broker = exchange.client_id or exchange.client or "", exchange.broker or exchange.connection
             self._add_slow(Slow(latency, exchange.line, api, who, broker, None, exchange.time, None))
 

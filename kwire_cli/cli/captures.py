@@ -12,7 +12,7 @@ from kwire_cli.cli.options import Choosing, Secrets
 from kwire_cli.errors import counted
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.source.kafka.line_records import is_odd
+from kwire_cli.source.kafka.line_records import is_anomalous
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,7 +91,7 @@ class ChosenLines:
         """Yield all lines, and note whether one that is chosen and belongs to no pair is odd, such as a gap."""
         for line in lines:
             if self._strict and not self._is_odd and not line.is_frame and self.choice.takes(line):
-                self._is_odd = is_odd(line)
+                self._is_odd = is_anomalous(line)
             yield line
 
     def _noticed(self, lines: Iterator[Item]) -> Iterator[Item]:
@@ -99,7 +99,7 @@ class ChosenLines:
         for line in lines:
             self._any = True
             if self._strict and not self._is_odd:
-                self._is_odd = any(map(is_odd, line.halves))
+                self._is_odd = any(map(is_anomalous, line.halves))
             yield line
             if not self._strict or self._is_odd:
                 yield from lines

@@ -419,13 +419,13 @@ class _Run:
                 break
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
-            self.anomalies = self.anomalies or (self.options.strict and self._is_odd(subject))
+            self.anomalies = self.anomalies or (self.options.strict and self._is_anomalous(subject))
             self.environment.flush()
 
-    def _is_odd(self, subject: Frame | Decoded) -> bool:
-        from kwire_cli.message.record_notes import is_odd_message  # start-up counts
+    def _is_anomalous(self, subject: Frame | Decoded) -> bool:
+        from kwire_cli.message.record_notes import is_anomalous_message  # start-up counts
 
-        return is_odd_message(subject, self.view.redaction.reading())
+        return is_anomalous_message(subject, self.view.redaction.reading())
 
     def _is_decodable(self, subject: Frame | Decoded, how: Reading) -> bool:
         """Return whether anything of a message could be decoded, and note what is wrong with what was said of it."""

@@ -1,5 +1,5 @@
-"""What is odd about the batches in the records fields of messages. The anomalies of a message are those of its own
-fields; these are all others that a tree of it shows.
+"""Anomalies of the batches in the records fields of messages. The anomalies of a message are those of its own fields;
+these are all others that a tree of it shows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def record_notes(
     message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
 ) -> Iterator[Anomaly]:
-    """Yield what is odd about the batches of a message's body in RAW form, and with `deep` about their records, which
+    """Yield the anomalies of the batches in a message's body in RAW form, and with `deep` those of their records, which
     are read and decompressed for it.
 
     A path begins with that of the records field; offsets are bytes from the first one of its records. The last batch of
@@ -46,12 +46,12 @@ def raw_body(body: Decoded) -> dict[str, Any]:
 
 
 def decoded_record_notes(body: Decoded | None, reading: RecordsAs) -> Iterator[Anomaly]:
-    """Yield what is odd about the batches and the records in a decoded body, as `record_notes`."""
+    """Yield the anomalies of the batches and the records in a decoded body, as `record_notes`."""
     if body is not None and holds_records(body.entry):
         yield from record_notes(body.message, roles(body.spec, body.entry), raw_body(body), reading, deep=True)
 
 
-def is_odd_message(subject: Frame | Decoded, reading: RecordsAs) -> bool:
-    """Return whether anything is odd about a frame or a body, or about the batches and records in it."""
+def is_anomalous_message(subject: Frame | Decoded, reading: RecordsAs) -> bool:
+    """Return whether a frame or a body, or a batch or record in it, has an anomaly."""
     body = subject if isinstance(subject, Decoded) else subject.body
     return bool(subject.anomalies) or next(decoded_record_notes(body, reading), None) is not None

@@ -16,7 +16,7 @@ from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.columns import COLUMNS, FilterRow, LineRow
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
-from kwire_cli.source.kafka.line_records import is_odd
+from kwire_cli.source.kafka.line_records import is_anomalous
 from kwire_cli.tui.look import Look, Pace, frame_costs
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.frame_table import cells, columns_of
@@ -119,7 +119,7 @@ class Index:
         self._at, self._length, self._size, self._missing = array("q"), array("q"), array("q"), array("q")
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
         self._request, self._response = array("q"), array("q")
-        self._kind, self._side, self._odd, self._held = array("B"), array("B"), array("B"), array("B")
+        self._kind, self._side, self._odd, self._delayed = array("B"), array("B"), array("B"), array("B")
         self._in_flight, self._session = array("q"), array("q")
         self._streams: dict[int, _Stream] = {}
         self._strange: dict[int, _Strange] = {}
@@ -145,8 +145,8 @@ class Index:
         self._response.append(-1)
         self._kind.append(_KINDS.index(event.kind))
         self._side.append(event.side)
-        self._odd.append(is_odd(line))
-        self._held.append(line.held)
+        self._odd.append(is_anomalous(line))
+        self._delayed.append(line.delayed)
         self._in_flight.append(-1 if event.in_flight is None else event.in_flight)
         self._session.append(self._session_number(line.session) if line.session else -1)
         if not line.is_frame:
@@ -212,7 +212,7 @@ class Index:
             seen.code, seen.protocol, seen.content, seen.reason = strange
         seen.size = self._size[number]
         seen.in_flight = None if self._in_flight[number] < 0 else self._in_flight[number]
-        seen.held = bool(self._held[number])
+        seen.delayed = bool(self._delayed[number])
         if asked:
             asked.seen.line = asked
         connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)

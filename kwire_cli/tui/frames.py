@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.ledger import GAP_PATH, Row, rows_of
-from kwire_cli.message.record_notes import is_odd_message
+from kwire_cli.message.record_notes import is_anomalous_message
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.gaps import Gap, cut_batch
 from kwire_cli.records.reading import read_items
@@ -106,7 +106,7 @@ class Frames:
 
     def is_odd(self, number: int) -> bool:
         """Return whether the entry has an anomaly."""
-        return is_odd_message(self._frames[number], self.redaction.reading())
+        return is_anomalous_message(self._frames[number], self.redaction.reading())
 
     def partner(self, number: int) -> int | None:  # noqa: ARG002 - as above
         """Nothing says which belong together."""

@@ -134,7 +134,7 @@ class Speed(Rule):
             self._quotas.add(call, throttle)
             if answered is not None and (call.connection in self._throttled or len(self._throttled) < MOST_CONNECTIONS):
                 self._throttled[call.connection] = answered + throttle
-        if call.held or asked is None or answered is None:
+        if call.delayed or asked is None or answered is None:
             return
         seconds, broker = answered - asked, call.broker
         if api in CONTROLLER:

@@ -68,7 +68,7 @@ class Track:
                 latency = answered - asked
                 if not 0 <= latency < PATIENCE:
                     is_usual = False
-                if (self.slowest is None or latency > self.slowest) and not call.held:
+                if (self.slowest is None or latency > self.slowest) and not call.delayed:
                     self.slowest, self.slowest_place = latency, call.evidence()
         counts[1] += is_usual
         return is_usual

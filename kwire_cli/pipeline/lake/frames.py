@@ -70,7 +70,7 @@ FRAMES = pa.schema(
         pa.field("groups", WORDS),
         pa.field("transactional_id", pa.string()),
         pa.field("latency_us", pa.int64()),
-        pa.field("held", pa.bool_()),
+        pa.field("delayed", pa.bool_()),
         pa.field("wait_ms", pa.int32()),
         pa.field("throttle_ms", pa.int64()),
         pa.field("error_codes", pa.list_(pa.int32())),
@@ -315,7 +315,7 @@ def _rows(values: Values, stretch: Stretch, asked: Asked, topics: pa.ListArray, 
     if is_response:
         own = frames.which
         columns["request_frame"] = pa.array(asked.number[own])
-        columns["held"] = pa.array(stretch.held[own])
+        columns["delayed"] = pa.array(stretch.delayed[own])
         untimed = (asked.time[own] == NO_TIME) | (frames.time == NO_TIME)
         columns["latency_us"] = pa.array(latency_us(frames.time - asked.time[own]), mask=untimed)
         columns["client_id"] = words(asked.client[own], asked.clients)
@@ -431,7 +431,7 @@ LINE_COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "groups": lambda line: _named(line, _GROUP),
     "transactional_id": lambda line: next(iter(_named(line, _TRANSACTIONAL_ID)), None),
     "latency_us": _latency,
-    "held": lambda line: line.held if line.request else None,
+    "delayed": lambda line: line.delayed if line.request else None,
     "wait_ms": _wait,
     "throttle_ms": lambda line: line.throttle,
     "error_codes": lambda line: line.error_codes,

@@ -1,4 +1,4 @@
-"""What is odd about the batches in a stretch of frames, as rows of `faults`. The frames themselves have no fault."""
+"""Anomalies of the batches in a stretch of frames, as rows of `faults`. The frames themselves have no anomaly."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def record_faults(values: Values, stretch: Stretch, origin: Origin) -> Iterator[pa.RecordBatch]:
-    """Yield rows of what is odd about the batches in the frames of one layout, as `line_faults` has them of lines."""
+    """Yield the anomalies of the batches in the frames of one layout as rows, as `line_faults` does of lines."""
     frames, layout = values.frames, values.frames.layout
-    odd = _odd_frames(values) if layout.has_records else []
+    odd = _anomalous_frames(values) if layout.has_records else []
     if not odd:
         return
     files, packets = (column.to_pylist() for column in places_of(frames.packet[odd], origin))
@@ -44,8 +44,8 @@ def record_faults(values: Values, stretch: Stretch, origin: Origin) -> Iterator[
         yield batch_of(rows, CAPTURE_FAULTS)
 
 
-def _odd_frames(values: Values) -> list[int]:
-    """Return the frames with batches about whose header or checksum something may be odd."""
+def _anomalous_frames(values: Values) -> list[int]:
+    """Return the frames with batches whose header or checksum may have an anomaly."""
     odd: set[int] = set()
     for leaf in values.frames.layout.entry.program.leaves:
         if leaf.kind == "records":

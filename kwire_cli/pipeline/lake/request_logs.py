@@ -100,7 +100,7 @@ _COLUMNS: dict[str, Callable[[Row], Any]] = {
     "latency_us": lambda row: (
         round(row.exchange.total_ms * 1000) if row.is_response and row.exchange.total_ms is not None else None
     ),
-    "held": lambda row: row.exchange.held if row.is_response else None,
+    "delayed": lambda row: row.exchange.delayed if row.is_response else None,
     "throttle_ms": lambda row: row.throttle,
     "error_codes": _error_codes,
     "errors": lambda row: [str(error) for error in row.exchange.errors] if row.is_response else [],

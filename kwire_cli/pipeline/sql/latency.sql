@@ -3,7 +3,7 @@ select
     coalesce(api, cast(api_key as string)) as api,
     src as address,
     broker,
-    coalesce(held, false) as waits,
+    coalesce(delayed, false) as waits,
     count(*) as responses,
     -- later than the request allowed
     count(*) filter (where latency_us > 1000 * cast(wait_ms as bigint)) as late,

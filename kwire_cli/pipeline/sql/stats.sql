@@ -1,6 +1,6 @@
 -- Requests, bytes, errors and latencies by api and version; waits are those of answers that brokers may have held back
 with timed as (
-    select *, case when not held then latency_us end as answer_us, case when held then latency_us end as held_us
+    select *, case when not delayed then latency_us end as answer_us, case when delayed then latency_us end as delayed_us
     from frames
 )
 select
@@ -15,10 +15,10 @@ select
     cast(percentile_disc(0.95) within group (order by answer_us) as bigint) as p95_us,
     cast(percentile_disc(0.99) within group (order by answer_us) as bigint) as p99_us,
     max(answer_us) as max_us,
-    cast(percentile_disc(0.5) within group (order by held_us) as bigint) as wait_p50_us,
-    cast(percentile_disc(0.95) within group (order by held_us) as bigint) as wait_p95_us,
-    cast(percentile_disc(0.99) within group (order by held_us) as bigint) as wait_p99_us,
-    max(held_us) as wait_max_us,
+    cast(percentile_disc(0.5) within group (order by delayed_us) as bigint) as wait_p50_us,
+    cast(percentile_disc(0.95) within group (order by delayed_us) as bigint) as wait_p95_us,
+    cast(percentile_disc(0.99) within group (order by delayed_us) as bigint) as wait_p99_us,
+    max(delayed_us) as wait_max_us,
     count(*) filter (where throttle_ms > 0) as throttled,
     cast(sum(throttle_ms) filter (where throttle_ms > 0) as bigint) as throttle_ms,
     case when stream is null then 'request log' else 'capture' end as source

@@ -8,7 +8,7 @@ with by_topic as (
         errors,
         client_id,
         -- those that the broker may have held back on purpose do not count
-        case when not held then latency_us end as latency_us
+        case when not delayed then latency_us end as latency_us
     from frames
     where kind in ('request', 'response')
 )

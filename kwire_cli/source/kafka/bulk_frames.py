@@ -80,10 +80,9 @@ class Frames:
 class Stretch:
     """Requests and responses of a connection that came one after the other without anything irregular in them.
 
-    The k-th response answers the k-th of `pending` and the requests together; `held` says of each response what `Seen`
-    says. `left` are the requests that still wait
-    for their responses, by their number among the requests. `stream` is the packet that the connection began with;
-    `src` and `dst` are the client and the broker.
+    The k-th response answers the k-th of `pending` and the requests together; `delayed` says of each response what
+    `Seen` says. `left` are the requests that still wait for their responses, by their number among the requests.
+    `stream` is the packet that the connection began with; `src` and `dst` are the client and the broker.
     """
 
     connection: Connection
@@ -93,7 +92,7 @@ class Stretch:
     requests: tuple[Frames, ...]
     responses: tuple[Frames, ...]
     pending: tuple[Captured, ...]
-    held: npt.NDArray[np.bool_]
+    delayed: npt.NDArray[np.bool_]
     left: dict[int, Captured]
 
     @property
@@ -209,7 +208,7 @@ class EndsReader:
         pending, waiting = connection.pending, [request.line for request in connection.pending]
         if any(line is None for line in waiting):
             raise _OddError
-        requests, responses, resumed, rows, held = _frames(run, half, connection, state, self.layouts, pending)
+        requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
         total = len(rows)
         before = self._lines.passed(total)
         order = np.empty(total, np.int64)
@@ -237,7 +236,7 @@ class EndsReader:
             tuple(own),
             tuple(answers),
             tuple(waiting),
-            held,
+            delayed,
             left,
         )
 
@@ -336,19 +335,19 @@ def _frames(
     by_side = {stream.direction: side for side, stream in zip(sides, (half, half.peer), strict=True)}
     before = [NO_TIME if request.time is None else request.time for request in pending]
     times = np.concatenate([np.array(before, np.int64), run.rows["time"][requests.row].astype(np.int64)])
-    held = _held(connection, keys[:count], times[:count], run.rows["time"][answered.row].astype(np.int64))
+    delayed = _delayed(connection, keys[:count], times[:count], run.rows["time"][answered.row].astype(np.int64))
     resumed = connection.resume([(by_side[side].rest, *by_side[side].last) for side in (0, 1)], waiting)
-    return asked, told, resumed, np.concatenate([requests.row, answered.row]), held
+    return asked, told, resumed, np.concatenate([requests.row, answered.row]), delayed
 
 
-def _held(connection: Connection, keys: Ints, asked: Ints, answered: Ints) -> npt.NDArray[np.bool_]:
-    """Tell of responses, in their order, whether the broker may have held each of them back, as `Seen.held`."""
+def _delayed(connection: Connection, keys: Ints, asked: Ints, answered: Ints) -> npt.NDArray[np.bool_]:
+    """Tell of responses, in their order, whether the broker may have delayed each of them, as `Seen.delayed`."""
     waits = np.isin(keys, [*WAITING.values()])
-    start = NO_TIME if connection.held_until is None else connection.held_until
+    start = NO_TIME if connection.delayed_until is None else connection.delayed_until
     until = np.maximum.accumulate(np.concatenate(([start], np.where(waits, answered, NO_TIME))))
-    connection.hold(None if until[-1] == NO_TIME else int(until[-1]))
-    held: npt.NDArray[np.bool_] = waits | ((asked != NO_TIME) & (asked < until[:-1]))
-    return held
+    connection.delay(None if until[-1] == NO_TIME else int(until[-1]))
+    delayed: npt.NDArray[np.bool_] = waits | ((asked != NO_TIME) & (asked < until[:-1]))
+    return delayed
 
 
 def _request_heads(catalog: Catalog, side: _Side) -> npt.NDArray[Any]:

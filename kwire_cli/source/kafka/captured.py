@@ -460,9 +460,9 @@ class Captured:
         return ["NOT_RECOGNISED", *codes] if self.frame.kind == "unknown" else codes
 
     @property
-    def held(self) -> bool:
-        """Return whether the broker may have held a response back on purpose, as `Seen.held`."""
-        return self.seen.held
+    def delayed(self) -> bool:
+        """Return whether the broker may have held a response back on purpose, as `Seen.delayed`."""
+        return self.seen.delayed
 
     @property
     def throttle(self) -> int | None:

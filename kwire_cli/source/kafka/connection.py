@@ -82,16 +82,31 @@ class Seen:
     request. `missing` bytes of a frame were lost. `size` counts all bytes, of a gap those that are lost too. `code`
     says why bytes are a gap. `plain` is a frame in which there is nothing odd up to its body. Of another protocol,
     `content` names what its bytes are, and `reason` says why they could not be read. `in_flight` counts the requests
-    that wait for their responses when this one is sent, itself among them. `held` says of a response that the broker
+    that wait for their responses when this one is sent, itself among them. `delayed` says of a response that the broker
     may have held it back on purpose: its api waits, or an earlier request of the connection did, since a broker takes
     the requests of a connection one after the other. `line` is the caller's, to find a request again when its response
     comes.
     """
 
     __slots__ = (
-        "code", "content", "data", "frame", "head", "held", "in_flight", "kind", "line", "missing", "packet", "plain",
-        "protocol", "reason", "request",
-        "side", "size", "time",
+        "code",
+        "content",
+        "data",
+        "delayed",
+        "frame",
+        "head",
+        "in_flight",
+        "kind",
+        "line",
+        "missing",
+        "packet",
+        "plain",
+        "protocol",
+        "reason",
+        "request",
+        "side",
+        "size",
+        "time",
     )  # fmt: skip
 
     def __init__(
@@ -110,7 +125,7 @@ class Seen:
         self.size = len(self.data) if what != "lost" else self.missing
         self.code = None if what == "frame" else _GAPS[what]
         self.in_flight: int | None = None
-        self.held = False
+        self.delayed = False
         self.line: Any = None
         self.plain: Plain | None = None
         self.frame: Frame | None = None
@@ -123,15 +138,35 @@ class Connection:
     if that is known for sure.
 
     `software` is what the client says that it is; names are learnt by others. `from_start`: nothing was said before
-    what is seen. `held_until` is when the last response came that the broker may have held back on purpose, in
+    what is seen. `delayed_until` is when the last response came that the broker may have held back on purpose, in
     nanoseconds.
     """
 
     __slots__ = (
-        "_begun", "_doubtful", "_early", "_early_at", "_foreign", "_framers", "_headers", "_heard", "_pending",
-        "_pending_bytes", "_request_head",
-        "_response_head", "_served", "_sides", "_strange", "_waiting", "_waiting_bytes", "catalog", "client",
-        "from_start", "held_until", "layouts", "software", "state",
+        "_begun",
+        "_doubtful",
+        "_early",
+        "_early_at",
+        "_foreign",
+        "_framers",
+        "_headers",
+        "_heard",
+        "_pending",
+        "_pending_bytes",
+        "_request_head",
+        "_response_head",
+        "_served",
+        "_sides",
+        "_strange",
+        "_waiting",
+        "_waiting_bytes",
+        "catalog",
+        "client",
+        "delayed_until",
+        "from_start",
+        "layouts",
+        "software",
+        "state",
     )  # fmt: skip
 
     def __init__(
@@ -145,7 +180,7 @@ class Connection:
         self.from_start = from_start
         self._sides = Sides(self.catalog, client, from_start=from_start)
         self.software: str | None = None
-        self.held_until: int | None = None
+        self.delayed_until: int | None = None
         self._doubtful = False
         self._begun = [not from_start, not from_start]
         self._early = [bytearray(), bytearray()]
@@ -406,7 +441,7 @@ class Connection:
         response = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = response.head
         if head and request:
-            response.held = self._held(head.api_key, request.time, cut.time)
+            response.delayed = self._delayed(head.api_key, request.time, cut.time)
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
                 response.plain = self._headers.plain(layout, data, wanted)
@@ -414,16 +449,16 @@ class Connection:
                 self.state = State.TOKENS
         return response
 
-    def _held(self, api_key: int, asked: int | None, answered: int | None) -> bool:
+    def _delayed(self, api_key: int, asked: int | None, answered: int | None) -> bool:
         if api_key in _WAITING:
-            self.hold(answered)
+            self.delay(answered)
             return True
-        return asked is not None and self.held_until is not None and asked < self.held_until
+        return asked is not None and self.delayed_until is not None and asked < self.delayed_until
 
-    def hold(self, until: int | None) -> None:
+    def delay(self, until: int | None) -> None:
         """Note when a response came that the broker may have held back on purpose."""
         if until is not None:
-            self.held_until = max(until, self.held_until or 0)
+            self.delayed_until = max(until, self.delayed_until or 0)
 
     # What belongs together
 

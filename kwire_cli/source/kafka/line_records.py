@@ -1,4 +1,4 @@
-"""The batches in the records fields of a request or response of a capture, and what is odd about them."""
+"""The batches in the records fields of a request or response of a capture, and their anomalies."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def raw_body_of(line: Captured) -> dict[str, Any]:
 
 def batches_of(line: Captured) -> Iterator[Batch]:
     """Yield the batches in the records of a request or response. Records stay compressed."""
-    held = _with_records(line)
-    for _, topic, struct, name in records_fields(held[1], raw_body_of(line)) if held else ():
+    holder = _with_records(line)
+    for _, topic, struct, name in records_fields(holder[1], raw_body_of(line)) if holder else ():
         items = line.reading().record_set(struct[name], topic)
         yield from (item for item in items if isinstance(item, Batch))
 
 
 def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
-    """Yield what is odd about the batches in a frame, and with `deep` about their records, as `record_notes`."""
-    if held := _with_records(line):
-        yield from record_notes(*held, raw_body_of(line), line.reading(), deep=deep)
+    """Yield the anomalies of the batches in a frame, and with `deep` those of their records, as `record_notes`."""
+    if holder := _with_records(line):
+        yield from record_notes(*holder, raw_body_of(line), line.reading(), deep=deep)
 
 
-def is_odd(line: Captured) -> bool:
-    """Return whether anything is odd about a line, or about the batches and records in it."""
+def is_anomalous(line: Captured) -> bool:
+    """Return whether a line, or a batch or record in it, has an anomaly."""
     return bool(line.anomalies) or next(line_record_notes(line, deep=True), None) is not None
 
 

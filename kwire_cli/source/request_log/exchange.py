@@ -179,7 +179,7 @@ class Exchange:
         return None if self.total_ms is None else round(self.total_ms / 1000, 9)
 
     @property
-    def held(self) -> bool:
+    def delayed(self) -> bool:
         """Return whether the broker holds the answers of this api back on purpose."""
         return self.api in WAITING
 

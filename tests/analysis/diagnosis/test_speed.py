@@ -50,7 +50,7 @@ def test_waiting_on_purpose_is_not_slow():
     behind = [*produce(0.5, "b1:9092", api="Metadata"), *produce(0.001, "b2:9092", api="Metadata")]
     assert [code for code, *_ in findings(Speed, behind)] == ["SLOW_BROKER"]
     for call in behind:
-        call.values["held"] = True
+        call.values["delayed"] = True
     assert findings(Speed, behind) == []
 
 

@@ -77,10 +77,10 @@ class Exact:
         if exchange.total_ms is None or exchange.response is None:
             return
         us = round(exchange.total_ms * 1000)
-        held = exchange.held
-        self.latency["waits" if held else "api", f"{exchange.api} {exchange.api_version}"].append(us)
-        self.latency["place", (exchange.api, exchange.broker, held)].append(us)
-        for topic in () if held else exchange.topics:
+        delayed = exchange.delayed
+        self.latency["waits" if delayed else "api", f"{exchange.api} {exchange.api_version}"].append(us)
+        self.latency["place", (exchange.api, exchange.broker, delayed)].append(us)
+        for topic in () if delayed else exchange.topics:
             self.latency["topic", topic].append(us)
 
     def _add_line(self, line):
@@ -96,11 +96,11 @@ class Exact:
         if line.latency is None:
             return
         us = (line.seen.time - line.request.seen.time + 500) // 1000
-        self.latency["waits" if line.held else "api", f"{api} {line.api_version}"].append(us)
-        self.latency["place", (api, line.src, line.held)].append(us)
+        self.latency["waits" if line.delayed else "api", f"{api} {line.api_version}"].append(us)
+        self.latency["place", (api, line.src, line.delayed)].append(us)
         wait = line.request.field("maxWaitMs")
-        self.late[api, line.src, line.held] += wait is not None and 0 <= wait * 1000 < us
-        for topic in () if line.held else line.topics:
+        self.late[api, line.src, line.delayed] += wait is not None and 0 <= wait * 1000 < us
+        for topic in () if line.delayed else line.topics:
             self.latency["topic", topic].append(us)
 
 
