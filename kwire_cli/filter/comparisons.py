@@ -198,13 +198,13 @@ def _refuse_literals(node: Compare, operand: Operand, context: Context) -> None:
     for literal in node.literals:
         if operand.path[-1:] == ("records",) and literal.kind in {"number", "size", "duration"}:
             raise context.wrong(f"{name} is a list; the number of records in a batch is count", node.name.column)
-    names = context.values(node.name) if node.operator in {"==", "!=", "in", "not in"} else ()
+    names = [*context.values(node.name)] if node.operator in {"==", "!=", "in", "not in"} else []
     values = {value.casefold() for value in names} if operand.column else {*names}
     for literal in node.literals:
         text = literal.text.casefold() if operand.column else literal.text
         if names and literal.kind != "null" and text not in values:
-            listed = f"; values are {', '.join(names)}" if len(names) <= MOST_VALUES else ""
-            hint = did_you_mean(close_to(literal.text, names)) or listed
+            more = f" and {len(names) - MOST_VALUES} more" if len(names) > MOST_VALUES else ""
+            hint = did_you_mean(close_to(literal.text, names)) or f"; values are {', '.join(names[:MOST_VALUES])}{more}"
             raise context.wrong(f"{name} has no value {literal.text!r}{hint}", literal.column)
 
 

@@ -262,7 +262,7 @@ CODECS = "none, gzip, snappy, lz4, zstd, unknown-5, unknown-6, unknown-7"
         ("batches", "gap == LOST", 8, "gap has no value 'LOST'; values are TRUNCATED, CORRUPT, PADDING"),
         ("batches", "kind == request", 9, "kind has no value 'request'; values are batch, control, gap"),
         ("frames", "kind not in (requst)", 14, "kind has no value 'requst'; did you mean request?"),
-        ("either", "anomaly == LEADER_EPOCH", 12, "anomaly has no value 'LEADER_EPOCH'"),
+        ("either", "anomaly == LEADER_EPOCH", 12, "anomaly has no value 'LEADER_EPOCH'; values are OVERLONG_VARINT, "),
         ("frames", "anomaly == TRAILING_BYTE", 12, "anomaly has no value 'TRAILING_BYTE'; did you mean TRAILING_BYTES"),
         ("batches", "records > 1", 1, "records is a list; the number of records in a batch is count"),
         ("batches", "baseOffset == 0 and records == 0", 21, "records is a list; the number of records in a batch is"),
