@@ -78,7 +78,7 @@ def documents(path, key_logs=()):
         own["packet"] = line.seen.packet if line.kind != "gap" else None
         own["request"] = line.request.seen.packet if line.request else None
         times = line.seen.time, line.request and line.request.seen.time
-        own["latency"] = None if None in times else (times[0] - times[1]) // 1000
+        own["latency"] = None if None in times else (times[0] - times[1] + 500) // 1000
         out.append(json.dumps(own, sort_keys=True))
     return sorted(out)
 
