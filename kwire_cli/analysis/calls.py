@@ -13,7 +13,7 @@ from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.layouts import layouts_of
 from kwire_cli.records.reading import record_set
-from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.source.kafka.captured import Captured, body_of
 from kwire_cli.source.kafka.line_records import raw_body_of
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -26,7 +26,6 @@ MOST_NAMES = 1 << 16
 """Names of topic ids that are kept of a request log."""
 MOST_PENDING = 1 << 14
 """Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
-_EMPTY: dict[str, Any] = {}
 _NO_CALLS: dict[int, Any] = {}
 _LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
@@ -312,15 +311,6 @@ class Calls:
             calls = self._pending.pop(key, {})
             self._count -= len(calls)
             yield from calls.values()
-
-
-def body_of(line: Captured) -> dict[str, Any]:
-    """Return the body of a request or response in JSON form, records as their sizes; empty if it cannot be read."""
-    if plain := line.plain:
-        return plain.body("size")
-    frame = line.frame
-    body = frame.body.to_json(records="size") if frame and frame.body else None
-    return body if isinstance(body, dict) else _EMPTY
 
 
 def evidence_of(line: Captured, what: str) -> Evidence:

@@ -28,7 +28,7 @@ GROUPS = ("api", "client", "topic", "broker")
 OTHERS = "(others)"
 """The group of all that have none of their own."""
 UNSAID = "-"
-"""What people see in place of an id or a software that a client does not say."""
+"""The text for people in place of a client id or software that a client does not name."""
 SHARES = (0.5, 0.95, 0.99)
 """The percentiles that are told."""
 STEPS = 96

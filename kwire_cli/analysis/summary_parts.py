@@ -86,7 +86,7 @@ class Course:
     bytes: int = 0
     requests: int = 0
     is_local: bool = False
-    """Whether times are those of clocks without a zone."""
+    """True if times come from a clock whose zone is not known."""
 
     def add_line(self, line: Captured) -> None:
         """Take in a line of a capture."""

@@ -66,7 +66,7 @@ class ChosenLines:
         show_secrets = isinstance(options, Secrets) and options.show_secrets
         self.choice = Choice(options, opened.how.catalog, limit, show_secrets=show_secrets)
         self._opened, self._interrupt = opened, interrupt
-        self._any, self._is_odd, self._strict = False, False, strict
+        self._any, self._is_anomalous, self._strict = False, False, strict
 
     @property
     def is_whole(self) -> bool:
@@ -88,20 +88,20 @@ class ChosenLines:
         return self._noticed(self.choice.pairs_among(self._with_gaps_noticed(self._opened.subjects())))
 
     def _with_gaps_noticed(self, lines: Iterable[Captured]) -> Iterator[Captured]:
-        """Yield all lines, and note whether one that is chosen and belongs to no pair is odd, such as a gap."""
+        """Yield all lines, and note whether one that is chosen and belongs to no pair is anomalous, such as a gap."""
         for line in lines:
-            if self._strict and not self._is_odd and not line.is_frame and self.choice.takes(line):
-                self._is_odd = is_anomalous(line)
+            if self._strict and not self._is_anomalous and not line.is_frame and self.choice.takes(line):
+                self._is_anomalous = is_anomalous(line)
             yield line
 
     def _noticed(self, lines: Iterator[Item]) -> Iterator[Item]:
         """Yield all lines, and note whether there is one."""
         for line in lines:
             self._any = True
-            if self._strict and not self._is_odd:
-                self._is_odd = any(map(is_anomalous, line.halves))
+            if self._strict and not self._is_anomalous:
+                self._is_anomalous = any(map(is_anomalous, line.halves))
             yield line
-            if not self._strict or self._is_odd:
+            if not self._strict or self._is_anomalous:
                 yield from lines
 
     def note(self) -> None:
@@ -123,5 +123,7 @@ class ChosenLines:
 
     @property
     def have_faults(self) -> bool:
-        """Return whether the reading of a file ended early, or if this is `strict` whether a line was odd so far."""
-        return self._is_odd or bool(self._opened.capture.notices)
+        """Return whether the reading of a file ended early, or if this is `strict` whether a line was anomalous so
+        far.
+        """
+        return self._is_anomalous or bool(self._opened.capture.notices)

@@ -264,7 +264,9 @@ _HEADER = _object(
 )
 _GAP_CODE = _TEXT
 _ANSWERED: Schema = {"requestFrame": _COUNT, "latency": {"type": "number"}}
-"""What a line has of its request. A gap has it too if it answers a request of an unknown api."""
+"""The keys that a response has because its request was seen. A gap has them too if it answers a request of an unknown
+api.
+"""
 _FRAME: dict[str, Schema] = {
     "message": _object(
         {

@@ -1,4 +1,4 @@
-"""What is odd about batches inside messages: --strict, --filter and statistics see it as the tree does."""
+"""Anomalies of batches inside messages: --strict, --filter and statistics count those that the tree shows."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ DAMAGED = {
     "cut": (SOUND + SOUND[:30], ["TRUNCATED"]),
 }
 IN_HEADERS = {"checksum": ["CRC_MISMATCH"], "count": [], "second": []}
-"""What is odd without a look at records, where that differs."""
+"""The anomalies of headers and checksums, where the records have others."""
 
 
 def produced(records):

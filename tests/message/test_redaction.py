@@ -120,8 +120,8 @@ def printed(path, command, fmt):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
-    """Those of READERS in each format for each message; the others, to which messages come in the same way, in every
-    other format.
+    """The commands in READERS show each message in each format. The other commands get messages in the same way, and
+    show each in every other format.
     """
     path = tmp_path / "secret.pcap"
     for number, (message, field, version) in enumerate(FRAMES):
@@ -135,8 +135,8 @@ def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
-    """Those of READERS for each damage; the others, which find frames in the same way, for every third one, so that
-    three of them meet all.
+    """The commands in READERS meet each damage. The other commands find frames in the same way: each meets every third
+    damage, so that three commands meet all.
     """
     path = tmp_path / "secret.pcap"
     before, (side, frame), after = conversation(ONE[0], ONE[2], body_of(*ONE))

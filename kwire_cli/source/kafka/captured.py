@@ -111,7 +111,7 @@ class Names:
             ):  # a topic's id keeps its name (KIP-516), whatever the answer to a wrong request says
                 self.topics.setdefault(topic, name)
             forget(self.topics, MOST_NAMES)
-            if key in {METADATA, DESCRIBE_CLUSTER} and (body := _body(line)):
+            if key in {METADATA, DESCRIBE_CLUSTER} and (body := body_of(line)):
                 self._learn_brokers(body)
 
     def learn_names(self, line: Captured) -> None:
@@ -157,7 +157,7 @@ def _changed(line: Captured, known: list[str]) -> list[str]:
     """The topics of a session after a request that adds and forgets some; a topic is forgotten when it is named and
     nothing of it is added.
     """
-    body = _body(line)
+    body = body_of(line)
     if not body or not (body.get("topics") or body.get("forgottenTopicsData")):
         return known
     added = [topic.get("topicId") or topic.get("topic") for topic in body.get("topics") or ()]
@@ -167,11 +167,16 @@ def _changed(line: Captured, known: list[str]) -> list[str]:
     return [topic for topic in dict.fromkeys([*known, *added]) if topic not in forgotten]
 
 
-def _body(line: Captured) -> dict[str, Any] | None:
+_EMPTY: dict[str, Any] = {}
+
+
+def body_of(line: Captured) -> dict[str, Any]:
+    """Return the body of a request or response in JSON form, records as their sizes; empty if it cannot be read."""
     if plain := line.plain:
         return plain.body("size")
     frame = line.frame
-    return frame.body.to_json(records="size") if frame and frame.body else None
+    body = frame.body.to_json(records="size") if frame and frame.body else None
+    return body if isinstance(body, dict) else _EMPTY
 
 
 def address_of(host: str, port: int) -> str:

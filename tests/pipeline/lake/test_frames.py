@@ -255,7 +255,7 @@ def with_damaged_batches(path, out):
 @pytest.mark.usefixtures("fewest")
 @pytest.mark.parametrize("name", ["slow-broker", "small-batches", "cut-short"])
 def test_faults_of_batches_in_frames(tmp_path, name):
-    """Those of frames that are read together are those of lines."""
+    """Frames that are read together have the faults that they have if they are read one by one."""
     damaged = with_damaged_batches(ROOT / "samples" / "incidents" / f"{name}.pcap", tmp_path / "made.pcap")
     found = tables_of(damaged, "faults").get("faults", [])
     columns = ("packet", "stream", "src", "dst", "size", "code", "path", "offset", "detail")
