@@ -8,6 +8,7 @@ import importlib
 import os
 import re
 import sys
+from importlib.abc import MetaPathFinder
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -298,8 +299,18 @@ def _let_go_of_output() -> None:
         sys.stdout.close()
 
 
+class _NoPandas(MetaPathFinder):
+    """Finds no pandas: Arrow imports it before it makes its first array, which takes as long as kwire's own start."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname, name=fullname)
+
+
 def main() -> None:
     """The entry point of the installed command."""
+    if sys.argv[1:2] in (["export"], ["query"]) and not any(word.startswith("--master") for word in sys.argv):
+        sys.meta_path.insert(0, _NoPandas())  # PySpark needs it
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
     if COMPLETES in os.environ:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.packets.descriptors import Schedule
+    from kwire_cli.source.packets.parts import Part
 
 CAPTURE_FAULTS = pa.schema(
     [
@@ -61,10 +62,9 @@ def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
     ]
 
 
-def capture_faults(plan: Schedule, parts: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    """Yield the faults that end the reading of these parts early. Only the parts' headers are read for this."""
-    for number in parts:
-        part, point = plan.parts[number].part, plan.points[plan.parts[number].point].name
+def capture_faults(parts: Iterable[tuple[str, Part]]) -> Iterator[pa.RecordBatch]:
+    """Yield the faults that end the reading of parts of these capture points early. Only headers are read for this."""
+    for point, part in parts:
         reader = PartReader(part)
         rows = []
         try:

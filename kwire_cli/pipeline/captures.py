@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
@@ -17,7 +19,16 @@ from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, SAME_CONNECTIONS, capture_faults, unreadable_rows
 from kwire_cli.pipeline.lake.captures import PointTables
-from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER, OWNED_BYTES, describe_connection, descriptor, rows_in
+from kwire_cli.pipeline.lake.descriptors import (
+    DESCRIBED,
+    ORDER,
+    OWNED_BYTES,
+    FilesOfConnection,
+    PlaceOfFile,
+    describe_connection,
+    descriptor,
+    rows_in,
+)
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.logs import shaped
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
@@ -26,7 +37,7 @@ from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.lake.unit_tables import KINDS, collected, no_table, schema_of
 from kwire_cli.pipeline.line_walks import FIELDS, fields_of
 from kwire_cli.pipeline.model import FileFault, Told
-from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by
+from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, Tally, gathered, made_by, received, sent
 from kwire_cli.source.captures import Replay
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
@@ -47,7 +58,8 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.lake.captures import Rows
     from kwire_cli.pipeline.parts import Merge
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.descriptors import Schedule
+    from kwire_cli.source.packets.descriptors import Schedule, Scheduled
+    from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.spec.catalog import Catalog
 
@@ -58,27 +70,20 @@ NAMED = frozenset({"topics", "broker"})
 """Columns of frames for which the names of the capture point are needed."""
 
 
-def owned(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay]]:
-    """The connections in sorted descriptors, by capture point and ends: each has to be read to its end before the
-    next.
+def owned(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[tuple[int, Replay, int]]:
+    """Yield the connections in sorted descriptors, by capture point and ends, as `Captures.of_connections` tells of
+    them: each has to be read to its end before the next.
     """
     descriptors = map(descriptor, rows_in(batches))
     for (point, ends), some in groupby(descriptors, key=lambda each: (each.point, each.ends)):
-        origin = plan.origin(point)
-        yield (
-            point,
-            Replay(ends, runs(some, plan.files, origin), plan.points[point].last, secrets=plan.secrets, origin=origin),
-        )
-
-
-def _connections(batches: Iterable[pa.RecordBatch], plan: Schedule) -> Iterator[tuple[int, Replay, int]]:
-    """Yield the connections in sorted descriptors, as `Captures.of_connections` tells of them."""
-    return ((point, replay, plan.points[point].last) for point, replay in owned(batches, plan))
+        files = FilesOfConnection(some)
+        own = runs(files.found, files.paths, files.origin)
+        yield point, Replay(ends, own, files.last, secrets=secrets, origin=files.origin), files.last
 
 
 def lines(
-    batches: Iterable[pa.RecordBatch],
-    plan: Schedule,
+    batches: Batches,
+    secrets: tuple[Secrets, ...],
     catalog: Catalog,
     names: Mapping[int, Names],
     port: int | None,
@@ -90,7 +95,7 @@ def lines(
 
     `names` are what was learnt of all connections of each capture point beforehand.
     """
-    for point, replay in owned(batches, plan):
+    for point, replay, _ in owned(batches, secrets):
         point_names = names.get(point) or Names()
         own = Names({**point_names.topics}, {**point_names.brokers}, {**point_names.sessions})
         ended: list[TcpConnection] = []
@@ -262,8 +267,8 @@ class Captures:
         read to its end before the next.
         """
 
-        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
-            yield made_by(TaskContext.get().partitionId(), fold(_connections(batches, plan)))  # type: ignore[union-attr]
+        def of(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[pa.RecordBatch]:
+            yield made_by(TaskContext.get().partitionId(), fold(owned(batches, secrets)))  # type: ignore[union-attr]
 
         return gathered(self._owned(MADE_SCHEMA, of), self._tasks, merge)
 
@@ -297,13 +302,13 @@ class Captures:
         learnt = self.spark.sparkContext.broadcast(self.learnt if name == "frames" and NAMED & {*names} else {})
         nothing = Names()
 
-        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+        def of(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[pa.RecordBatch]:
             redaction = Redaction(catalog, show_secrets=show_secrets)
 
             def tables_of(point: str) -> PointTables:
                 return PointTables(point, redaction, (name,))
 
-            for number, tables, rows in connection_rows(_connections(batches, plan), tables_of, port, {}):
+            for number, tables, rows in connection_rows(owned(batches, secrets), tables_of, port, {}):
                 if rows.table == name:
                     known = learnt.value[number].names if number in learnt.value else nothing
                     own = resolved(rows.rows, known) if name == "frames" else shaped(name, rows.rows)
@@ -311,7 +316,7 @@ class Captures:
 
         return self._owned(
             pa.schema([schema.field(column) for column in names]),
-            lambda batches, plan: collected(of(batches, plan)),
+            lambda batches, secrets: collected(of(batches, secrets)),
         )
 
     def _names(self, schema: pa.Schema) -> DataFrame:
@@ -339,13 +344,9 @@ class Captures:
     def file_faults(self) -> DataFrame:
         """Return the rows of `faults` that are about files. No frames are made for these rows."""
         schema = from_arrow_schema(CAPTURE_FAULTS)
-        plan = self.spark.sparkContext.broadcast(self.plan)
-
-        def of_files(batches: Batches) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                yield from capture_faults(plan.value, batch.column(0).to_pylist())
-
-        faults = self._parts().mapInArrow(of_files, schema)
+        points = [point.name for point in self.plan.points]
+        parts = sent(self.spark, ((points[each.point], each.part) for each in self.plan.parts))
+        faults = parts.mapInArrow(_faults_of_parts, schema)
         rows = unreadable_rows(self.plan)
         return faults.unionByName(self.spark.createDataFrame(rows, schema)) if rows else faults
 
@@ -384,16 +385,18 @@ class Captures:
         port, catalog, show_secrets = self._port, self._catalog, self._show_secrets
         names = self.spark.sparkContext.broadcast(self.learnt if learnt else {})
 
-        def of(batches: Batches, plan: Schedule) -> Iterator[pa.RecordBatch]:
+        def of(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[pa.RecordBatch]:
             redaction = Redaction(catalog, show_secrets=show_secrets, raw_records=True)
             known = {number: each.names for number, each in names.value.items()}
-            return rows(lines(batches, plan, catalog, known, port, connections=connections), redaction)
+            return rows(lines(batches, secrets, catalog, known, port, connections=connections), redaction)
 
         return self._owned(schema, of)
 
-    def _owned(self, schema: pa.Schema, of: Callable[[Batches, Schedule], Iterator[pa.RecordBatch]]) -> DataFrame:
-        """Return the rows that `of` makes of the connections that each task owns."""
-        payloads, plan = self._payloads, self.spark.sparkContext.broadcast(self.plan)
+    def _owned(
+        self, schema: pa.Schema, of: Callable[[Batches, tuple[Secrets, ...]], Iterator[pa.RecordBatch]]
+    ) -> DataFrame:
+        """Return the rows that `of` makes of the connections that each task owns, and of what decrypts TLS in them."""
+        payloads, secrets = self._payloads, self.plan.secrets
         tally, key, fail_fast = self._tally, self._table, self._fail_fast
 
         def tell(number: int, reader: PartReader) -> None:
@@ -403,15 +406,21 @@ class Captures:
             tally.add(key, number, told)
 
         def describe(batches: Batches) -> Iterator[pa.RecordBatch]:
-            numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-            return describe_connection(numbers, plan.value, tell, payloads=payloads)
+            return describe_connection(received(batches), tell, payloads=payloads)
 
-        def own(batches: Batches) -> Iterator[pa.RecordBatch]:
-            return of(batches, plan.value)
-
-        descriptors = self._parts().mapInArrow(describe, from_arrow_schema(DESCRIBED))
+        descriptors = sent(self.spark, self._placed()).mapInArrow(describe, from_arrow_schema(DESCRIBED))
         sorted_ones = descriptors.repartition(self._tasks, "owner").sortWithinPartitions(*ORDER)
-        return sorted_ones.mapInArrow(own, from_arrow_schema(schema))
+        return sorted_ones.mapInArrow(lambda batches: of(batches, secrets), from_arrow_schema(schema))
+
+    def _placed(self) -> Iterator[Scheduled]:
+        """Yield the parts of the plan with all that tasks have to know of it."""
+        plan = self.plan
+        several = len(plan.points) > 1, len(plan.files) > 1
+        packets = [tuple(chain.packets for chain in point.chains) for point in plan.points]
+        for each in plan.parts:
+            name = plan.points[each.point].name
+            place = PlaceOfFile(each.part.file, each.before, name, packets[each.point], *several)
+            yield replace(each, place=pickle.dumps(place))
 
     @property
     def _tasks(self) -> int:
@@ -419,7 +428,6 @@ class Captures:
         turns = max(2, -(-min(self.size // OWNED_BYTES, MOST_TASKS) // cores))
         return self._partitions or turns * cores
 
-    def _parts(self) -> DataFrame:
-        """The numbers of the parts, one a task."""
-        count = len(self.plan.parts)
-        return self.spark.range(0, count, 1, max(count, 1))
+
+def _faults_of_parts(batches: Batches) -> Iterator[pa.RecordBatch]:
+    return capture_faults(part for _, part in received(batches))

@@ -85,10 +85,10 @@ def write_in_tasks(rows: Rows, folder: Path, by: Sequence[str], *, overwrite: bo
             "it is there already (PATH_ALREADY_EXISTS): --force puts the files in place of what is in it",
             file=str(folder),
         )
-    writer = writer_in(rows.numbers.sparkSession, folder, by, rows.schema)
+    writer = writer_in(rows.works.sparkSession, folder, by, rows.schema)
     there = folder.exists()
     try:
-        files = writer.run(rows.numbers, rows.make)
+        files = writer.run(rows.works, rows.make)
         with told(str(folder)):
             _commit(writer, files or [writer.empty()], folder)
     finally:
@@ -287,7 +287,7 @@ def write(
     """
     if isinstance(rows, Rows):
         _check(rows.columns, by)
-        if there := folder_of_tasks(rows.numbers.sparkSession, folder, fmt, by):
+        if there := folder_of_tasks(rows.works.sparkSession, folder, fmt, by):
             return write_in_tasks(rows, there, by, overwrite=overwrite)
         rows = rows.frame()
     counted = Observation()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, pairwise
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
@@ -95,11 +95,44 @@ class Tally:
         return sum(told.faults for told in self.counted.value.values())
 
 
+SENT = pa.schema([("number", pa.int64()), ("work", pa.binary())])
+"""The columns of works: numbers from 0, and what tasks need to know of each, pickled."""
+_LOCAL = "spark.sql.execution.arrow.localRelationThreshold"
+"""Spark makes as many tasks as there are cores of what has fewer bytes, and one of each record batch of the rest."""
+
+
+def sent(spark: SparkSession, works: Iterable[Any]) -> DataFrame:
+    """Return works as rows, each of which goes to the task that does it and to no other.
+
+    There is a task for each work, or for some works that follow one another.
+    """
+    pickled = [*map(pickle.dumps, works)]
+    tasks = min(len(pickled), MOST_TASKS)
+    bounds = [len(pickled) * task // tasks for task in range(tasks + 1)] if tasks else []
+    of_tasks = [
+        pa.RecordBatch.from_arrays([pa.array(range(start, stop)), pa.array(pickled[start:stop])], schema=SENT)
+        for start, stop in pairwise(bounds)
+    ]
+    before = spark.conf.get(_LOCAL)
+    try:
+        spark.conf.set(_LOCAL, 0)
+        return spark.createDataFrame(pa.Table.from_batches(of_tasks, SENT))
+    finally:
+        spark.conf.set(_LOCAL, before)
+
+
+def received(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Any]]:
+    """Yield the works of a task with their numbers."""
+    for batch in batches:
+        for number, work in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield number, pickle.loads(work)  # noqa: S301 - our own
+
+
 @dataclass(frozen=True)
 class Rows:
-    """Rows that tasks make by Arrow, of the `numbers` of what each reads."""
+    """Rows that tasks make by Arrow, of the `works` that each does."""
 
-    numbers: DataFrame
+    works: DataFrame
     make: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
     schema: StructType
 
@@ -110,29 +143,25 @@ class Rows:
 
     def frame(self) -> DataFrame:
         """The rows as Spark takes them."""
-        return self.numbers.mapInArrow(self.make, self.schema)
+        return self.works.mapInArrow(self.make, self.schema)
 
 
 def rows_of_parts(
     spark: SparkSession, table: Table, parts: Iterable[Any], names: Sequence[str], reading: Reading, tally: Tally
 ) -> Rows:
-    """The rows of parts with these columns, a task for each part. What tasks need to know of parts is sent to each
-    worker once.
-    """
+    """The rows of parts with these columns, a task for each part."""
     row_type = from_arrow_schema(pa.schema([table.schema.field(name) for name in names]))
     schema = to_arrow_schema(row_type, timezone="UTC")
-    pickled = [pickle.dumps(part) for part in parts]
-    sent, key = spark.sparkContext.broadcast(pickled), tally.table()
+    key = tally.table()
 
-    def read(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for some in numbers:
-            for number in some.column(0).to_pylist():
-                part, told = pickle.loads(sent.value[number]), Told(stop=reading.fail_fast)  # noqa: S301 - our own
-                for batch in table.read(part, names, replace(reading, told=told)):
-                    yield batch.cast(schema)
-                tally.add(key, number, told)
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, part in received(batches):
+            told = Told(stop=reading.fail_fast)
+            for batch in table.read(part, names, replace(reading, told=told)):
+                yield batch.cast(schema)
+            tally.add(key, number, told)
 
-    return Rows(spark.range(0, len(pickled), 1, min(max(len(pickled), 1), MOST_TASKS)), read, row_type)
+    return Rows(sent(spark, parts), read, row_type)
 
 
 # What is counted in tasks and put together here: for reports whose result is small, however much they read.
@@ -151,17 +180,13 @@ def folded(spark: SparkSession, units: Sequence[Any], fold: Callable[[Iterable[A
     """
     if not units:
         return []
-    sent = spark.sparkContext.broadcast([pickle.dumps(unit) for unit in units])
 
-    def work(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        own = [number for some in numbers for number in some.column(0).to_pylist()]
-        if own:
-            yield made_by(own[0], fold(pickle.loads(sent.value[number]) for number in own))  # noqa: S301 - our own
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        own = received(batches)
+        if (first := next(own, None)) is not None:
+            yield made_by(first[0], fold(unit for _, unit in chain([first], own)))
 
-    results = spark.range(0, len(units), 1, min(len(units), MOST_TASKS)).mapInArrow(
-        work, from_arrow_schema(MADE_SCHEMA)
-    )
-    return gathered(results, len(units), merge)
+    return gathered(sent(spark, units).mapInArrow(work, from_arrow_schema(MADE_SCHEMA)), len(units), merge)
 
 
 def made_by(task: int, made: Any) -> pa.RecordBatch:

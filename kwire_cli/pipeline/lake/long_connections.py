@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kwire_cli.pipeline.lake.descriptors import DESCRIBED, OWNED_BYTES, rows_of
@@ -18,15 +18,16 @@ from kwire_cli.pipeline.lake.hidden import put
 from kwire_cli.pipeline.lake.windows import PACK
 from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.source.kafka.kept import put_away
-from kwire_cli.source.packets.descriptors import Described
-from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.source.packets.descriptors import Described, runs, size_of
+from kwire_cli.source.packets.model import NO_TIME, Merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.pipeline.lake.windows import Window
     from kwire_cli.source.kafka.bulk_frames import EndsReader
-    from kwire_cli.source.packets.descriptors import Run
+    from kwire_cli.source.packets.descriptors import Paths
+    from kwire_cli.source.packets.model import Origin
     from kwire_cli.stores import Place
 
 KEPT = -1
@@ -34,10 +35,11 @@ KEPT = -1
 
 
 def kept_row(
-    point: int, ends: bytes, reader: EndsReader, state: tuple[Any, ...], *, is_over: bool = False
+    point: int, ends: bytes, reader: EndsReader, sessions: dict[tuple[str, int], list[str]], *, is_over: bool = False
 ) -> Described:
-    """Return the row of a connection that is put away, with more that is pickled."""
-    kept = pickle.dumps((put_away(reader), *state))
+    """Return the row of a connection that is put away, with its fetch sessions, and what its origin was told."""
+    told = reader.origin.told if isinstance(reader.origin, Merged) else None
+    kept = pickle.dumps((put_away(reader), sessions, told))
     return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
 
 
@@ -47,6 +49,10 @@ class Lengths:
 
     own: int
     piece: int
+
+    def at_once(self, origin: Origin) -> int:
+        """Return the least bytes of segments that are taken together: those of files that overlap are merged first."""
+        return min(self.own, self.piece) if isinstance(origin, Merged) else 0
 
 
 def lengths_of(window: Window, cores: int) -> Lengths | None:
@@ -72,15 +78,16 @@ class Follower:
     _rows: list[Described] = field(default_factory=list)
     _size: int = 0
 
-    def follow(self, segments: Described, run: Run) -> None:
-        """Take segments, which are those of a run."""
+    def follow(self, segments: list[Described], paths: Paths) -> None:
+        """Take segments, which are behind all that came before; their files have these paths."""
         if not self._rows:
-            self._rows.append(kept_row(self.point, self.ends, self.reader, (self.sessions, None)))
-        self._rows.append(segments)
-        self._size += int(run.rows["size"].sum())
-        for item in self.reader.take(run):
-            if isinstance(item, Stretch):
-                self.learn(item)
+            self._rows.append(kept_row(self.point, self.ends, self.reader, self.sessions))
+        self._rows += segments
+        self._size += sum(map(size_of, segments))
+        for run in runs(segments, paths, self.reader.origin):
+            for item in self.reader.take(run):
+                if isinstance(item, Stretch):
+                    self.learn(item)
         if self._size >= self.lengths.piece:
             self.close()
 

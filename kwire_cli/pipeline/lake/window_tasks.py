@@ -35,7 +35,7 @@ from kwire_cli.pipeline.lake.writing import Files
 from kwire_cli.pipeline.model import Told
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.kept import taken_up
-from kwire_cli.source.packets.descriptors import Described, parted, run_of, runs
+from kwire_cli.source.packets.descriptors import Described, in_turn, parted, runs, size_of
 from kwire_cli.source.packets.model import Merged
 from kwire_cli.source.tls.decryption import Decryption
 
@@ -138,7 +138,7 @@ def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
 
     whole = job.window.whole
-    yield from describe_connection(range(len(plan.parts)), plan, tell, payloads=False, whole=whole)
+    yield from describe_connection(enumerate(plan.parts), tell, payloads=False, whole=whole)
     if notices:
         yield rows_of(notices, whole)
 
@@ -222,16 +222,15 @@ class _Owner:
         origin = origin_of(self._point, self._number, self._job.hidden)
         names = self._tables.names  # a connection's own: what others tell stands at the end only
         reader, sessions = self._reader(ends, kept, origin)
-        if isinstance(origin, Merged) or not self._job.lengths:
+        if lengths := self._job.lengths:
+            self._read_or_follow(reader, ends, in_turn(found, lengths.at_once(origin)), lengths)
+        else:
             for run in runs(found, self._paths, origin):
                 self._add(reader, reader.take(run))
-        else:
-            self._read_or_follow(reader, ends, found, self._job.lengths)
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
-            told = origin.told if isinstance(origin, Merged) else None
             is_over = reader.is_over and not later
-            self._keep(kept_row(self._number, ends, reader, (names.sessions, told), is_over=is_over))
+            self._keep(kept_row(self._number, ends, reader, names.sessions, is_over=is_over))
             for each in later:
                 self._keep(each)
         else:
@@ -254,25 +253,27 @@ class _Owner:
             origin.go_on(*told)
         return taken_up(state, catalog, names, origin, tls), sessions
 
-    def _read_or_follow(self, reader: EndsReader, ends: bytes, segments: Iterable[Described], lengths: Lengths) -> None:
+    def _read_or_follow(
+        self, reader: EndsReader, ends: bytes, groups: Iterable[list[Described]], lengths: Lengths
+    ) -> None:
         """Write the rows of the first bytes of a connection, and leave the others to other tasks in pieces."""
         names, read = self._tables.names, 0
         follower = Follower(self._job.hidden, lengths, self._number, ends, reader, names.sessions, self._tables.learn)
-        for some in segments:
-            run = run_of(some, self._paths)
+        for some in groups:
             if read < lengths.own:
-                read += int(run.rows["size"].sum())
-                self._add(reader, reader.take(run))
+                read += sum(map(size_of, some))
+                for run in runs(some, self._paths, reader.origin):
+                    self._add(reader, reader.take(run))
             else:
-                follower.follow(some, run)
+                follower.follow(some, self._paths)
         follower.close()
         self._pieces += follower.pieces
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. Its owner has learnt the names in it."""
         reader, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
-        for some in segments:
-            self._add(reader, reader.take(run_of(some, self._paths)))
+        for run in runs(segments, self._paths, reader.origin):
+            self._add(reader, reader.take(run))
         told = self._tables.told(min(reader.starts.values(), default=0))
         self._learnt.merge(replace(told, names=Names()))
 

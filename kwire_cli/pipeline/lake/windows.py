@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.pipeline.lake.descriptors import OWNED_BYTES
 from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
-from kwire_cli.source.packets.descriptors import Schedule, Scheduled, outlined, over_chain
-from kwire_cli.source.packets.model import FileRow, InRow, Merged
+from kwire_cli.source.packets.descriptors import Schedule, Scheduled, origin_of_chains, outlined, over_chain
+from kwire_cli.source.packets.model import FileRow
 from kwire_cli.source.packets.parts import PART_SIZE, Part
 from kwire_cli.source.packets.points import Timed, points_of_group
 from kwire_cli.stores import location
@@ -370,8 +370,7 @@ def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
         )
         for each in point.chains
     ]
-    named: dict[str, Any] = {"capture": point.name, "several": True, "index": number}
-    return InRow(rows[0], point.name, **named) if len(rows) == 1 else Merged(rows, point.name, **named)
+    return origin_of_chains(rows, point.name, capture=point.name, several=True, index=number)
 
 
 def parts_of(window: Window, hidden: Place, pack: int) -> Schedule:

@@ -19,7 +19,7 @@ from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import let_go, location, mapped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Octets = npt.NDArray[np.uint8]
     Rows = npt.NDArray[Any]
+    Paths = Sequence[str] | Mapping[int, str]
+    """Paths by the numbers of their files."""
 
 
 # The parts of several captures in one order, by capture point.
@@ -43,7 +45,7 @@ _PACKED = 1 << 32
 @dataclass(frozen=True, slots=True)
 class Scheduled:
     """A part, the numbers of its file, its point and its chain in that, and how many packets of the chain were before
-    the file.
+    the file. `place` goes into what is described of it.
     """
 
     part: Part
@@ -51,6 +53,7 @@ class Scheduled:
     chain: int
     before: int
     point: int = 0
+    place: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +93,19 @@ class Schedule:
     def origin(self, number: int) -> Origin:
         """Return where the packets of a point are: for files that are merged this knows what it is told."""
         point = self.points[number]
-        named = {
-            "capture": point.name if len(self.points) > 1 else None,
-            "several": len(self.files) > 1,
-            "index": number,
-        }
-        if len(point.chains) > 1:
-            return Merged(point.chains, point.name, **named)
-        return InRow(point.chains[0], point.name, **named)
+        capture = point.name if len(self.points) > 1 else None
+        return origin_of_chains(point.chains, point.name, capture=capture, several=len(self.files) > 1, index=number)
+
+
+def origin_of_chains(
+    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int
+) -> Origin:
+    """Return where the packets of a capture point are, by the chains of its files. The other arguments are those of
+    `Origin`.
+    """
+    if len(chains) > 1:
+        return Merged(chains, point, capture=capture, several=several, index=index)
+    return InRow(chains[0], point, capture=capture, several=several, index=index)
 
 
 def over_chain(packets: Iterable[int | None], latest: Iterable[int]) -> tuple[list[int], list[int], int]:
@@ -176,7 +184,7 @@ class Described:
     """Segments between the two ends in `ends`, in the order of their file: `rows` are DESCRIPTOR rows.
 
     Packets count over the chain of the file in its capture point. `kept` are the payloads that are not read from the
-    file, None where there are none.
+    file, None where there are none. `place` says where the file is, to owners that have no plan (`PlaceOfFile`).
     """
 
     point: int
@@ -187,6 +195,7 @@ class Described:
     packet: int
     rows: bytes
     kept: bytes | None
+    place: bytes | None = None
 
 
 def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
@@ -219,6 +228,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
                     int(first["packet"]),
                     rows.tobytes(),
                     kept,
+                    scheduled.place,
                 )
     except InputError as error:
         reader.notices.append(Notice(error.reason, 0, 0))
@@ -304,7 +314,7 @@ def joined(some: list[Run]) -> Run:
     return Run(np.concatenate(moved), memoryview(b""), b"".join(run.kept for run in some))
 
 
-def runs(found: Iterable[Described], files: Sequence[str], origin: Origin) -> Iterator[Run]:
+def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:
     """The segments between two ends from all files of a point in one order, of what came sorted by moment, chain and
     packet.
 
@@ -336,7 +346,29 @@ def parted(each: Described, moment: int) -> tuple[Described | None, Described | 
     )
 
 
-def _merged(found: Iterable[Described], files: Sequence[str]) -> Iterator[tuple[int, Run]]:
+def in_turn(found: Iterable[Described], size: int) -> Iterator[list[Described]]:
+    """Yield sorted segments in groups of about `size` bytes, with their descriptors: all of one are before the next."""
+    group: list[Described] = []
+    held = 0
+    for piece in found:
+        if held >= size:
+            parts = [parted(each, piece.moment) for each in group]
+            if before := [each for each, _ in parts if each]:
+                yield before
+            group = [each for _, each in parts if each]
+            held = sum(size_of(each) + len(each.rows) for each in group)
+        group.append(piece)
+        held += size_of(piece) + len(piece.rows)
+    if group:
+        yield group
+
+
+def size_of(each: Described) -> int:
+    """Return the bytes of the payloads of segments."""
+    return int(np.frombuffer(each.rows, DESCRIPTOR)["size"].sum())
+
+
+def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run]]:
     held: list[tuple[int, Run]] = []
     for piece in found:
         ready, held = _until(held, piece.moment)
@@ -345,7 +377,7 @@ def _merged(found: Iterable[Described], files: Sequence[str]) -> Iterator[tuple[
     yield from _until(held, None)[0]
 
 
-def run_of(each: Described, files: Sequence[str]) -> Run:
+def run_of(each: Described, files: Paths) -> Run:
     """Return the segments, with the bytes of the file in which they are."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     there = rows[rows["position"] >= 0]

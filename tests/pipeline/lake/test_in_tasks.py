@@ -49,6 +49,16 @@ def both(tmp_path, monkeypatch):
     return both
 
 
+def halves(folder):
+    """Make a folder of two files that overlap in time, each with every other packet of a capture."""
+    folder.mkdir()
+    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
+    for half in (0, 1):
+        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
+        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
+    return folder
+
+
 def test_the_samples(both):
     done, tasks, one = both(SAMPLES / "captures", SAMPLES / "segments", SAMPLES / "logs", SAMPLES / "request-logs")
     assert content(tasks) == content(one)
@@ -63,14 +73,7 @@ def test_captures_in_small_parts(both):
 
 
 def test_files_that_overlap_in_time(both, tmp_path):
-    """Files of one capture point, each with every other packet."""
-    folder = tmp_path / "halves"
-    folder.mkdir()
-    segments = [*Segments()(packets(SAMPLES / "captures" / "ipv6.pcap"))]
-    for half in (0, 1):
-        some = [packet_of(segment, number) for number, segment in enumerate(segments) if number % 2 == half]
-        (folder / f"{half}.pcap").write_bytes(make.pcap_file(some))
-    _, tasks, one = both(folder, cut={"part": 4000, "parts": 9})
+    _, tasks, one = both(halves(tmp_path / "halves"), cut={"part": 4000, "parts": 9})
     assert content(tasks) == content(one)
 
 
@@ -84,11 +87,9 @@ def test_windows(both, tmp_path, monkeypatch):
     assert content(tasks) == content(one)
 
 
-@pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
-def test_long_connections(both, tmp_path, monkeypatch, lengths):
-    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, and over
-    windows.
-    """
+@pytest.fixture
+def pieces(monkeypatch):
+    """The names of pieces of connections that tasks read."""
     read = []
 
     def read_pieces(job, names):
@@ -96,14 +97,35 @@ def test_long_connections(both, tmp_path, monkeypatch, lengths):
         return window_tasks.read_pieces(job, names)
 
     monkeypatch.setattr(in_tasks, "read_pieces", read_pieces)
+    return read
+
+
+LENGTHS = pytest.mark.parametrize("lengths", [Lengths(0, 1), Lengths(1000, 4000)])
+
+
+@LENGTHS
+def test_long_connections(both, tmp_path, pieces, lengths):
+    """Pieces of connections are read by other tasks: of rotated files, midstream, TLS, with fetch sessions, and over
+    windows.
+    """
     points = rotated_points(tmp_path / "in")
     for name in ("fetch-sessions", "loss", "rebalancing", "leader-changes"):
         (points / name).mkdir()
         shutil.copy(SAMPLES / "incidents" / f"{name}.pcap", points / name)
     _, tasks, one = both(points, SAMPLES / "tls", cut={"part": 20_000, "parts": 20, "lengths": lengths})
     assert content(tasks) == content(one)
-    assert len(read) > 10
+    assert len(pieces) > 10
     assert not [*tasks.glob("_*")]
+
+
+@LENGTHS
+@pytest.mark.parametrize("parts", [3, 100])
+def test_long_connections_in_files_that_overlap(both, tmp_path, pieces, lengths, parts):
+    _, tasks, one = both(
+        halves(tmp_path / "halves"), cut={"part": 2000, "window": 20_000, "parts": parts, "lengths": lengths}
+    )
+    assert content(tasks) == content(one)
+    assert len(pieces) > 2
 
 
 def test_where_connections_are_cut():
