@@ -90,6 +90,13 @@ def wrapper(name="v1", offset=0, inner=b"", codec=1, **more):
 
 
 @functools.cache
+def committed(base, damage=b"", count=2, **head):
+    """A batch of commits of group g as `__consumer_offsets` has them, the last one with bytes behind its value."""
+    key, value = b"\0\1\0\1g\0\1a\0\0\0", b"\0\3" + bytes(8) + b"\xff" * 4 + bytes(2) + bytes(8)
+    records = [record(key + bytes([at]), value + damage * (at == count - 1), at) for at in range(count)]
+    return batch(base, records, **head)
+
+
 def segments():
     """The sample segments, by folder."""
     return {path.parent.name: path.read_bytes() for path in sorted(SEGMENTS.glob("*/*"))}

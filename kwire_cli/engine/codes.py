@@ -139,6 +139,9 @@ MEANING = {
     **LOG_FILES,
 }
 
+NOT_KNOWN = frozenset({"UNKNOWN_TYPE", "UNKNOWN_VERSION", "LAYOUT_AMBIGUOUS"})
+"""The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""
+
 
 class Anomaly(NamedTuple):
     """Something in the bytes that a correct writer would not have written. `offset` counts from the start of the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.values import Form
 from kwire_cli.message.decoded import Decoded
 from kwire_cli.message.roles import FETCHED, RAW, holds_records, records_fields, roles
-from kwire_cli.records.batch import TRUNCATED, Batch
+from kwire_cli.records.batch import TRUNCATED, Batch, deep_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def record_notes(
     message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
 ) -> Iterator[Anomaly]:
-    """Yield the anomalies of the batches in a message's body in RAW form, and with `deep` those of their records, which
-    are read and decompressed for it.
+    """Yield the anomalies of the batches in a message's body in RAW form, and with `deep` those of their records and of
+    the payloads in these, which are decompressed and decoded for it. What kwire does not know of a payload is none.
 
     A path begins with that of the records field; offsets are bytes from the first one of its records. The last batch of
     a Fetch response may be cut: a broker sends as many bytes as were asked for.
@@ -33,7 +33,7 @@ def record_notes(
         for number, item in enumerate(reading.record_set(struct[name], topic)):
             place = f"{path}[{number}]"
             if isinstance(item, Batch):
-                for note in item.anomalies if deep else item.notes:
+                for note in deep_faults(item, reading.hide) if deep else item.notes:
                     yield note._replace(path=f"{place}.{note.path}".rstrip("."))
             elif not (may_be_cut and item.code == TRUNCATED):
                 yield item.as_anomaly()._replace(path=place)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.codes import MEANING, NOT_KNOWN, Anomaly
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.spans import walk
@@ -20,7 +20,7 @@ from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.engine.tree import Tree
@@ -238,9 +238,7 @@ class Batch(InNotebook):
         return sequence_after(head.base_sequence, head.last_offset - head.base_offset)
 
     def pieces(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[list[Record]]:
-        """Its records in lists of a bounded size, read as they are taken; what is odd about them is added to
-        `notes`.
-        """
+        """Return its records in lists of a bounded size, read as they are taken; `notes` gets their anomalies."""
         return _format(self.layout.name).pieces_of(self, [] if notes is None else notes)
 
     def records(self, notes: MutableSequence[Anomaly] | None = None) -> Iterator[Record]:
@@ -250,9 +248,7 @@ class Batch(InNotebook):
 
     @property
     def anomalies(self) -> list[Anomaly]:
-        """All that is odd about it and its records, which are read for it; offsets count from the start of the
-        input.
-        """
+        """Its anomalies and those of its records, which are read for it. Offsets count from the start of the input."""
         notes: list[Anomaly] = []
         for _ in self.pieces(notes):
             pass
@@ -282,9 +278,7 @@ def int64(number: int) -> int:
 
 
 def sequence_after(base: int, delta: int) -> int:
-    """The sequence `delta` after `base` (DefaultRecordBatch.incrementSequence), which is followed by 0 after
-    2147483647; -1 without one.
-    """
+    """Return the sequence `delta` after `base`, 0 after 2147483647 as Kafka's incrementSequence; -1 without one."""
     return (base + delta) & 0x7FFFFFFF if base >= 0 else -1
 
 
@@ -372,40 +366,50 @@ def visible_payload(
     return hide.record(batch, payload) if hide else (payload, {})
 
 
-def payload_notes(batch: Batch, record: Record, number: int, payload: Payloads) -> list[Anomaly]:
-    """The anomalies of a record's payload with their place in the input; of compressed records that is where their
-    batch begins.
+def _payload_notes(batch: Batch, record: Record, number: int, payload: Payloads, *, visible: bool) -> Iterator[Anomaly]:
+    """Yield the anomalies of a record's payload with their place in the input; of compressed records that is where
+    their batch begins.
+
+    If the payload is not `visible`, the place is the key or value, since paths and details may have bytes of a secret.
     """
-    out = []
     for note in payload.anomalies:
-        at = record.key_at if note.path.startswith("key") else record.value_at
+        name = "key" if note.path.startswith("key") else "value"
+        note = note if visible else Anomaly(note.code, name, 0, MEANING[note.code])  # noqa: PLW2901 - the same, as told
+        at = record.key_at if name == "key" else record.value_at
         plain = not batch.head.codec and at >= 0
         offset = batch.position + batch.layout.head.size + at + note.offset if plain else batch.position
-        out.append(note._replace(path=f"records[{number}].{note.path}".rstrip("."), offset=offset))
-    return out
+        yield note._replace(path=f"records[{number}].{note.path}".rstrip("."), offset=offset)
 
 
 def _noted_payload(
     batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None
 ) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
     """Return what `visible_payload` does, and add the anomalies of the payload to `notes` if these are not too many."""
-    payload, hidden = visible_payload(batch, record, hide)
+    payload = payload_of(batch, record)
+    visible, hidden = hide.record(batch, payload) if hide else (payload, {})
     if payload and len(notes) < MOST_NOTES:
-        notes += payload_notes(batch, record, number, payload)
-    return payload, hidden
+        notes += _payload_notes(batch, record, number, payload, visible=visible is not None)
+    return visible, hidden
+
+
+def note_payloads(batch: Batch, records: Iterable[tuple[int, Record]], notes: list[Anomaly], hide: Hide | None) -> None:
+    """Add the anomalies of the payloads of numbered records to `notes`, if kwire knows what the records mean."""
+    for number, record in records if has_payloads(batch) else ():
+        _noted_payload(batch, record, number, notes, hide)
 
 
 def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
-    """Return the anomalies of a batch, of its records, and of the payloads in these that may be shown.
-
-    They are those of `batch_json`. Payloads are decoded only if kwire knows what the records mean.
-    """
+    """Return the anomalies of a batch, of its records, and of the payloads in these: those of `batch_json`."""
     if not has_payloads(batch):
         return batch.anomalies
     notes: list[Anomaly] = []
-    for number, record in enumerate(batch.records(notes)):
-        _noted_payload(batch, record, number, notes, hide)
+    note_payloads(batch, enumerate(batch.records(notes)), notes, hide)
     return [*batch.notes, *notes]
+
+
+def deep_faults(batch: Batch, hide: Hide | None) -> list[Anomaly]:
+    """Return the same without what kwire does not know: a payload that only a newer Kafka knows is no fault."""
+    return [note for note in deep_anomalies(batch, hide) if note.code not in NOT_KNOWN]
 
 
 # Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics
@@ -450,7 +454,7 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
-    """A record, the one of this number in its batch; what is odd about its payload is added to `notes`."""
+    """A record, the one of this number in its batch; `notes` gets the anomalies of its payload."""
     payload, hidden = _noted_payload(batch, record, number, notes, hide)
     key, value = record.key, record.value
     out: dict[str, Any] = {

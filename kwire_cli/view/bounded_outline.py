@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.records.batch import PADDING, Batch, deep_anomalies
 from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
 from kwire_cli.view.rows import Buffer, Extent, Field
 
@@ -188,8 +188,8 @@ def of_item(
     name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
     buffer = Buffer(name, data, item.position, item.end)
     if isinstance(item, Batch):
-        return BoundedOutline(batch_rows(extent, item, buffer), buffer, item.anomalies, full=full)
+        return BoundedOutline(batch_rows(extent, item, buffer), buffer, deep_anomalies(item, reading.hide), full=full)
     row = item_row(extent, item, buffer, topic, name="(no batch)", json_path=None)
     odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
-    anomalies = item.batch.anomalies if item.batch else [] if item.code == PADDING else odd
+    anomalies = deep_anomalies(item.batch, reading.hide) if item.batch else [] if item.code == PADDING else odd
     return BoundedOutline([row], buffer, anomalies, full=full)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.engine.values import Form
 from kwire_cli.message.roles import RecordsAs
-from kwire_cli.records.batch import Batch
+from kwire_cli.records.batch import Batch, deep_anomalies
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.view import tree as tree_view
 from kwire_cli.view.lines import Line, anomaly_lines, plain, printable, without_control
@@ -110,7 +110,7 @@ def _record_set(row: Field, form: HexForm) -> Iterator[Line]:
     for item in row.below():
         yield from _item(item, form)
         if batch := batch_of(item.subject):
-            yield from anomaly_lines(batch.anomalies)
+            yield from anomaly_lines(deep_anomalies(batch, row.part.extent.hide))
 
 
 def _note(row: Field) -> Line:
@@ -169,7 +169,7 @@ def batch_hex_lines(
     buffer = Buffer("", batch.source.data if batch else b"", item.position, item.end)
     yield from _item(item_row(extent, item, buffer, None), form, gaps=False)
     if batch:
-        yield from anomaly_lines(batch.anomalies if deep else batch.notes)
+        yield from anomaly_lines(deep_anomalies(batch, hide) if deep else batch.notes)
 
 
 def _item(row: Row, form: HexForm, *, gaps: bool = True) -> Iterator[Line]:

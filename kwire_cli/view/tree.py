@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import Batch, headers_of, visible_payload
+from kwire_cli.records.batch import Batch, headers_of, note_payloads, visible_payload
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
@@ -238,6 +238,8 @@ def _record_set(row: Field) -> Iterator[Line]:
         notes: list[Anomaly] = []
         batch = item if isinstance(item, Batch) else item.batch
         records = [*enumerate(batch.records(notes))] if batch else []
+        if batch:
+            note_payloads(batch, records, notes, extent.hide)
         visible = records if extent.full else records[:SHOWN_RECORDS]
         yield from tree_lines(item, visible, notes, extent.hide, full=extent.full, pretty=False)
         if len(visible) < len(records):

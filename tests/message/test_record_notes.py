@@ -7,10 +7,11 @@ import pytest
 from command_line import kwire as kwire_command
 from damage import packet_of
 from packets import Talk, pcap_file
-from record_sets import batch, record, with_crc
+from record_sets import batch, committed, record, with_crc
 
 import kwire_cli as kwire
-from kwire_cli.message.record_notes import decoded_record_notes
+from kwire_cli.message.record_notes import decoded_record_notes, is_anomalous_message
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.message.roles import RecordsAs
 
 CATALOG = kwire.catalog()
@@ -39,33 +40,33 @@ IN_HEADERS = {"checksum": ["CRC_MISMATCH"], "count": [], "second": []}
 """The anomalies of headers and checksums, where the records have others."""
 
 
-def produced(records):
+def produced(records, topic="orders"):
     """The body of a Produce request of version 9 with these records."""
     partition = {"index": 0, "records": base64.b64encode(records).decode()}
     body = {"transactionalId": None, "acks": 1, "timeoutMs": 100}
-    body["topicData"] = [{"name": "orders", "partitionData": [partition]}]
+    body["topicData"] = [{"name": topic, "partitionData": [partition]}]
     return kwire.encode(body, message="ProduceRequest", version=9)
 
 
-def fetched(records):
+def fetched(records, topic="orders"):
     """The body of a Fetch response of version 4 with these records."""
     partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 2, "lastStableOffset": 2}
     partition |= {"abortedTransactions": [], "records": base64.b64encode(records).decode()}
-    body = {"throttleTimeMs": 0, "responses": [{"topic": "orders", "partitions": [partition]}]}
+    body = {"throttleTimeMs": 0, "responses": [{"topic": topic, "partitions": [partition]}]}
     return kwire.encode(body, message="FetchResponse", version=4)
 
 
-def frame(records):
+def frame(records, topic="orders"):
     """A Produce request as a frame."""
     header = {"requestApiKey": 0, "requestApiVersion": 9, "correlationId": 1, "clientId": "app"}
-    body = kwire.encode(header, message="RequestHeader", version=2) + produced(records)
+    body = kwire.encode(header, message="RequestHeader", version=2) + produced(records, topic)
     return len(body).to_bytes(4, "big") + body
 
 
-def capture(tmp_path, records):
+def capture(tmp_path, records, topic="orders"):
     """A capture of one Produce request, unanswered."""
     talk = Talk()
-    segments = [*talk.handshake(), talk.segment(0, frame(records))]
+    segments = [*talk.handshake(), talk.segment(0, frame(records, topic))]
     path = tmp_path / "made.pcap"
     path.write_bytes(pcap_file([packet_of(segment, number) for number, segment in enumerate(segments, 1)]))
     return path
@@ -109,3 +110,54 @@ def test_frames_without_a_capture(name):
     records, codes = DAMAGED[name]
     text = frame(records).hex().encode()
     assert kwire_command("decode", "-", "--strict", "-f", "jsonl", stdin=text).code == bool(codes)
+
+
+# Payloads of records in Kafka's own topics.
+
+OFFSETS = "__consumer_offsets"
+TRAILING = committed(0) + committed(2, b"xx", count=14)
+"""Two batches, of which the second has bytes behind the last value: the tree shows ten records of a batch."""
+
+
+def test_payloads_of_records_are_looked_at():
+    decoded = kwire.decode(fetched(TRAILING, OFFSETS), message="FetchResponse", version=4)
+    (note,) = decoded_record_notes(decoded, RecordsAs(CATALOG))
+    assert (note.code, note.path) == ("TRAILING_BYTES", "responses[0].partitions[0].records[1].records[13].value")
+    assert is_anomalous_message(decoded, Redaction(CATALOG).reading())
+    other = kwire.decode(fetched(TRAILING), message="FetchResponse", version=4)
+    assert not is_anomalous_message(other, Redaction(CATALOG).reading())
+
+
+def test_commands_see_payloads(tmp_path):
+    path = capture(tmp_path, TRAILING, OFFSETS)
+    for records in ("size", "decoded", "base64"):
+        assert kwire_command("decode", path, "--strict", "--records", records).code == 1
+    assert kwire_command("decode", "-", "--strict", stdin=frame(TRAILING, OFFSETS).hex().encode()).code == 1
+    assert kwire_command("decode", path, "--filter", "anomaly == TRAILING_BYTES", "-f", "jsonl").out
+    shown = kwire_command("decode", path, "--fields", "anomaly", "-f", "jsonl").out
+    assert json.loads(shown)["anomaly"] == ["TRAILING_BYTES"]
+    for fmt in ("tree", "hex"):
+        assert kwire_command("decode", path, "-f", fmt).out.count("! TRAILING_BYTES records[13].value") == 1
+    assert json.loads(kwire_command("stats", path, "-f", "json").out)["facts"]["anomalies"] == {}
+
+
+def test_payloads_that_kwire_does_not_know_are_no_fault(tmp_path):
+    """A newer Kafka may have written them."""
+    unknown = batch(records=[record(b"\x7f\xff", b"\0\0")])
+    (item,) = kwire.read_records(unknown, topic=OFFSETS)
+    assert {note["code"] for note in item.to_json()["anomalies"]} == {"UNKNOWN_TYPE"}
+    path = capture(tmp_path, unknown, OFFSETS)
+    assert kwire_command("decode", path, "--strict", "-f", "jsonl").code == 0
+    assert not kwire_command("decode", path, "--filter", "anomaly", "-f", "jsonl").out
+
+
+def test_hidden_payloads_are_looked_at(tmp_path):
+    """A control record needs a key, which says its type. What has none is hidden."""
+    marker = batch(attributes=0x30, producerId=1, producerEpoch=0, records=[record(value=b"secret")])
+    path = capture(tmp_path, marker, OFFSETS)
+    for shows in ((), ("--show-secrets",)):
+        assert kwire_command("decode", path, "--strict", "-f", "jsonl", *shows).code == 1
+        assert kwire_command("decode", path, "--filter", "anomaly == NULL_NOT_ALLOWED", "-f", "jsonl", *shows).out
+    shown = kwire_command("decode", path, "-f", "jsonl", "--records", "decoded").out
+    assert "NULL_NOT_ALLOWED" in shown
+    assert base64.b64encode(b"secret").decode() not in shown

@@ -51,10 +51,6 @@ FAULTS = {
 """The codes of faults; beside them those of what is odd in a file by itself (docs/anomalies.md)."""
 
 
-NOT_KNOWN = frozenset({"UNKNOWN_TYPE", "UNKNOWN_VERSION", "LAYOUT_AMBIGUOUS"})
-"""Codes of anomalies that tell what kwire does not know, and of no damage."""
-
-
 class Fault(NamedTuple):
     """Something that no broker would have written.
 

@@ -9,7 +9,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.verify.checks import (
-    NOT_KNOWN,
     Checked,
     Fault,
     LeaderEpochCheck,
@@ -20,7 +19,7 @@ from kwire_cli.analysis.verify.checks import (
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.records.batch import PADDING, Batch, deep_anomalies
+from kwire_cli.records.batch import PADDING, Batch, deep_faults
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -219,13 +217,6 @@ class _Verification:
             segment.aborted.missing(self.next_offset, segment.after)
         yield from segment.last_faults(len(source.data))
 
-    def _deep_notes(self, batch: Batch) -> list[Anomaly]:
-        """Return the anomalies of a batch, of its records and of their payloads.
-
-        A payload that only a newer Kafka knows is no fault.
-        """
-        return [note for note in deep_anomalies(batch, self._hide) if note.code not in NOT_KNOWN]
-
     def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
         segment.lost(gap.end)
         if gap.code == PADDING and segment.is_last:
@@ -244,7 +235,7 @@ class _Verification:
         # look at.
         head = batch.head
         base, last = head.base_offset, head.last_offset
-        if notes := self._deep_notes(batch) if self.deep else batch.notes:
+        if notes := deep_faults(batch, self._hide) if self.deep else batch.notes:
             yield from from_anomalies(segment.log, notes, base)
         if not batch.crc_valid or last < base:
             self.lost = True
@@ -339,7 +330,7 @@ class _Verification:
                 continue
             head = item.head
             self.checked.batches += 1
-            notes = self._deep_notes(item) if self.deep else item.notes
+            notes = deep_faults(item, self._hide) if self.deep else item.notes
             yield from from_anomalies(file.path, notes, head.base_offset)
             if in_use and head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"

@@ -12,7 +12,7 @@ from kwire_cli.message.decoded import by_span
 from kwire_cli.message.frames import HEAD
 from kwire_cli.message.record_notes import decoded_record_notes
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
-from kwire_cli.records.batch import PADDING, Batch, base64_text
+from kwire_cli.records.batch import PADDING, Batch, base64_text, deep_faults
 from kwire_cli.source.kafka.line_records import line_record_notes
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class BatchRow:
         if name == "time" and isinstance(item, Batch):
             return None if item.head.max_timestamp < 0 else item.head.max_timestamp * MILLION
         if name == "anomaly":
-            return [anomaly.code for anomaly in item.anomalies] if isinstance(item, Batch) else [item.code]
+            return [note.code for note in deep_faults(item, self.hide)] if isinstance(item, Batch) else [item.code]
         return None
 
     def fields(self) -> dict[str, Any]:

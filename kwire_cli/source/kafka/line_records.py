@@ -33,7 +33,7 @@ def batches_of(line: Captured) -> Iterator[Batch]:
 
 
 def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
-    """Yield the anomalies of the batches in a frame, and with `deep` those of their records, as `record_notes`."""
+    """Yield the anomalies of the batches in a frame, and with `deep` those in their records, as `record_notes`."""
     if holder := _with_records(line):
         yield from record_notes(*holder, raw_body_of(line), line.reading(), deep=deep)
 

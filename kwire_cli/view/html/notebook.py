@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.ledger import ledger, rows_of
 from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
+from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
 from kwire_cli.view.ladder import ladder_lines
@@ -90,8 +91,9 @@ def batch_html(batch: Batch) -> str:
     """Return a batch in three panes: records, bytes and costs. Secrets are those that `to_json` redacts."""
     names, hide = batch.source.catalog or catalog(), batch.source.hide
     records = [*enumerate(islice(batch.records(), MOST_LINES))]
+    notes = deep_anomalies(batch, hide)[len(batch.notes) :]
     return _panes(
-        tree.tree_lines(batch, records, batch.anomalies, hide, full=False, pretty=False),
+        tree.tree_lines(batch, records, notes, hide, full=False, pretty=False),
         hex_view.batch_hex_lines(names, batch, hide, deep=True, form=hex_view.HexForm(4)),
         [(row.path, row) for row in rows_of(batch.spans())],
     )
