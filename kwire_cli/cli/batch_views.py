@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError, counted
-from kwire_cli.records.batch import head_json, record_json
+from kwire_cli.records.batch import head_json, note_payloads, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
@@ -66,6 +66,7 @@ class BatchSettings:
     order: Order | None = None
     """The order of batches, or of records with `deep`; None for that of the files."""
     wide: bool = False
+    strict: bool = False
 
     @property
     def shows_all(self) -> bool:
@@ -178,12 +179,11 @@ class Tree(View):
         """Show a batch or a gap."""
         from kwire_cli.view.tree import tree_lines  # start-up counts
 
-        item, records, notes = shown
-        settings = self.settings
-        lines = tree_lines(
-            item, records if self.deep else None, notes, self.hide, full=settings.full, pretty=settings.pretty
-        )
-        self.environment.write_lines(lines)
+        records = shown.records if self.deep else None
+        if records and (batch := shown.batch):
+            note_payloads(batch, records, shown.notes, self.hide)
+        full, pretty = self.settings.full, self.settings.pretty
+        self.environment.write_lines(tree_lines(shown.item, records, shown.notes, self.hide, full=full, pretty=pretty))
 
 
 class Hex(View):

@@ -9,7 +9,7 @@ import click
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
 from kwire_cli.errors import counted
-from kwire_cli.records.batch import PADDING, has_payloads, visible_payload
+from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.selection import Selection
@@ -124,9 +124,18 @@ class BatchRun:
             else:
                 view.name_file()
                 view.show(chosen)
-            if not isinstance(item, Gap) and (chosen.notes or item.notes):
-                self.anomalous = True
+            if not isinstance(item, Gap):
+                self.anomalous = self.anomalous or self._is_anomalous(item, chosen.notes)
         self.no_batches = self.no_batches or bool(gaps and not batches and settings.selection.everything)
+
+    def _is_anomalous(self, batch: Batch, notes: list[Anomaly]) -> bool:
+        """Return whether a batch has an anomaly, or one of its records, of which `notes` tell; with --strict and --deep
+        also the payload of a record.
+        """
+        settings = self.settings
+        if settings.strict and settings.deep and has_payloads(batch):
+            return bool(deep_faults(batch, settings.redaction.record))
+        return bool(batch.notes or notes)
 
     def _show_other(self, file: LogFile) -> None:
         """Show a file without batches, unless there is a choice among batches, or a page of them."""
@@ -273,6 +282,7 @@ def among_messages(
     limit: int | None,
     order: Order | None,
     wide: bool,
+    strict: bool,
 ) -> BatchRun:
     """Return what shows record batches and log files among messages, as `kwire dump` does.
 
@@ -291,5 +301,6 @@ def among_messages(
         limit=limit,
         order=order,
         wide=wide,
+        strict=strict,
     )
     return BatchRun(environment, settings, page)

@@ -349,6 +349,7 @@ class _Run:
             limit=options.rows,
             order=options.order,
             wide=options.wide,
+            strict=options.strict,
         )
 
     def _show_capture(self, opened: Opened) -> None:

@@ -245,6 +245,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         limit=options.rows,
         order=options.order,
         wide=options.wide,
+        strict=options.strict,
     )
 
 

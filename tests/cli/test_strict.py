@@ -6,7 +6,7 @@ import pytest
 from command_line import kwire
 from hypothesis import given, strategies as st
 from named_traffic import hostile_capture
-from record_sets import batch, record, segments
+from record_sets import batch, committed, record, segments
 
 CAPTURES = sorted(Path("samples/captures").glob("*.pcap*"))
 BATCHES = b"".join(batch(base, [record(b"k", b"v")]) for base in range(5))
@@ -41,6 +41,20 @@ def test_a_cut_segment_of_any_kind_is_no_success(name, tmp_path):
     folder.mkdir()
     (folder / "00000000000000000000.log").write_bytes(data[:-7])
     assert kwire("dump", "--strict", folder).code in {1, 2}
+
+
+@pytest.mark.parametrize("fmt", ["tree", "table", "json", "jsonl", "csv", "brief", "hex"])
+def test_a_damaged_payload_is_no_success(fmt, tmp_path):
+    """That of a type that only a newer Kafka knows is one."""
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    log = folder / "00000000000000000000.log"
+    for data, code in ((committed(0, b"xx"), 1), (batch(records=[record(b"\x7f\xff", b"\0\0")]), 0)):
+        log.write_bytes(data)
+        assert kwire("dump", "--strict", "--deep", "--format", fmt, folder).code == code
+        assert kwire("dump", "--strict", "--format", fmt, folder).code == 0
+        assert bool(kwire("dump", "--filter", "anomaly == TRAILING_BYTES", folder).out) is bool(code)
+        assert ("! TRAILING_BYTES" in kwire("dump", "--deep", "--format", "tree", folder).out) is bool(code)
 
 
 def test_cut_hex_is_no_success():
