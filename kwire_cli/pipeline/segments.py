@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,16 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.model import INDEXES, SEGMENTS, by_kind
 from kwire_cli.pipeline.pushdown import wanted
 from kwire_cli.records.batch import PADDING
-from kwire_cli.records.columns import BATCHES, FAULTS, RECORDS, batch_columns, fault_columns, record_columns, unreadable
+from kwire_cli.records.columns import (
+    BATCHES,
+    FAULTS,
+    RECORDS,
+    Faults,
+    batch_columns,
+    fault_columns,
+    record_columns,
+    unreadable,
+)
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import recognised_source
 from kwire_cli.records.selection import Selection
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Source
     from kwire_cli.source.logs.model import Contents
 
-    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap]]
+    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
     IndexRows = Callable[[Contents[Any], Segment], Iterator[pa.RecordBatch]]
     PartitionPart = tuple[int, Any]
     """The number of a table in TABLES, and a part of it."""
@@ -68,13 +77,14 @@ class Part:
 @dataclass(frozen=True)
 class SegmentTable:
     """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of
-    other columns as a time.
+    other columns as a time. With `faults` it also makes the rows of that table.
     """
 
     name: str
     schema: pa.Schema
     rows: Rows
     times: dict[str, str]
+    faults: bool = False
 
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
         """As `model.Table`. InputError for what there is not; a file that cannot be read is one part."""
@@ -103,16 +113,28 @@ class SegmentTable:
 
         `source` gives the part's record set, by default `source_of_part`: several tables may share what was opened.
         """
+        return (rows for _, rows in self.read_all(part, names, reading, source))
+
+    def read_all(
+        self, part: Part, names: Sequence[str], reading: Reading, source: Callable[[], Source] | None = None
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield what `read` does, with the name of the table of each; with `faults` those in all columns too."""
         try:
-            yield from self._read(part, names, reading, source or partial(source_of_part, part, reading))
+            for rows in self._read(part, names, reading, source or partial(source_of_part, part, reading)):
+                if isinstance(rows, Faults):
+                    yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, rows.rows)
+                else:
+                    yield self.name, self.placed(part, rows, names)
         except InputError as error:  # the file is gone, or became shorter while it was read
             reading.told.fault(part.segment.path, error.reason)
-            if self.name == FAULTS_NAME:
-                yield self._shown(part, unreadable(error.reason), names)
+            if self.faults:
+                yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, unreadable(error.reason))
+            elif self.name == FAULTS_NAME:
+                yield FAULTS_NAME, self.placed(part, unreadable(error.reason), names)
 
     def _read(
         self, part: Part, names: Sequence[str], reading: Reading, source_of: Callable[[], Source]
-    ) -> Iterator[pa.RecordBatch]:
+    ) -> Iterator[pa.RecordBatch | Faults]:
         own = [
             name
             for name in self.rows_schema.names
@@ -127,7 +149,7 @@ class SegmentTable:
         first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
         for item in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
             if not isinstance(item, Gap):
-                yield self._shown(part, item, names)
+                yield item
             elif item.code != PADDING:
                 reading.told.fault(
                     part.segment.path, f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
@@ -138,9 +160,11 @@ class SegmentTable:
         """The columns that `rows` makes."""
         return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
 
-    def _shown(self, part: Part, found: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    def placed(self, part: Part, found: pa.RecordBatch, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """Return rows of a part with these columns, by default all, those in PLACE and times among them."""
         place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
         columns = []
+        names = self.schema.names if names is None else [*names]
         for name in names:
             field = self.schema.field(name)
             if name in place:
@@ -149,7 +173,7 @@ class SegmentTable:
                 columns.append(as_time(found.column(self.times[name])))
             else:
                 columns.append(found.column(name))
-        return pa.RecordBatch.from_arrays(columns, names=[*names])
+        return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def source_of_part(part: Part, reading: Reading) -> Source:
@@ -205,10 +229,17 @@ def _batches(
 
 
 def _records(
-    source: Source, start: int, stop: int, names: list[str], selection: Selection, reading: Reading
+    source: Source,
+    start: int,
+    stop: int,
+    names: list[str],
+    selection: Selection,
+    reading: Reading,
+    *,
+    faults: bool = False,
 ) -> Iterator[Any]:
     redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
-    return record_columns(source, start, stop, names, selection, hide=redaction.record)
+    return record_columns(source, start, stop, names, selection, hide=redaction.record, faults=faults)
 
 
 def _faults(
@@ -220,10 +251,13 @@ def _faults(
 
 FAULTS_NAME = "faults"
 SEGMENT_FAULTS = SegmentTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _faults, {})
+_RECORDS = SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"})
 SEGMENT_TABLES = (
     SegmentTable("batches", _with_time(BATCHES, "max_time", "max_timestamp"), _batches, {"max_time": "max_timestamp"}),
-    SegmentTable("records", _with_time(RECORDS, "time", "timestamp"), _records, {"time": "timestamp"}),
+    _RECORDS,
 )
+RECORDS_AND_FAULTS = replace(_RECORDS, rows=partial(_records, faults=True), faults=True)
+"""The table `records` with the rows of `faults`: records that kwire decodes are decoded once for both."""
 
 
 # The table `index`: what indexes, producer snapshots and checkpoints say; and what is odd about them, as

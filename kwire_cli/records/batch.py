@@ -362,8 +362,7 @@ def visible_payload(
 
     "headers" is among the names if the headers are secret too.
     """
-    payload = payload_of(batch, record)
-    return hide.record(batch, payload) if hide else (payload, {})
+    return noted_payload(batch, record, 0, None, hide)
 
 
 def _payload_notes(batch: Batch, record: Record, number: int, payload: Payloads, *, visible: bool) -> Iterator[Anomaly]:
@@ -381,13 +380,13 @@ def _payload_notes(batch: Batch, record: Record, number: int, payload: Payloads,
         yield note._replace(path=f"records[{number}].{note.path}".rstrip("."), offset=offset)
 
 
-def _noted_payload(
-    batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None
+def noted_payload(
+    batch: Batch, record: Record, number: int, notes: list[Anomaly] | None, hide: Hide | None
 ) -> tuple[Payloads | None, Mapping[str, frozenset[int]]]:
     """Return what `visible_payload` does, and add the anomalies of the payload to `notes` if these are not too many."""
     payload = payload_of(batch, record)
     visible, hidden = hide.record(batch, payload) if hide else (payload, {})
-    if payload and len(notes) < MOST_NOTES:
+    if payload and notes is not None and len(notes) < MOST_NOTES:
         notes += _payload_notes(batch, record, number, payload, visible=visible is not None)
     return visible, hidden
 
@@ -395,7 +394,7 @@ def _noted_payload(
 def note_payloads(batch: Batch, records: Iterable[tuple[int, Record]], notes: list[Anomaly], hide: Hide | None) -> None:
     """Add the anomalies of the payloads of numbered records to `notes`, if kwire knows what the records mean."""
     for number, record in records if has_payloads(batch) else ():
-        _noted_payload(batch, record, number, notes, hide)
+        noted_payload(batch, record, number, notes, hide)
 
 
 def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
@@ -455,7 +454,7 @@ def head_json(batch: Batch) -> dict[str, Any]:
 
 def record_json(batch: Batch, record: Record, number: int, notes: list[Anomaly], hide: Hide | None) -> dict[str, Any]:
     """A record, the one of this number in its batch; `notes` gets the anomalies of its payload."""
-    payload, hidden = _noted_payload(batch, record, number, notes, hide)
+    payload, hidden = noted_payload(batch, record, number, notes, hide)
     key, value = record.key, record.value
     out: dict[str, Any] = {
         "offset": record.offset,

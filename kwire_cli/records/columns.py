@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, visible_payload
+from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, noted_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
@@ -22,6 +22,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Hide, Record, Source
 
 
@@ -100,11 +101,13 @@ def record_row(batch: Batch, record: Record) -> dict[str, Any]:
     }
 
 
-def payload_part(batch: Batch, record: Record, hide: Hide | None) -> dict[str, Any]:
+def payload_part(
+    batch: Batch, record: Record, number: int, hide: Hide | None, notes: list[Anomaly] | None
+) -> dict[str, Any]:
     """The payload of a record as JSON text, null where there is none; and, in place of a key or value with a secret,
-    what stands for it.
+    what stands for it. `notes` gets the anomalies of the payload if they are wanted.
     """
-    payload, hidden = visible_payload(batch, record, hide)
+    payload, hidden = noted_payload(batch, record, number, notes, hide)
     out: dict[str, Any] = {
         "payload": None
         if payload is None
@@ -145,14 +148,18 @@ def fault_columns(
     """
     rows = Rows(FAULTS)
     for item in _with_payloads(source, located(source, start, stop)):
-        if isinstance(item, Gap) and item.code == PADDING:
-            continue
-        notes = [item.as_anomaly()] if isinstance(item, Gap) else deep_anomalies(item, hide)
-        for note in notes:
-            if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
-                yield rows.take()
+        yield from _faults_of(rows, item, () if isinstance(item, Gap) else deep_anomalies(item, hide))
     if rows.waiting:
         yield rows.take()
+
+
+def _faults_of(rows: Rows, item: Batch | Gap, notes: Iterable[Anomaly]) -> Iterator[pa.RecordBatch]:
+    """Add the anomalies of a batch, which are `notes`, or a gap to rows of FAULTS. Yield these if they are many."""
+    if isinstance(item, Gap):
+        notes = () if item.code == PADDING else (item.as_anomaly(),)
+    for note in notes:
+        if rows.add({"position": item.position, "size": item.size, **note._asdict()}, len(note.detail)):
+            yield rows.take()
 
 
 def _with_payloads(source: Source, items: Iterable[Located | Batch | Gap]) -> Iterator[Batch | Gap]:
@@ -336,6 +343,12 @@ records, and those of Kafka's own topics, hold: JSON text in the form of `kwire 
 ...}. The columns behind it say what the batch says."""
 
 
+class Faults(NamedTuple):
+    """Columns of FAULTS among those of records."""
+
+    rows: pa.RecordBatch
+
+
 def record_columns(
     source: Source,
     start: int = 0,
@@ -344,37 +357,50 @@ def record_columns(
     selection: Selection = EVERYTHING,
     *,
     hide: Hide | None = None,
-) -> Iterator[pa.RecordBatch | Gap]:
+    faults: bool = False,
+) -> Iterator[pa.RecordBatch | Gap | Faults]:
     """The records in [start, stop), without those of batches that hold nothing of `selection`, by their headers; and
     gaps, as `batch_columns`.
 
-    `hide` says what is secret in payloads: that is left out of them, and of keys and values.
+    `hide` says what is secret in payloads: that is left out of them, and of keys and values. With `faults`, and all
+    columns of records, there are the `fault_columns` too: each payload is decoded once for both.
     """
     rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
+    of_faults = Rows(FAULTS)
     of_batch, with_payload = bool({*names} & {*_OF_BATCH}), "payload" in names
     may_hide = hide is not None and hide.gap(source.topic) and bool({"key", "value", "headers"} & {*names})
     own = may_hide or (with_payload and means_something(source))
     for item in _parted(source, located(source, start, stop, selection), exact=own):
         if isinstance(item, Batch):
+            notes: list[Anomaly] | None = [] if faults else None
             shared = batch_row(item) if of_batch else {}
-            for record in item.records():
+            for number, record in enumerate(item.records(notes)):
                 row = (
                     shared
                     | record_row(item, record)
-                    | (payload_part(item, record, hide) if own or with_payload else {})
+                    | (payload_part(item, record, number, hide, notes) if own or with_payload else {})
                 )
                 if rows.add(row, len(record.key or b"") + len(record.value or b"")):
                     yield rows.take()
+            if faults:
+                yield from map(Faults, _faults_of(of_faults, item, [*item.notes, *(notes or ())]))
             continue
         if isinstance(item, Gap):
             yield item
+            if faults:
+                yield from map(Faults, _faults_of(of_faults, item, ()))
             continue
         if rows.waiting:
             yield rows.take()
         if item.first[-1]:
-            yield _RecordValues(source, item).rows(rows.schema)
+            values = _RecordValues(source, item)
+            yield values.rows(rows.schema)
+            for batch, notes in values.notes if faults else ():
+                yield from map(Faults, _faults_of(of_faults, batch, notes))
     if rows.waiting:
         yield rows.take()
+    if of_faults.waiting:
+        yield Faults(of_faults.take())
 
 
 def _parted(source: Source, items: Iterable[Located | Batch | Gap], *, exact: bool) -> Iterator[Located | Batch | Gap]:
@@ -392,6 +418,8 @@ class _RecordValues:
     def __init__(self, source: Source, found: Located) -> None:
         self.of_batches, self.said = BatchValues(source, found.heads), found.heads.numbers
         self.columns, self.batch, self.first = Columns(records_entry(v2.RECORDS), found.walk), found.batch, found.first
+        self.notes: list[tuple[Batch, list[Anomaly]]] = []
+        """The anomalies of control batches, once their payloads were decoded."""
 
     def rows(self, schema: pa.Schema) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([self.column(field) for field in schema], schema=schema)
@@ -440,8 +468,10 @@ class _RecordValues:
             self.of_batches.heads.only(control).batches(self.of_batches.source),
             strict=True,
         ):
-            for k, record in enumerate(batch.records(), at):
-                texts[k] = payload_part(batch, record, None)["payload"]
+            notes: list[Anomaly] = []
+            for number, record in enumerate(batch.records(notes)):
+                texts[at + number] = payload_part(batch, record, number, None, notes)["payload"]
+            self.notes.append((batch, [*batch.notes, *notes]))
         return pa.array(texts, pa.string())
 
     def size(self, name: str) -> Any:

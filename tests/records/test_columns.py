@@ -19,7 +19,7 @@ from kwire_cli.engine.codes import MEANING
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records import bulk_batches as l, columns
 from kwire_cli.records.codecs import Limits
-from kwire_cli.records.columns import BATCHES, RECORDS, batch_columns, fault_columns, record_columns
+from kwire_cli.records.columns import BATCHES, RECORDS, Faults, batch_columns, fault_columns, record_columns
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.selection import Selection
@@ -76,6 +76,12 @@ def check(data, **options):
     batches, records = as_rows(items(source))
     assert taken(batch_columns(source), BATCHES) == batches
     assert taken(record_columns(source), RECORDS) == records
+    for hide in (None, Redaction(source.catalog or kwire.catalog()).record):
+        both = [*record_columns(source, hide=hide, faults=True)]
+        alone = [*record_columns(source, hide=hide)]
+        faults = [row for some in fault_columns(source, hide=hide) for row in some.to_pylist()]
+        assert [item for item in both if not isinstance(item, Faults)] == alone
+        assert [row for item in both if isinstance(item, Faults) for row in item.rows.to_pylist()] == faults
     return records
 
 

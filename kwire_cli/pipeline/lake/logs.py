@@ -16,6 +16,7 @@ from kwire_cli.pipeline.segments import (
     FAULTS_NAME,
     INDEX_FAULTS,
     INDEX_TABLE,
+    RECORDS_AND_FAULTS,
     SEGMENT_FAULTS,
     SEGMENT_TABLES,
     source_of_part,
@@ -24,11 +25,11 @@ from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.records.batch import Source
+    from kwire_cli.pipeline.segments import SegmentTable
     from kwire_cli.source.packets.descriptors import Schedule
 
 
@@ -56,16 +57,34 @@ def log_rows(
             wanted = {source.name: source.schema for source in sources}
             yield from ((table, shaped(table, rows)) for table, rows in rows_of(part, wanted, reading))
             continue
-        opened = (cache(partial(source_of_part, part, reading)),) if file.kind == "segment" else ()
+        if file.kind == "segment":
+            yield from _segment_rows(sources, part, reading)
+            continue
         own = reading
         for source in sources:
-            yield from ((source.name, rows) for rows in part_rows(source, part, own, *opened))
-            own = replace(reading, told=Told(stop=reading.told.stop))  # each table would tell the same gaps
+            yield from ((source.name, rows) for rows in part_rows(source, part, own))
+            own = _silent(reading)
 
 
-def part_rows(source: Any, part: Any, reading: Reading, *opened: Callable[[], Source]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a table of OF_KINDS has of a part of a log; of a segment's, `opened` may give the source."""
-    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading, *opened))
+def _segment_rows(tables: Sequence[SegmentTable], part: Any, reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows that tables have of a part of a segment, which is opened once."""
+    opened, own = cache(partial(source_of_part, part, reading)), reading
+    if {"records", FAULTS_NAME} <= {table.name for table in tables}:
+        tables = [*(table for table in tables if table.name == "batches"), RECORDS_AND_FAULTS]
+    for table in tables:
+        for name, rows in table.read_all(part, table.schema.names, own, opened):
+            yield name, shaped(name, rows)
+        own = _silent(reading)
+
+
+def _silent(reading: Reading) -> Reading:
+    """Return how tables behind the first are read: each would tell the same gaps."""
+    return replace(reading, told=Told(stop=reading.told.stop))
+
+
+def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a table of OF_KINDS has of a part of a log."""
+    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:

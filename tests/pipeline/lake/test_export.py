@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from lakes import content, rows_of
+from record_sets import committed
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -29,6 +30,7 @@ from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
 from kwire_cli.pipeline.model import Reading, Wanted
+from kwire_cli.records.kafka_topics import decode_record
 
 pytestmark = pytest.mark.numba
 
@@ -327,6 +329,24 @@ def test_files_that_cannot_be_read_are_faults(tmp_path):
     assert run([tmp_path / "in"], tmp_path / "lake").faults == 2
     faults = rows_of(tmp_path / "lake", "select code from faults where frame is null order by file")
     assert faults == [("UNREADABLE",), ("TRUNCATED",)]
+
+
+def test_payloads_are_decoded_once(tmp_path, monkeypatch):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(committed(0, count=5) + committed(5, b"xx", count=5))
+    decoded = []
+    monkeypatch.setattr(
+        "kwire_cli.records.batch.decode_record", lambda *args: decoded.append(args) or decode_record(*args)
+    )
+    run([folder], tmp_path / "both")
+    assert len(decoded) == 10
+    run([folder], tmp_path / "one", tables=["faults"])
+    assert rows_of(tmp_path / "both", "select count(*), count(payload) from records") == [(10, 10)]
+    query = "select code, path, topic from faults"
+    assert rows_of(tmp_path / "both", query) == [("TRAILING_BYTES", "records[4].value", "__consumer_offsets")]
+    query = 'select * exclude "capture_point" from faults'
+    assert rows_of(tmp_path / "one", query) == rows_of(tmp_path / "both", query)
 
 
 def test_tables_are_chosen(tmp_path):
