@@ -109,9 +109,7 @@ def numbered(paths: Sequence[str], *kinds: Kind) -> list[dict[str, int]]:
 
 def _segments_within(folder: Tree) -> Iterator[str]:
     paths = (str(file.path) for file in logs_in(folder) if file.kind in BATCH_KINDS)
-    return _those(
-        paths, lambda path: file_name(path_of(path).name).base_offset is not None or not _is_request_log(path)
-    )
+    return _those(paths, lambda path: file_name(path_of(path).name).is_sure or not _is_request_log(path))
 
 
 def _indexes_within(folder: Tree) -> Iterator[str]:
@@ -119,7 +117,7 @@ def _indexes_within(folder: Tree) -> Iterator[str]:
 
 
 def _request_logs_within(folder: Tree) -> Iterator[str]:
-    files = (path for path in folder.files() if path.is_file() and file_name(path.name).base_offset is None)
+    files = (path for path in folder.files() if path.is_file() and not file_name(path.name).is_sure)
     return _those(map(str, files), _is_request_log)
 
 

@@ -205,7 +205,7 @@ def as_time(milliseconds: pa.Array) -> pa.Array:
     """Milliseconds since 1970 as a time; null where they are negative, which is none, or beyond the year 9999."""
     values = (milliseconds.fill_null(-1) if milliseconds.null_count else milliseconds).to_numpy()
     none = (values < 0) | (values > _LAST)
-    return pa.array(np.where(none, 0, values) * 1000, mask=none if none.any() else None).cast(TIME)
+    return pa.array(np.where(none, 0, values) * 1000, mask=none if none.any() else None).view(TIME)
 
 
 def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
@@ -336,11 +336,17 @@ class IndexTable:
         if part:
             yield tuple(part)
 
-    def read(self, part: tuple[Segment, ...], names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`."""
+    def read(
+        self,
+        part: tuple[Segment, ...],
+        names: Sequence[str],
+        reading: Reading,
+        contents_of: Callable[[str], Contents[Any]] = read_log_file,
+    ) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`. Several tables may share the contents of a file."""
         for file in part:
             try:
-                contents = read_log_file(file.path)
+                contents = contents_of(file.path)
             except InputError as error:
                 reading.told.fault(file.path, error.reason)
                 yield from (rows.select([*names]) for rows in self.unread(file, error.reason))

@@ -260,8 +260,7 @@ class BatchValues:
 
     def column(self, field: pa.Field) -> pa.Array:
         """One of BATCHES."""
-        values = _BATCH_COLUMNS[field.name](self)
-        return (values if isinstance(values, pa.Array) else pa.array(values)).cast(field.type)
+        return _typed(_BATCH_COLUMNS[field.name](self), field.type)
 
     def flag(self, mask: int) -> Any:
         """Tell for each batch whether any of these bits of the attributes is set."""
@@ -278,6 +277,11 @@ class BatchValues:
         for k, batch in zip(odd.tolist(), self.heads.only(odd).batches(self.source), strict=True):
             notes[k] = [note._asdict() for note in batch.notes]
         return pa.array(notes, pa.list_(_ANOMALY))
+
+
+def _typed(values: Any, kind: pa.DataType) -> pa.Array:
+    column = values if isinstance(values, pa.Array) else pa.array(values)
+    return column if column.type == kind else column.cast(kind)
 
 
 def _named(names: Sequence[str], which: Any) -> pa.Array:
@@ -428,8 +432,7 @@ class _RecordValues:
         make = _RECORD_COLUMNS.get(field.name)
         if make is None:
             return self.of_batches.column(field).take(pa.array(self.batch))
-        values = make(self)
-        return (values if isinstance(values, pa.Array) else pa.array(values)).cast(field.type)
+        return _typed(make(self), field.type)
 
     def field(self, name: str) -> pa.Array:
         return self.columns.array(FIELDS[name], len(self.batch))

@@ -8,7 +8,7 @@ import glob
 import io
 import os
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -163,6 +163,12 @@ def path_of(path: str | os.PathLike[str]) -> Place:
     text = os.fspath(path)
     if is_url(text):
         return Stored.of(text)
+    return _local(text)
+
+
+@lru_cache(maxsize=1 << 12)
+def _local(text: str) -> Path:
+    """Return the path, whose parts are found once: each file of many is named again and again."""
     return Path(unquote(urlsplit(text).path) if _LOCAL.match(text) else text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,11 +22,12 @@ from kwire_cli.pipeline.segments import (
     SEGMENT_TABLES,
     source_of_part,
 )
+from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
@@ -60,31 +62,30 @@ def log_rows(
         if file.kind == "segment":
             yield from _segment_rows(sources, part, reading)
             continue
-        own = reading
-        for source in sources:
-            yield from ((source.name, rows) for rows in part_rows(source, part, own))
-            own = _silent(reading)
+        contents = cache(read_log_file)
+        for source, own in zip(sources, _readings(reading), strict=False):
+            yield from ((source.name, rows) for rows in part_rows(source, part, own, contents))
 
 
 def _segment_rows(tables: Sequence[SegmentTable], part: Any, reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows that tables have of a part of a segment, which is opened once."""
-    opened, own = cache(partial(source_of_part, part, reading)), reading
+    opened = cache(partial(source_of_part, part, reading))
     if {"records", FAULTS_NAME} <= {table.name for table in tables}:
         tables = [*(table for table in tables if table.name == "batches"), RECORDS_AND_FAULTS]
-    for table in tables:
+    for table, own in zip(tables, _readings(reading), strict=False):
         for name, rows in table.read_all(part, table.schema.names, own, opened):
             yield name, shaped(name, rows)
-        own = _silent(reading)
 
 
-def _silent(reading: Reading) -> Reading:
-    """Return how tables behind the first are read: each would tell the same gaps."""
-    return replace(reading, told=Told(stop=reading.told.stop))
+def _readings(reading: Reading) -> Iterator[Reading]:
+    """Yield how the tables of a part are read: those behind the first would tell the same gaps."""
+    yield reading
+    yield from repeat(replace(reading, told=Told(stop=reading.told.stop)))
 
 
-def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a table of OF_KINDS has of a part of a log."""
-    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
+def part_rows(source: Any, part: Any, reading: Reading, *opened: Callable[..., Any]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a table of OF_KINDS has of a part of a log, which `opened` reads, if it says how."""
+    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading, *opened))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:

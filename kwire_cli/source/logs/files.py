@@ -300,4 +300,6 @@ def topic_at(path: Place) -> str | None:
 def segment_at(path: Place) -> Segment:
     """A file with batches, or one that lies beside it, with the partition that it is of."""
     folder, kind = partition_of(path), file_name(path.name).kind
-    return Segment(str(path), topic_at(path), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None)
+    return Segment(
+        str(path), topic_of(kind, folder), 0 if kind is Kind.CHECKPOINT else folder.partition if folder else None
+    )

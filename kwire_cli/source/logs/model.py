@@ -6,6 +6,7 @@ import enum
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, 
 """Kinds of files whose names have an offset, in the order in which they are listed."""
 
 _BY_NAME = {kind.value: kind for kind in Kind if kind not in SEGMENT_KINDS and kind is not Kind.OTHER}
+_SURE = frozenset(_BY_NAME.values())
 _STATES = "deleted|swap|cleaned|tmp|part"
 _UNFINISHED = frozenset({"cleaned", "tmp", "part"})
 # What stands before the offset, if anything, is of somebody who copied the file. Files of the remote index cache have
@@ -88,6 +90,11 @@ class FileName(NamedTuple):
     suffix: str = ""
 
     @property
+    def is_sure(self) -> bool:
+        """Return whether only Kafka gives files such names. What is in them tells no more."""
+        return self.base_offset is not None or self.kind in _SURE
+
+    @property
     def is_unfinished(self) -> bool:
         """Return whether the file is one in the making, which may end anywhere if its broker stops."""
         return not _UNFINISHED.isdisjoint(self.suffix.split("."))
@@ -104,6 +111,7 @@ class FolderName(NamedTuple):
     id: str = ""
 
 
+@lru_cache(maxsize=1 << 10)
 def file_name(name: str) -> FileName:
     """Return the meaning of a file's name (without folders). The kind of a file not of Kafka is Kind.OTHER."""
     if match := _SEGMENT.fullmatch(name):

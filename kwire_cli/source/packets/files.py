@@ -269,7 +269,7 @@ def _is_capture(path: Place) -> bool:
         return False
     if NAME.search(path.name):
         return True
-    if not path.is_file() or file_name(path.name).base_offset is not None:  # a name that only files of partitions have
+    if not path.is_file() or file_name(path.name).is_sure:
         return False
     try:
         with path.open("rb") as file:
