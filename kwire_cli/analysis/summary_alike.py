@@ -81,7 +81,7 @@ class Alike:
             return
         key = line.origin.capture, line.stream, layout
         alike = self._kinds.get(key)
-        if alike is None or alike.tail is not plain.tail or alike.software is not line.connection.software:
+        if alike is None or alike.tail is not plain.tail or alike.software is not line.software:
             if alike is not None:
                 self._settle(layout, alike)
             elif len(self._kinds) >= MOST_KINDS:

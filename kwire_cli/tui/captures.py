@@ -90,11 +90,10 @@ _NO_TIME = -(1 << 63)
 
 
 class _Stream(NamedTuple):
-    """The known facts of a connection: texts of its ends by side, the side of the client, and its software."""
+    """The known facts of a connection: texts of its ends by side, and the side of the client."""
 
     ends: tuple[str, str]
     client: int | None
-    software: str | None
 
 
 class _Strange(NamedTuple):
@@ -120,11 +119,13 @@ class Index:
         self._time, self._packet, self._stream = array("q"), array("q"), array("q")
         self._request, self._response = array("q"), array("q")
         self._kind, self._side, self._odd, self._delayed = array("B"), array("B"), array("B"), array("B")
-        self._in_flight, self._session = array("q"), array("q")
+        self._in_flight, self._session, self._software = array("q"), array("q"), array("q")
         self._streams: dict[int, _Stream] = {}
         self._strange: dict[int, _Strange] = {}
         self._sessions: list[list[str]] = []
         self._session_numbers: dict[int, int] = {}
+        self._software_names: list[str | None] = []
+        self._software_numbers: dict[str | None, int] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -149,6 +150,7 @@ class Index:
         self._delayed.append(line.delayed)
         self._in_flight.append(-1 if event.in_flight is None else event.in_flight)
         self._session.append(self._session_number(line.session) if line.session else -1)
+        self._software.append(self._software_number(line.software))
         if not line.is_frame:
             self._strange[self._count] = _Strange(event.code, event.protocol, event.content, event.reason)
         self._learn_stream(line)
@@ -163,11 +165,17 @@ class Index:
             self._sessions.append(session)
         return number
 
+    def _software_number(self, software: str | None) -> int:
+        number = self._software_numbers.setdefault(software, len(self._software_names))
+        if number == len(self._software_names):
+            self._software_names.append(software)
+        return number
+
     def _learn_stream(self, line: Captured) -> None:
         stream, of = self._streams.get(line.stream), line.connection
-        if stream is None or stream.client != of.client or stream.software != of.software:
+        if stream is None or stream.client != of.client:
             ends = (line.dst, line.src) if line.seen.side else (line.src, line.dst)
-            self._streams[line.stream] = _Stream(ends, of.client, of.software)
+            self._streams[line.stream] = _Stream(ends, of.client)
 
     def is_odd(self, number: int) -> bool:
         """Return whether a line has an anomaly."""
@@ -216,11 +224,11 @@ class Index:
         if asked:
             asked.seen.line = asked
         connection = Connection(self._layouts, broker=None if stream.client is None else 1 - stream.client)
-        connection.software = stream.software
         line = Captured(
             seen, self._stream[number], stream.ends[side], stream.ends[1 - side], connection, self.names, self.origin
         )
         line.number = number + 1
+        line.software = self._software_names[self._software[number]]
         session = self._session[number]
         line.session = [] if session < 0 else self._sessions[session]
         return line

@@ -97,7 +97,8 @@ class Names:
             self._learn_session(line, broker)
         elif key == API_VERSIONS:
             if line.kind == "request" and (name := line.field("clientSoftwareName")):
-                line.connection.software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
+                software = f"{name} {line.field('clientSoftwareVersion') or ''}".rstrip()
+                line.software = line.connection.software = software
         elif plain is not None and (
             piece.kind == "request" or not (plain.layout.roles.naming or key in {METADATA, DESCRIBE_CLUSTER})
         ):
@@ -213,6 +214,7 @@ class Captured:
         "request",
         "seen",
         "session",
+        "software",
         "src",
         "stream",
     )
@@ -237,6 +239,8 @@ class Captured:
         self._values: dict[str, list[bytes]] | None = None
         self.session: list[str] = []
         """Topics of the fetch session that a Fetch belongs to, as names or ids."""
+        self.software: str | None = connection.software
+        """The name and version of the client's software, if the client said it on this connection by now."""
 
     @property
     def where(self) -> Place:
@@ -476,11 +480,6 @@ class Captured:
         """
         throttle_ms: int | None = self.field("throttleTimeMs") if self.kind == "response" else None
         return throttle_ms
-
-    @property
-    def software(self) -> str | None:
-        """The name and version of the client's software, if it said so on this connection."""
-        return self.connection.software
 
     @property
     def broker(self) -> int | None:

@@ -117,7 +117,7 @@ def expected(stream, line):
         "api_version": line.api_version,
         "correlation_id": line.correlation_id,
         "client_id": line.client_id,
-        "software": line.software,
+        "software": line.software if line.is_frame else None,
         "broker": line.broker,
         "topics": line.topics,
         "groups": entities(line, "groupId"),
@@ -148,7 +148,6 @@ def check(path, size=1 << 20):
         shown = {**row, "time": row["time"] and row["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")}
         del shown["frame"], shown["request_frame"]
         shown["request_packet"] = request and request["packet"]
-        shown["software"] = None  # of lines before the one that tells it, it depends on when they are shown
         if row["kind"] == "gap":
             for name in ("packet", "time", "request_packet"):
                 shown.pop(name)
@@ -156,7 +155,7 @@ def check(path, size=1 << 20):
     wanted = []
     for stream, line in lines_of(path):
         row = expected(stream, line)
-        row["file"], row["software"] = str(path), None
+        row["file"] = str(path)
         del row["frame"], row["request_frame"]
         if row["kind"] == "gap":
             del row["packet"], row["time"]
@@ -178,6 +177,23 @@ def test_frames_of_samples():
 @pytest.mark.parametrize("path", INCIDENTS, ids=lambda path: path.stem)
 def test_frames_of_incidents(path):
     assert check(path) > 0
+
+
+def heartbeats(numbers):
+    """Requests and responses with these correlation ids."""
+    for number in numbers:
+        yield 0, Wire.request("Heartbeat", 3, number, groupId="g", memberId="m")
+        yield 1, Wire.response("Heartbeat", 3, number)
+
+
+def test_software_is_known_from_the_request_that_says_it(tmp_path):
+    """Frames that are read together have the software that they have if they are read one by one."""
+    names_itself = Wire.request("ApiVersions", 3, 100, clientSoftwareName="app", clientSoftwareVersion="1")
+    said = *heartbeats(range(100)), (0, names_itself), (1, Wire.response("ApiVersions", 3, 100))
+    path = tmp_path / "made.pcap"
+    path.write_bytes(spoken_capture(*said, *heartbeats(range(101, 200))))
+    rows = sorted(tables_of(path, "frames")["frames"], key=lambda row: row["packet"])
+    assert [row["software"] for row in rows] == [None] * 200 + ["app 1"] * 200
 
 
 @pytest.mark.usefixtures("fewest")

@@ -7,7 +7,7 @@ from pathlib import Path
 import packets as make
 import pytest
 from damage import packet_of
-from lakes import content, die
+from lakes import content, die, rows_of
 from rotated import rotated_points
 
 pytest.importorskip("duckdb")
@@ -151,6 +151,17 @@ def test_files_that_cannot_be_read(both, tmp_path):
 def test_real_captures_and_logs(both):
     _, tasks, one = both(OWN, tables=None)
     assert content(tasks) == content(one)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["sweep39-controller", "sasl-plain-v0-v1"])
+def test_software_of_real_captures(both, name):
+    """Parts and pieces end between the first frame of a connection and the one that names the software."""
+    cut = {"part": 3000, "parts": 4, "lengths": Lengths(0, 1)}
+    _, tasks, one = both(OWN / "captures" / name, tables="frames", cut=cut)
+    assert content(tasks) == content(one)
+    known = rows_of(one, "select count(software) > 0, count(software) < count(*) from frames where kind = 'request'")
+    assert known == [(True, True)]
 
 
 def test_columns(both):

@@ -109,6 +109,17 @@ def test_software_brokers_throttling_and_requests_in_flight(wire):
     assert [line.throttle for line in lines] == [None, None, None, 0, 0, 250]
 
 
+def test_software_is_known_from_the_request_that_says_it(wire):
+    """What else is read before the lines are shown changes nothing."""
+    lines = wire.lines(
+        (0, wire.request("ApiVersions", 2, 1)),
+        (1, wire.response("ApiVersions", 2, 1)),
+        (0, wire.request("ApiVersions", 3, 2, clientSoftwareName="app", clientSoftwareVersion="")),
+        (1, wire.response("ApiVersions", 3, 2)),
+    )
+    assert [line.software for line in lines] == [None, None, "app", "app"]
+
+
 def test_topic_ids_get_their_names_from_create_topics(wire):
     created = {"name": "orders", "topicId": ORDERS, "errorMessage": None, "configs": None}
     request = wire.request(
