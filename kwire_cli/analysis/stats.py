@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.source.kafka.line_records import line_record_notes
+from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 
@@ -281,9 +281,8 @@ class Stats:
         kind = line.kind
         self.kinds[kind] += 1
         if anomalies := line.anomalies:
-            self.anomalies.update(anomalies)
             self.cut += not line.code and "TRUNCATED" in anomalies and "UNKNOWN_VERSION" not in anomalies
-        self.anomalies.update(note.code for note in line_record_notes(line, deep=False))
+        self.anomalies.update(anomaly_codes(line, deep=False))
         if kind not in {"request", "response"} or line.guess:
             return
         groups = []

@@ -8,6 +8,7 @@ from kwire_cli.analysis.clients import BATCHES_SINCE, speaker
 from kwire_cli.analysis.dimensions import OF_LINES
 from kwire_cli.analysis.stats import Group, bucket_of
 from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Alike:
             if kind == "request" or (kind == "response" and (line.errors or line.api_key == API_VERSIONS)):
                 self._clients.add(line)  # other responses tell nothing of a client that its request did not
             return
+        if layout.has_records:
+            self._stats.anomalies.update(anomaly_codes(line, deep=False))
         key = line.origin.capture, line.stream, layout
         alike = self._kinds.get(key)
         if alike is None or alike.tail is not plain.tail or alike.software is not line.software:

@@ -10,6 +10,7 @@ from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_fa
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
 from kwire_cli.analysis.summary_tables import (
+    anomalies_of,
     apis_of,
     clients_of,
     errors_of,
@@ -158,6 +159,8 @@ def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
         yield "latency", f"{text}{_slowest(course.slowest, 'line' if is_logged(summary) else 'frame')}", ""
     if errors := errors_of(summary):
         yield "errors", _some([f"{count} {name}" for name, count in errors], MOST_ERRORS), ""
+    if anomalies := anomalies_of(summary):
+        yield "anomalies", _some([f"{count} {code}" for code, count in anomalies], MOST_ERRORS), "warning"
 
 
 def _is_one_sided(group: Group) -> bool:

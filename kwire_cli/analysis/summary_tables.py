@@ -9,6 +9,7 @@ from kwire_cli.analysis.call import instant
 from kwire_cli.analysis.stats import Histogram, by_count
 from kwire_cli.answer import Column, Fact, Table
 from kwire_cli.errors import counted
+from kwire_cli.records.batch import TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,6 +136,16 @@ def errors_of(summary: Contents) -> list[tuple[str, int]]:
     return by_count(errors)
 
 
+def anomalies_of(summary: Contents) -> list[tuple[str, int]]:
+    """Return the anomalies of frames and of batches in them with how often each came, the most frequent first.
+
+    Gaps, cut frames and lines of logs that cannot be read are told by `missing`.
+    """
+    stats = summary.stats
+    told = {*_LINE_FAULTS, *summary.lacks.counts, *((TRUNCATED,) if stats.cut else ())}
+    return [(code, count) for code, count in by_count(stats.anomalies) if code not in told]
+
+
 def missing(summary: Contents) -> Iterator[tuple[str, int, int | None]]:
     """Yield what is not in the inputs: what it is in words, how many of it, and their bytes."""
     lacks = summary.lacks
@@ -181,6 +192,7 @@ def numbers_of(summary: Contents) -> Iterator[Fact]:
     yield Fact("durationSeconds", seconds, "duration", wide=True)
     if is_traffic:
         yield Fact("frames", dict(by_count(stats.kinds)), "map", wide=True)
+        yield Fact("anomalies", dict(by_count(stats.anomalies)) or None, "map", wide=True)
         yield Fact("requests", course.requests, "count", wide=True)
         yield Fact("bytes", course.bytes or None, "bytes", wide=True)
         yield Fact(

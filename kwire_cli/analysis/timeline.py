@@ -12,6 +12,7 @@ from kwire_cli.analysis.call import LocalTime, instant, moment, nanoseconds
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
 from kwire_cli.analysis.stats import OTHERS, UNSAID, Group, Histogram, add_line, by_count, by_name
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault
 
@@ -76,8 +77,7 @@ class Timeline:
     def _add_line(self, line: Captured) -> None:
         kind = line.kind
         self.frames[kind] += 1
-        if anomalies := line.anomalies:
-            self.anomalies.update(anomalies)
+        self.anomalies.update(anomaly_codes(line, deep=False))
         if kind not in {"request", "response"} or line.guess:
             return
         time = line.seen.time

@@ -13,11 +13,13 @@ from log_lines import document
 import kwire_cli
 from kwire_cli.analysis import summary_parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, LogItem
+from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.summary_answer import MOST_FINDINGS
 from kwire_cli.analysis.summary_next import MOST, proposals
 from kwire_cli.analysis.summary_parts import MOST_SLOW, Course, InputFacts, Logs
 from kwire_cli.records.batch import Head
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
@@ -104,6 +106,26 @@ def test_the_numbers_of_a_capture_are_those_of_its_frames():
     slow = [row["latencySeconds"] for row in tables["slowest"]]
     assert (len(slow), slow) == (MOST_SLOW, sorted(slow, reverse=True))
     assert not {row["api"] for row in tables["slowest"]} & {"Fetch", "JoinGroup", "SyncGroup"}
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
+def test_anomalies_are_those_of_the_statistics(path):
+    """Frames that are counted alike have those of their batches too."""
+    stats = Stats()
+    for subject in subjects(path):
+        if isinstance(subject, Captured):
+            stats.add(subject)
+    facts = answer_document(summary_of(path).answer())["facts"]
+    assert facts.get("anomalies", {}) == dict(stats.anomalies)
+
+
+def test_anomalies_are_said_unless_they_are_missing_bytes():
+    def said(name):
+        lines = answer_text(summary_of(ROOT / "samples" / name).answer(), 100).splitlines()
+        return [line for line in lines if line.startswith("anomalies")]
+
+    assert said("incidents/metadata-storm.pcap") == ["anomalies  41 TRAILING_BYTES"]
+    assert said("incidents/cut-short.pcap") == said("incidents/rebalancing.pcap") == []
 
 
 def test_what_is_missing_from_a_capture_is_said():

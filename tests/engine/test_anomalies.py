@@ -170,7 +170,8 @@ A batch in a Produce request or a Fetch response has anomalies of its own, which
 the payloads that kwire decodes in records, such as those of Kafka's own topics. `UNKNOWN_TYPE`,
 `UNKNOWN_VERSION` and `LAYOUT_AMBIGUOUS` of such a payload do not count: a newer Kafka may have written it.
 `kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs.
-`kwire stats` and the table `faults` of captures count those of batches, and leave records closed.
+`kwire stats`, `kwire summary` and the table `faults` of captures count those of batches, and leave records
+closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.
 The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.
 

@@ -100,9 +100,12 @@ def test_commands_see_them(tmp_path, name):
     assert json.loads(shown)["anomaly"] == codes
     for code in codes:
         assert kwire_command("decode", path, "--filter", f"anomaly == {code}", "-f", "jsonl").out
-    answer = json.loads(kwire_command("stats", path, "-f", "json").out)
     wanted = dict.fromkeys(IN_HEADERS.get(name, codes), 1)
-    assert answer["facts"]["anomalies"] == wanted
+    for command in (("stats",), ("stats", "--every", "1s"), ("summary",)):
+        answer = json.loads(kwire_command(*command, path, "-f", "json").out)
+        assert answer["facts"].get("anomalies", {}) == wanted
+    said = [line for line in kwire_command("summary", path).out.splitlines() if line.startswith("anomalies")]
+    assert [line.split()[1:] for line in said] == [["1", code] for code in wanted]
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -13,7 +13,7 @@ from kwire_cli.message.frames import HEAD
 from kwire_cli.message.record_notes import decoded_record_notes
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import PADDING, Batch, base64_text, deep_faults
-from kwire_cli.source.kafka.line_records import line_record_notes
+from kwire_cli.source.kafka.line_records import anomaly_codes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -260,7 +260,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "protocol": lambda line: line.seen.protocol,
     "content": lambda line: [*line.seen.content],
     "reason": lambda line: line.seen.reason,
-    "anomaly": lambda line: [*line.anomalies, *(note.code for note in line_record_notes(line, deep=True))],
+    "anomaly": lambda line: anomaly_codes(line, deep=True),
 }
 ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
 

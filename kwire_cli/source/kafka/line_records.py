@@ -38,6 +38,11 @@ def line_record_notes(line: Captured, *, deep: bool) -> Iterator[Anomaly]:
         yield from record_notes(*holder, raw_body_of(line), line.reading(), deep=deep)
 
 
+def anomaly_codes(line: Captured, *, deep: bool) -> list[str]:
+    """Return the codes of the anomalies of a line and of the batches in it, and with `deep` of their records."""
+    return [*line.anomalies, *(note.code for note in line_record_notes(line, deep=deep))]
+
+
 def is_anomalous(line: Captured) -> bool:
     """Return whether a line, or a batch or record in it, has an anomaly."""
     return bool(line.anomalies) or next(line_record_notes(line, deep=True), None) is not None
