@@ -51,6 +51,10 @@ class DecodeError(KwireError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
+FIELD_MISSING = "the field is missing"
+"""The reason of an EncodeError for a mandatory field without a value."""
+
+
 class EncodeError(KwireError):
     """A value does not fit its field: `path`, `value` and `reason` say why."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kwire_cli.analysis.costs.forms import with_defaults
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file
 from kwire_cli.cli.emit import refuse_terminal
@@ -17,8 +18,8 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
-from kwire_cli.errors import EncodeError, InputError, counted
-from kwire_cli.message.encode import encode_document
+from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError, counted
+from kwire_cli.message.encode import encode_document, encode_spec
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 from kwire_cli.source.opening import not_files
@@ -26,6 +27,7 @@ from kwire_cli.source.opening import not_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kwire_cli.spec.model import MessageSpec
 
 FORMS = ("hex", "raw", "base64")
 CAPTURE_FORMS = ("pcap", "pcapng")
@@ -34,6 +36,10 @@ _Encoded = tuple[bytes, Any]
 """The bytes of a document or of batches, and the document."""
 EXAMPLES = (
     ("kwire encode --message HeartbeatRequest --message-version 4 heartbeat.json", "JSON as a body"),
+    (
+        """kwire encode --fill-defaults -m HeartbeatRequest --message-version 4 '{"groupId":"orders"}'""",
+        "the other fields at their defaults",
+    ),
     ("kwire decode --format jsonl produce.hex | kwire encode", "what decode printed, as bytes"),
     ("""kwire encode --as-records '{"records":[{"value":{"text":"hello"}}]}'""", "a record batch"),
 )
@@ -73,6 +79,9 @@ class Options(Output, OverlaidDefinitions):
         default="kwire",
         show_default=True,
         help="Set the header's client id; empty is null (with --api).",
+    )
+    fill_defaults: bool = flag(
+        "--fill-defaults", section="Input", help="Write missing fields of a message at their defaults."
     )
     records: bool = flag(
         "--as-records",
@@ -170,9 +179,18 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
         if options.prefixed is not None and "message" not in document:
             document = document | {"prefixed": options.prefixed}
         try:
-            yield encode_document(options.catalog, document), document
+            yield (
+                encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec),
+                document,
+            )
         except (EncodeError, InputError) as error:
-            yield InputError(f"{name or 'input'}, document {number}: {error}")
+            missing = isinstance(error, EncodeError) and error.reason == FIELD_MISSING and not options.fill_defaults
+            hint = "; --fill-defaults writes missing fields of a message at their defaults" if missing else ""
+            yield InputError(f"{name or 'input'}, document {number}: {error}{hint}")
+
+
+def _filled(spec: MessageSpec, value: Any, version: int) -> bytes:
+    return encode_spec(spec, with_defaults(spec, value, version), version)
 
 
 def _check(options: Options) -> None:
@@ -181,7 +199,7 @@ def _check(options: Options) -> None:
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         return
-    for text in given(options, "message", "version", "api", "kind"):
+    for text in given(options, "message", "version", "api", "kind", "fill_defaults"):
         raise click.UsageError(f"--as-records and {text} exclude each other")
     if options.keep_going:
         raise click.UsageError(

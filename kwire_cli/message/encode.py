@@ -14,6 +14,8 @@ from kwire_cli.structs.messages import SIZE_PREFIX, declare
 from kwire_cli.structs.numbers import RANGES, checked_int, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -148,18 +150,21 @@ def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
     )
 
 
-def encode_document(catalog: Catalog, document: Any) -> bytes:
-    """The bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
+def encode_document(
+    catalog: Catalog, document: Any, write: Callable[[MessageSpec, Any, int], bytes] = encode_spec
+) -> bytes:
+    """Return the bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
 
-    A frame gets its size prefix unless it says `"prefixed": false`. EncodeError where something is missing or does not
-    fit.
+    `write` encodes the body, and the header of a frame. A frame gets its size prefix unless it says
+    `"prefixed": false`. Raises EncodeError if something is missing or does not fit.
     """
     if not isinstance(document, dict):
         raise EncodeError(f"a document is an object, not {type(document).__name__}", value=document)
     if LOSSLESS_KEY in document:
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
-        return encode(catalog, _needed(document, "body"), _text(document, "message"), _integer(document, "version"))
+        spec, value = catalog.message(_text(document, "message")), _needed(document, "body")
+        return write(spec, value, _integer(document, "version"))
     kind, version = _text(document, "kind"), _integer(document, "apiVersion")
     if kind not in {"request", "response"}:
         raise EncodeError(f"kind is request or response, not {shown(kind)}", path="kind", value=kind)
@@ -167,14 +172,20 @@ def encode_document(catalog: Catalog, document: Any) -> bytes:
     message = api.request if kind == "request" else api.response
     if not message:
         raise InputError(f"no definition of the {kind} of {api.name} is known")
-    body = encode(
-        catalog, _needed(document, "body"), message, _integer({"bodyVersion": version} | document, "bodyVersion")
-    )
-    data = _header(catalog, document, kind, api.key, version) + body
+    body_version = _integer({"bodyVersion": version} | document, "bodyVersion")
+    body = write(catalog.message(message), _needed(document, "body"), body_version)
+    data = _header(catalog, document, (kind, api.key, version), write) + body
     return data if document.get("prefixed") is False else build(SIZE_PREFIX, {"size": len(data)}, 0) + data
 
 
-def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int, version: int) -> bytes:
+def _header(
+    catalog: Catalog,
+    document: dict[str, Any],
+    message: tuple[str, int, int],
+    write: Callable[[MessageSpec, Any, int], bytes],
+) -> bytes:
+    """Return the header of a message, which is its kind, api key and version."""
+    kind, api_key, version = message
     fields = _needed(document, "header")
     if not isinstance(fields, dict):
         raise EncodeError("the header is an object", path="header", value=fields)
@@ -186,7 +197,7 @@ def _header(catalog: Catalog, document: dict[str, Any], kind: str, api_key: int,
     names = {"requestApiKey": api_key, "requestApiVersion": version} if kind == "request" else {}
     value = names | {key: v for key, v in fields.items() if key not in {"headerVersion", "flavour"}}
     try:
-        return encode_spec(header_spec(catalog, kind, fields.get("flavour", "kafka")), value, layout)
+        return write(header_spec(catalog, kind, fields.get("flavour", "kafka")), value, layout)
     except EncodeError as error:
         raise EncodeError(error.reason, path=f"header.{error.path}".rstrip("."), value=error.value) from None
 

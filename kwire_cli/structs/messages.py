@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import EncodeError, SpecError
+from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError
 from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING, NONE, FieldSpec, MessageSpec, Versions, default_value
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct, Sized, TaggedField, TagSection
@@ -103,7 +103,7 @@ def _missing(sc: Any, obj: dict[str, Any]) -> str:
             f"only the size of the records is here ({sc.name}{SIZE_SUFFIX}); decode with --records base64 to "
             f"keep their bytes"
         )
-    return "the field is missing"
+    return FIELD_MISSING
 
 
 @dataclass(slots=True)

@@ -13,9 +13,10 @@ from kwire_cli.analysis.costs.ledger import Ledger
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
+from kwire_cli.message.decoded import LOSSLESS_KEY
 from kwire_cli.spec.model import default_value
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct
-from kwire_cli.structs.messages import MessageStruct, declare
+from kwire_cli.structs.messages import SIZE_SUFFIX, MessageStruct, declare
 from kwire_cli.structs.numbers import Varint, encoded_int
 
 if TYPE_CHECKING:
@@ -254,6 +255,22 @@ def carried(form: Form, value: Any) -> Carried:
     return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
 
 
+def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
+    """Return the values of a message with the fields that they lack at their defaults.
+
+    Raises EncodeError for a value that the version has no place for, unless Kafka's own writers drop it. The lossless
+    form lacks no field.
+    """
+    if version not in spec.valid_versions or (isinstance(value, dict) and LOSSLESS_KEY in value):
+        return value
+    fit = carried(Form(f"version {version}", spec, version), value)
+    for loss in fit.lost:
+        if not loss.ignorable:
+            lost = "null" if loss.value is None else "this value"
+            raise EncodeError(f"version {version} has no place for {lost}", path=loss.path, value=loss.value)
+    return fit.value
+
+
 @dataclass
 class _Walk:
     form: Form
@@ -273,7 +290,7 @@ class _Walk:
                     self.lose(where, value[name], ignorable=field.ignorable)
             elif name in value:
                 out[name] = self.field(field, value[name], where)
-            elif not left_out:
+            elif not left_out and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
                 self.filled[where] = Filled(
                     where, self.filled[where].number + 1 if where in self.filled else 1, out[name]

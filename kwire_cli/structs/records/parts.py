@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import EncodeError
+from kwire_cli.errors import FIELD_MISSING, EncodeError
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import FIXED, field_path
@@ -167,7 +167,7 @@ class SizedStruct(MessageStruct):
                     )
                 return
         if sc.name not in obj:
-            raise EncodeError("the field is missing", path=field_path(where))
+            raise EncodeError(FIELD_MISSING, path=field_path(where))
         form._build(obj[sc.name], stream, context, where)
 
 

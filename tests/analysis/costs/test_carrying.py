@@ -1,6 +1,11 @@
+import pytest
 from definitions import definition
 
-from kwire_cli.analysis.costs.forms import Filled, Form, Loss, carried
+import kwire_cli as kwire
+from kwire_cli.analysis.costs.forms import Filled, Form, Loss, carried, with_defaults
+from kwire_cli.errors import EncodeError
+
+CATALOG = kwire.catalog()
 
 INT, TEXT = "int32", "string"
 
@@ -38,6 +43,22 @@ def test_a_field_that_the_values_lack_is_filled_with_its_default():
     filled = (Filled("a", 1, -1), Filled("s", 1, {"x": 3, "y": ""}))
     assert carried(form(spec, 1), {}) == (default, (), filled)  # a tagged field need not be there
     assert carried(form(spec, 1, flexible=False), {}) == (default | {"t": "t"}, (), (*filled, Filled("t", 1, "t")))
+
+
+def test_values_with_defaults_are_those_that_any_writer_writes():
+    spec = CATALOG.message("HeartbeatRequest")
+    whole = with_defaults(spec, {"groupId": "g"}, 4)
+    assert whole == {"groupId": "g", "generationId": 0, "memberId": "", "groupInstanceId": None}
+    assert with_defaults(spec, whole, 4) == whole
+    with pytest.raises(EncodeError, match="version 2 has no place for this value") as caught:
+        with_defaults(spec, {"groupInstanceId": "i"}, 2)
+    assert caught.value.path == "groupInstanceId"
+
+
+def test_records_of_which_only_the_size_is_known_are_not_filled():
+    produce = CATALOG.message("ProduceRequest")
+    values = {"topicData": [{"partitionData": [{"recordsSizeInBytes": 80}]}]}
+    assert "records" not in with_defaults(produce, values, 9)["topicData"][0]["partitionData"][0]
 
 
 def test_null_where_it_is_not_allowed_is_lost_and_written_as_the_default_or_empty():
