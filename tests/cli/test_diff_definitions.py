@@ -43,6 +43,22 @@ def test_sizes_are_those_of_encoded_values():
     assert costs["default"]["oldSize"] == len(kwire_api.encode(empty, message="LeaseResponse", version=1, specs=BEFORE))
 
 
+def test_a_new_tagged_field_has_the_cost_of_its_smallest_value_that_is_not_the_default():
+    [told] = [
+        cost
+        for cost in tables(BEFORE, AFTER)["costs"]
+        if (cost["path"], cost["oldVersion"], cost["newVersion"]) == ("leases[].weight", 2, 3)
+    ]
+    lease = {"leaseId": "AAAAAAAAAAAAAAAAAAAAAA", "holder": "", "expiryTimeMs": 0}
+    body = {"throttleTimeMs": 0, "errorCode": 0, "errorMessage": ""}
+    sizes = [
+        len(kwire_api.encode(body | {"leases": leases}, message="LeaseResponse", version=3, specs=AFTER))
+        for leases in ([lease], [lease | {"weight": 0}])
+    ]
+    assert told["newSize"] == sizes[1]
+    assert told["whenSet"] == sizes[1] - sizes[0]
+
+
 def test_traffic_costs_what_encoding_it_again_costs():
     capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
     old, new = ROOT / "specs" / "MetadataResponse.json", PROPOSED

@@ -48,7 +48,10 @@ COSTS = (
     Column("difference", "count"),
     Column("oldRefusal"),
     Column("newRefusal"),
+    Column("path"),
+    Column("whenSet", "count"),
 )
+"""The path is that of the tagged field that is set, and `whenSet` the bytes that setting it adds to the new side."""
 LOST = (
     Column("message"),
     Column("side"),
@@ -156,7 +159,7 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
     for cost in difference.costs:
         old, new = cost.old, cost.new
         sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
-        yield difference.message, cost.values, *sizes, old.refusal, new.refusal
+        yield difference.message, cost.values, *sizes, old.refusal, new.refusal, cost.path, cost.when_set
 
 
 def _given(difference: Difference) -> Iterator[tuple[str, Price]]:
@@ -249,8 +252,8 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
 
     Default values have a line only if their cost changed.
     """
-    telling = [cost for cost in costs if cost.values == "given" or cost.difference != 0]
-    if costs and not telling:
+    telling = [cost for cost in costs if cost.values in {"set", "given"} or cost.difference != 0]
+    if costs and all(cost.values == "set" for cost in telling):
         yield Item(0, "default values cost as before")
     for cost in telling:
         old, new = cost.old.form, cost.new.form
@@ -259,9 +262,8 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
             if old.version == new.version
             else f"version {old.version} -> {new.version}"
         )
-        yield Item(
-            0, f"{_VALUES[cost.values]}, {which}: {_sizes(cost)}", level="warning" if (cost.difference or 0) > 0 else ""
-        )
+        text = f"{_named(cost)}, {which}: {_sizes(cost)}"
+        yield Item(0, text, level="warning" if (cost.difference or 0) > 0 else "")
         for price in (cost.old, cost.new):
             if price.refusal:
                 yield Item(0, f"   {price.form.name} cannot be written: {price.refusal}", level="error")
@@ -296,6 +298,12 @@ def _bytes_between(old: int, new: int) -> str:
         return f"{counted(new, 'byte')} as before"
     share = f", {(new - old) / old:+.1%}".replace("%", " %") if old else ""
     return f"{old} -> {counted(new, 'byte')} ({new - old:+d}{share})"
+
+
+def _named(cost: Cost) -> str:
+    if cost.values != "set":
+        return _VALUES[cost.values]
+    return f"{cost.path} set to its smallest value (+{counted(cost.when_set or 0, 'byte')})"
 
 
 def _sizes(cost: Cost) -> str:

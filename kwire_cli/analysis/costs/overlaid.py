@@ -15,10 +15,10 @@ from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form as Shown, anomalies, value
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.evolution.layout import Stretches, layout_at, tagged_at
-from kwire_cli.spec.model import NONE, changed, default_value, fields_by_path
+from kwire_cli.spec.model import NONE, ZERO_UUID, changed, default_value, fields_by_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Price
     from kwire_cli.engine.program import Entry
@@ -30,17 +30,22 @@ if TYPE_CHECKING:
 
 # What a change of a definition costs: the same values written before and after it.
 
-VALUES = ("default", "one element each", "given")
-"""Default values, arrays and texts empty; the same with one element in every mandatory array; and values that somebody
-gave."""
+VALUES = ("default", "one element each", "set", "given")
+"""Default values, arrays and texts empty; the same with one element in every mandatory array; these with one tagged
+field set; and values that somebody gave."""
 
 
 class Cost(NamedTuple):
-    """The price of values (one of VALUES) before and after; what either can't carry is in its price."""
+    """The price of values (one of VALUES) before and after; what either can't carry is in its price.
+
+    `path` is that of the tagged field that is set, and `when_set` the bytes that setting it adds to the new form.
+    """
 
     values: str
     old: Price
     new: Price
+    path: str | None = None
+    when_set: int | None = None
 
     @property
     def difference(self) -> int | None:
@@ -51,14 +56,23 @@ class Cost(NamedTuple):
 def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | None = None) -> list[Cost]:
     """Return the prices to compare between two forms: of default values, and of given values in JSON form.
 
-    The default values of each side are priced with empty arrays and with one element in each array. The given values
-    belong to either definition. `renamed` maps paths of the old definition to those of the new one, for fields that
-    are the same.
+    The default values of each side are priced with empty arrays, with one element in each array, and with each field
+    that is tagged in the new form alone at its smallest value that is not the default. The given values belong to
+    either definition. `renamed` maps paths of the old definition to those of the new one, for fields that are the
+    same.
     """
     cost_rows = [Cost("default", price(old, {}), price(new, {}))]
-    one_each = [_one_each(layout_at(form.spec, form.version)) for form in (old, new)]
+    before, after = (layout_at(form.spec, form.version) for form in (old, new))
+    one_each = _one_each(before), _one_each(after)
     if any(one_each):
         cost_rows.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
+    unset = cost_rows[-1].new.size
+    for path, former, chain in _newly_tagged(before, after, renamed or {}):
+        smallest = _smallest(chain[-1])
+        old_price = price(old, _one_each(before, former, smallest))
+        new_price = price(new, _one_each(after, chain, smallest))
+        when_set = None if unset is None or new_price.size is None else new_price.size - unset
+        cost_rows.append(Cost("set", old_price, new_price, path, when_set))
     return cost_rows if given is None else [*cost_rows, given_cost(old, new, given, renamed)]
 
 
@@ -99,18 +113,75 @@ def _price_given(form: Form, other: Form, given: Any, names: Mapping[str, str]) 
     return replace(priced, lost=(*lost.values(), *priced.lost))
 
 
-def _one_each(struct: StructAt) -> dict[str, Any]:
-    """The mandatory arrays of a struct, each with one element of default values; what is not here is at its default
-    too.
+def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None) -> dict[str, Any]:
+    """Return the mandatory arrays of a struct, each with one element of default values, and the field to which a chain
+    of fields leads with this value. What is not here is at its default too.
     """
     out: dict[str, Any] = {}
-    for field in struct.plain:
-        inner = _one_each(field.struct) if field.struct else None
-        if field.spec.is_array:
+    chosen, rest = (chain[0], chain[1:]) if chain else (None, ())
+    for field in (*struct.plain, *struct.tagged):
+        is_chosen = field is chosen
+        if field.tag is not None and not is_chosen:
+            continue
+        inner = _one_each(field.struct, rest if is_chosen else (), value) if field.struct else None
+        if is_chosen and not rest:
+            out[field.spec.json_name] = value
+        elif field.spec.is_array:
             out[field.spec.json_name] = [_element(field) if inner is None else inner]
-        elif inner and not field.nullable:
+        elif inner and (is_chosen or not field.nullable):
             out[field.spec.json_name] = inner
     return out
+
+
+Chain = tuple["FieldAt", ...]
+"""The fields from a message down to one of them."""
+
+
+def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[tuple[str, Chain]]:
+    """Yield each field of a struct, and of the structs in it, with its path."""
+    for field in (*struct.plain, *struct.tagged):
+        path, chain = f"{prefix}{field.spec.json_name}", (*above, field)
+        yield path, chain
+        if field.struct:
+            yield from _chains(field.struct, f"{path}{'[]' if field.spec.is_array else ''}.", chain)
+
+
+def _newly_tagged(before: StructAt, after: StructAt, renamed: Mapping[str, str]) -> Iterator[tuple[str, Chain, Chain]]:
+    """Yield the fields that are tagged in the new layout alone: the path, the old field if there is one, and the new
+    field. Fields within such a field are part of it.
+    """
+    by_path = {renamed.get(path, path): chain for path, chain in _chains(before)}
+    inside: tuple[str, ...] = ()
+    for path, chain in _chains(after):
+        former = by_path.get(path, ())
+        if chain[-1].tag is None or path.startswith(inside) or (former and former[-1].tag is not None):
+            continue
+        inside += (f"{path}.", f"{path}[].")
+        yield path, former, chain
+
+
+def _smallest(field: FieldAt) -> Any:
+    """Return the smallest value of a field that is not its default."""
+    if field.default is not None and field.nullable:
+        return None
+    if field.spec.is_array:
+        return [] if field.default is None else [_one_each(field.struct) if field.struct else _element(field)]
+    if field.struct:
+        subs = (*field.struct.plain, *field.struct.tagged)
+        sub = min(subs, key=lambda sub: sub.compact is not None or sub.struct is not None, default=None)
+        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest(sub)}
+    empty, other = _SMALLEST.get(field.spec.type, (0, 1))
+    return other if field.default == empty else empty
+
+
+_SMALLEST: dict[str, tuple[Any, Any]] = {
+    "string": ("", "-"),
+    "bytes": ("", "AA=="),
+    "records": ("", "AA=="),
+    "bool": (False, True),
+    "uuid": (ZERO_UUID, f"{ZERO_UUID[:-1]}Q"),
+}
+"""The smallest values of types that are no numbers: empty or zero, and the next one."""
 
 
 def _element(field: FieldAt) -> Any:

@@ -21,6 +21,7 @@ from kwire_cli.analysis.costs.form_comparison import (
 )
 from kwire_cli.analysis.costs.forms import Form, carried, price, price_as_given, written_form
 from kwire_cli.analysis.costs.generated import counts_for, generate
+from kwire_cli.analysis.costs.overlaid import costs
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
@@ -89,6 +90,49 @@ def test_the_bytes_are_those_that_encode_writes():
     spec = kwire.catalog().message("MetadataResponse")
     value = generate(spec, 12, counts_for(spec, 12, {"partitions": 5}, {}))
     assert written_form(Form("v12", spec, 12), value) == encode_spec(spec, value, 12)
+
+
+def test_every_tagged_field_of_kafka_costs_something_when_it_is_set():
+    for entry in kwire.catalog():
+        spec = kwire.catalog().message(entry.name)
+        first, last = spec.valid_versions.low, spec.valid_versions.high
+        for version in {first, last} if spec.valid_versions else ():
+            for cost in costs(Form("the first", spec, first), Form("another", spec, version)):
+                assert cost.new.refusal is None
+                assert cost.values != "set" or cost.when_set > 2
+
+
+@pytest.mark.parametrize(
+    ("field", "size"),
+    [
+        ({"type": "string"}, 2),
+        ({"type": "string", "default": "text"}, 1),
+        ({"type": "string", "nullableVersions": "0+"}, 1),
+        ({"type": "string", "nullableVersions": "0+", "default": "null"}, 1),
+        ({"type": "bytes"}, 2),
+        ({"type": "records"}, 1),
+        ({"type": "records", "nullableVersions": "0+"}, 1),
+        ({"type": "bool"}, 1),
+        ({"type": "bool", "default": "true"}, 1),
+        ({"type": "int16"}, 2),
+        ({"type": "int64", "default": "-1"}, 8),
+        ({"type": "float64"}, 8),
+        ({"type": "uuid"}, 16),
+        ({"type": "[]int32"}, 5),
+        ({"type": "[]int32", "nullableVersions": "0+", "default": "null"}, 1),
+        ({"type": "[]S", "fields": [{"name": "A", "type": "string"}]}, 3),
+        ({"type": "S", "fields": [{"name": "A", "type": "string"}, {"name": "B", "type": "int8"}]}, 3),
+        ({"type": "S", "fields": [{"name": "A", "type": "[]int8"}], "nullableVersions": "0+", "default": "null"}, 3),
+    ],
+    ids=str,
+)
+def test_the_smallest_value_that_is_not_the_default(field, size):
+    about = {"tag": 0, "taggedVersions": "1+", "versions": "1+"}
+    spec = definition({"name": "T", **about, **field})
+    *_, cost = costs(Form("old", spec, 0), Form("new", spec, 1))
+    assert (cost.values, cost.path) == ("set", "t")
+    assert cost.when_set == 2 + size
+    assert cost.new.size == cost.when_set + 1
 
 
 def test_all_fields_tagged_pays_for_headers_counts_and_lengths_and_leaves_out_defaults():
