@@ -37,6 +37,7 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, STANDARD_INPUT, open_inputs
+from kwire_cli.source.reading import empty_inputs
 from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log_inputs import RequestLogInput
 from kwire_cli.source.text.reading import frames_in
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.costs.advice import Advice, Plans, Prices
     from kwire_cli.analysis.fold import Counter
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.reading import Opened
 
 
 EXAMPLES = (
@@ -158,7 +160,7 @@ def _advice(environment: Environment, options: Options) -> Advice:
         if seeing.left_out.text:
             environment.note(f"kwire: {seeing.left_out.text}")
         if not seeing.seen.messages:
-            raise InputError(
+            raise empty_inputs([(opened.label, opened.emptiness) for opened in messages.inputs]) or InputError(
                 "this holds no message that is certain: for a response outside a capture give --api and "
                 "--message-version; --message, --api and --filter choose among the others"
             )
@@ -197,6 +199,7 @@ class Messages:
     def __init__(self, environment: Environment, options: Options) -> None:
         self.options, self.catalog = options, options.catalog
         self.first = True
+        self.inputs: list[Opened] = []
         self._most: int | None = None
         self._environment, self._terminal = environment, Terminal(environment)
         self._piped: list[Any] = []
@@ -244,6 +247,7 @@ class Messages:
         choice, numbers = Choice(self.options, self.catalog), count()
         caller = self._terminal if self.first else Again(self._environment)
         for opened in open_inputs(self._sources, self._how, caller, takes=_TAKES, names=self._names):
+            self.inputs.append(opened)
             if isinstance(opened, RequestLogInput):
                 logs.append(opened)
             elif isinstance(opened, LogInput):

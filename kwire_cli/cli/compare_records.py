@@ -43,6 +43,7 @@ from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, open_inputs
+from kwire_cli.source.reading import Read, empty_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,14 +236,19 @@ def _batches(environment: Environment, options: Options, sources: tuple[str, ...
         note_links(environment, sources)
     how = replace(reading_of(options), record_format=None if form == AUTO else form)
     choice = Choice(options, options.catalog)
-    some = False
+    some, only_logs, read = False, True, Read()
     for opened in open_inputs(sources, how, caller, takes=_TAKES):
         refuse_unfit(options, opened, _FITS)
         for batch in _in_input(opened, choice):
             some = True
             yield batch
+        if not some:
+            only_logs = only_logs and isinstance(opened, LogInput)
+            read.append((opened.label, opened.emptiness))
     if not some:
-        raise InputError("there are no record batches in this; kwire compare reads the values of messages")
+        advice = "" if only_logs else "; kwire compare reads the values of messages"
+        text = f"there are no record batches in this{advice}"
+        raise empty_inputs(read) or InputError(text, file=read[0][0] if len(read) == 1 else None)
 
 
 def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:

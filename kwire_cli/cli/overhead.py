@@ -296,7 +296,7 @@ class Counting:
                 continue
             view = file.view
             overhead = self._of("segments", file.label)
-            self.decodable = True
+            self.decodable = self.decodable or len(view) > 0
             form = options.record_format or "auto"
             for at in overhead.tallies.records(view, topic, file.partition, form):
                 opened.caller.progress(file.label, at, len(view))

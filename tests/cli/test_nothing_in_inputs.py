@@ -1,5 +1,7 @@
 """Inputs that are readable and empty: captures without packets, partitions without batches."""
 
+import shutil
+
 import pytest
 from command_line import ROOT, kwire
 
@@ -40,12 +42,32 @@ def test_a_capture_without_packets_is_empty(command, capture):
     assert done.err == f"kwire: {capture}: no packets: this capture is empty\n"
 
 
-@pytest.mark.parametrize("command", LOGS)
+@pytest.mark.parametrize("command", [*LOGS, "dump", "overhead", "advise", "compare", "compare-records"])
 def test_a_partition_without_batches_is_empty(command, partition):
     for place in (partition, partition / SEGMENT):
         done = kwire(command, place)
         assert (done.code, done.out) == (2, "")
-        assert done.err == f"kwire: {place}: no batches: 1 segment of 0 bytes\n"
+        *notes, error = done.err.splitlines()
+        assert error == f"kwire: {place}: no batches: 1 segment of 0 bytes"
+        assert len(notes) == (command == "compare")  # which says that it is compare-records
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "html"])
+def test_dump_writes_nothing_of_an_empty_partition_in_any_format(form, partition):
+    assert (kwire("dump", "-f", form, partition).code, kwire("dump", "-f", form, partition).out) == (2, "")
+
+
+def test_a_partition_of_zeros_has_no_batches_to_compare(partition):
+    (partition / SEGMENT).write_bytes(bytes(4096))
+    done = kwire("compare-records", partition)
+    assert (done.code, done.err) == (2, f"kwire: {partition}: there are no record batches in this\n")
+
+
+def test_an_empty_segment_among_others_is_no_error(partition):
+    shutil.copy(ROOT / "samples/segments/txn-out-0" / SEGMENT, partition / f"{5:020}.log")
+    for command in ("dump", "overhead", "compare-records"):
+        assert kwire(command, partition).code == 0
+    assert kwire("dump", "--topic", "another", partition).code == 0
 
 
 def test_an_empty_segment_among_messages(partition):
