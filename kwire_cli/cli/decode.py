@@ -366,7 +366,7 @@ class _Run:
             for line in lines.pairs() if options.pairs else lines:
                 if page and page.is_full:
                     rest = f"--frames {line.halves[0].number}-{lines.choice.last or ''}"
-                    page.leave(f"--limit {2 * len(page)}" if options.pairs else rest)
+                    page.leave(f"--limit {2 * page.count}" if options.pairs else rest)
                     break
                 show(line)
         lines.note()
@@ -386,7 +386,16 @@ class _Run:
 
     def _shower(self) -> Callable[[Captured | Pair], None]:
         """Return the function that shows a line, or with --pairs a request and its response."""
-        return cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
+        show = cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
+        page = self.page
+        if page is None or not self.options.pairs:
+            return show
+
+        def show_joined(pair: Captured | Pair) -> None:
+            show(pair)
+            page.join(len(pair.halves))
+
+        return show_joined
 
     def _keep(self, line: Captured | Pair) -> None:
         """Keep a line or a pair to be shown in order, by its response if it has one, without what was decoded."""
@@ -402,7 +411,7 @@ class _Run:
             show = self._shower()
             for line in lines:
                 if self.page and self.page.is_full:
-                    self.page.leave(f"--top {2 * len(self.page)}")
+                    self.page.leave(f"--top {2 * self.page.count}")
                     break
                 show(line)
 
@@ -416,7 +425,7 @@ class _Run:
         for subject in opened.subjects():
             assert isinstance(subject, Frame | Decoded)  # noqa: S101 - for the type checker
             if page and page.is_full:
-                page.leave(f"--limit {2 * len(page)}")
+                page.leave(f"--limit {2 * page.count}")
                 break
             view.show(subject)
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable

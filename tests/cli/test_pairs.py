@@ -1,6 +1,7 @@
 """`kwire decode --pairs`: requests with their responses, also requests that have none."""
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -116,6 +117,20 @@ def test_formats_with_room_say_why_there_is_no_response(capture, fmt, unwanted, 
 def test_rows_without_response_stand_alone(capture, fields):
     rows = kwire("decode", capture, "--pairs", "--format", "csv", *fields).out.splitlines()[1:]
     assert [int(row.split(",")[0]) for row in rows] == [number for pair in PAIRS for number in pair if number]
+
+
+@pytest.mark.parametrize("words", [("--limit", "2"), ("--sort", "frame", "--top", "2")])
+def test_a_page_counts_pairs(words, capture):
+    expected = [number for pair in numbers(documents(capture, *words)) for number in pair if number]
+    out = kwire("decode", capture, "--pairs", "--format", "html", *words).out
+    [page] = re.findall(r'<script type="application/json" id="page">(.*?)</script>', out)
+    assert [row["number"] for row in json.loads(page)["rows"]] == expected
+
+
+def test_a_page_of_pairs_says_how_many_pairs_are_more(capture):
+    out = kwire("decode", capture, "--pairs", "--format", "html", "--limit", "3").out
+    assert '"more":"--limit 6"' in out
+    assert '"more":null' in kwire("decode", capture, "--pairs", "--format", "html", "--limit", "5").out
 
 
 def test_all_frames_of_a_capture_are_in_its_pairs():

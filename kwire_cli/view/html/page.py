@@ -57,7 +57,7 @@ class Page:
     def __init__(self, write: Callable[[str], None], kind: str, title: str, *, most: int) -> None:
         self._write, self._kind, self._most, self._title = write, kind, most, escaped(title)
         self._rows: list[dict[str, Any]] = []
-        self._text = 0
+        self._text = self._beside = 0
         self.file = ""
         """The file of the entries that come, where there are several."""
         self.more: str | None = None
@@ -66,7 +66,12 @@ class Page:
     @property
     def is_full(self) -> bool:
         """Return whether the page takes no more entries."""
-        return len(self._rows) >= self._most or self._text >= MOST_TEXT
+        return self.count >= self._most or self._text >= MOST_TEXT
+
+    @property
+    def count(self) -> int:
+        """Return the entries so far, those that were joined as one."""
+        return len(self._rows) - self._beside
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -91,6 +96,10 @@ class Page:
         self._text += len(text)
         self._rows.append(row | ({"file": escaped(self.file)} if self.file else {}))
         self._write(text)
+
+    def join(self, entries: int) -> None:
+        """Count the last entries as one, such as a request and its response."""
+        self._beside += entries - 1
 
     def turn_to(self, kind: str) -> None:
         """Expect frames or batches from now on. Raises InputError if the page has entries of the other kind."""
