@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 1 << 16
 """Names of topic ids that are kept of a request log."""
 MOST_PENDING = 1 << 14
-"""Requests that wait for their responses. Beyond that the oldest ones count as unanswered."""
+"""Requests without a response so far. Beyond that those for which their connection waits no more are unanswered."""
 _NO_CALLS: dict[int, Any] = {}
 _LAYOUTS, _LIMITS = layouts_of(AUTO), Limits()
 
@@ -261,12 +261,15 @@ class LoggedCall(Call):
 
 
 class Calls:
-    """Puts the lines of captures together to calls: each when its response comes, or when none can come any more."""
+    """Puts the lines of captures together to calls: each when its response comes, or when none can come any more.
+
+    It keeps the requests for which connections wait, so their bounds are its own.
+    """
 
     def __init__(self) -> None:
         self._pending: dict[tuple[str | None, int], dict[int, CapturedCall]] = {}
         self._named: dict[str, str] = {}
-        self._count = 0
+        self._count, self._most = 0, MOST_PENDING
 
     def of(self, subject: object) -> Iterable[Call]:
         """Return the calls that are complete with a subject: a line of a capture, a TCP connection, an exchange."""
@@ -294,7 +297,7 @@ class Calls:
                 pending = self._pending[connection] = {}
             pending[id(line)] = call
             self._count += 1
-            return self.end(next(iter(self._pending))) if self._count > MOST_PENDING else ()
+            return self._given_up() if self._count > self._most else ()
         request = line.request
         if request is None:
             return ()
@@ -303,6 +306,16 @@ class Calls:
         call = asked or CapturedCall(request)
         call.complete(line)
         return (call,)
+
+    def _given_up(self) -> list[CapturedCall]:
+        """Return the calls for whose responses no connection waits any more."""
+        calls: list[CapturedCall] = []
+        for pending in self._pending.values():
+            calls += [pending.pop(key) for key in [*pending] if pending[key].line.seen.given_up]
+        self._pending = {connection: pending for connection, pending in self._pending.items() if pending}
+        self._count -= len(calls)
+        self._most = max(MOST_PENDING, 2 * self._count)
+        return calls
 
     def end(self, connection: tuple[str | None, int] | None = None) -> Iterator[CapturedCall]:
         """Yield the calls of a connection (its capture and stream), or of all, that were not answered."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kafka.connection import LIMIT
 from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:
@@ -38,10 +39,19 @@ class Pair:
 
     @property
     def remark(self) -> str:
-        """The remark that the response is missing, or that the client wants none; empty if it is there."""
+        """The remark on a half that is missing, such as that the client wants no response; empty if both are there."""
         if self.request is None or self.response is not None:
-            return ""
-        return "no response" if self.request.wants_response else "no response (acks=0)"
+            return self.note.get("remark", "")
+        return self.note.get("remark") or ("no response" if self.request.wants_response else "no response (acks=0)")
+
+    @property
+    def note(self) -> dict[str, str]:
+        """The remark that kwire gave up the request before its response came, as JSON has it; empty if it did not."""
+        if self.request is None and self.response is not None and self.response.seen.given_up == LIMIT:
+            return {"remark": "request given up: too many pending"}
+        if self.response is None and self.request is not None and self.request.seen.given_up == LIMIT:
+            return {"remark": "given up: too many pending"}
+        return {}
 
 
 class Choice:
@@ -98,22 +108,22 @@ class Choice:
     def _pairs_among(self, lines: Iterable[Captured]) -> Iterator[Pair]:
         from kwire_cli.analysis.calls import Calls  # start-up counts
 
-        calls, wanted, last = Calls(), set[int](), self.last
+        calls, wanted, last = Calls(), set[int](), self.last  # the numbers of requests
         for line in lines:
             self.seen += 1
             takes = self.takes(line)
             if line.kind == "response" and line.request is None and takes:
                 yield Pair(None, line)
             if takes and line.kind == "request":
-                wanted.add(id(line))
+                wanted.add(line.number)
             for call in calls.pair(line):
-                if id(call.line) in wanted or (takes and line is call.answer):
+                if call.line.number in wanted or (takes and line is call.answer):
                     yield Pair(call.line, call.answer)
-                wanted.discard(id(call.line))
+                wanted.discard(call.line.number)
             if last is not None and line.number >= last and not wanted:
                 return
         for call in sorted(calls.end(), key=lambda call: call.line.number):
-            if id(call.line) in wanted:
+            if call.line.number in wanted:
                 yield Pair(call.line, None)
 
     def takes(self, line: Captured) -> bool:

@@ -193,7 +193,7 @@ class Json(View):
     def pair(self, pair: Pair) -> None:
         """Write a request and its response as one object, null for the one that the capture lacks."""
         halves = {"request": pair.request, "response": pair.response}
-        self._write({name: line and self._document(line) for name, line in halves.items()})
+        self._write({name: line and self._document(line) for name, line in halves.items()} | pair.note)
 
     def _document(self, line: Captured) -> dict[str, Any]:
         hidden = self._refused(self.redaction.line(line), f"frame {line.number}")

@@ -353,7 +353,8 @@ FORMS: dict[str, tuple[str, Schema]] = {
     "frame": ("a request, a response or a gap, as kwire decode prints it", _ANY_FRAME | {"$defs": _FRAME}),
     "pair": (
         "a request with its response, as kwire decode --pairs prints them",
-        _object({"request": _nullable(_ANY_FRAME), "response": _nullable(_ANY_FRAME)}) | {"$defs": _FRAME},
+        _object({"request": _nullable(_ANY_FRAME), "response": _nullable(_ANY_FRAME)}, {"remark": _TEXT})
+        | {"$defs": _FRAME},
     ),
     "message": (
         "a body without a header, as kwire decode --message prints it",

@@ -2,10 +2,13 @@
 
 import pytest
 from command_line import ROOT
+from wire import BROKER, CATALOG, CLIENT, Wire
 
 from kwire_cli.analysis.call import instant, moment, parts, zone_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
+from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.opening import open_input
+from kwire_cli.source.packets.model import Data, End, Start
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 
@@ -45,6 +48,30 @@ def test_requests_without_answers_come_last():
     assert calls[-len(unanswered) :] == unanswered
     assert len(unanswered) == 14
     assert {call.answered for call in unanswered} == {None}
+
+
+def test_a_call_for_which_its_connection_waits_is_not_given_up(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
+    asked = [(0, Wire.request("Heartbeat", 0, number)) for number in range(40)]
+    told = [(1, Wire.response("Heartbeat", 0, number)) for number in range(40)]
+    calls = Calls()
+    complete = [call for line in Wire.lines(*asked, *told) for call in calls.pair(line)]
+    assert [(call.line.number, call.answer.number) for call in complete] == [(at, 40 + at) for at in range(1, 41)]
+    assert [*calls.end()] == []
+
+
+def test_calls_of_connections_that_ended_are_given_up(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
+    frame, events = Wire.request("Heartbeat"), []
+    for number in range(100):
+        events += [Start(number, CLIENT, BROKER, True, 0, 1), Data(number, 0, frame, 0, 3 * number)]
+        events += [End(number, "reset", 0, 3 * number + 1)]
+    calls, complete = Calls(), []
+    for line in traffic(CATALOG, events):
+        complete += calls.pair(line)
+        assert calls._count <= 5
+    complete += calls.end()
+    assert sorted(call.line.number for call in complete) == [*range(1, 101)]
 
 
 def test_topics_have_names():

@@ -34,6 +34,7 @@ SAID = (
     to_client(4, errorCode=27),
 )
 """Frames 1 and 6 have no response, frame 2 wants none."""
+GIVEN_UP = "given up: too many pending"
 PAIRS = [(2, None), (3, 4), (5, 7), (1, None), (6, None)]
 
 
@@ -117,6 +118,38 @@ def test_formats_with_room_say_why_there_is_no_response(capture, fmt, unwanted, 
 def test_rows_without_response_stand_alone(capture, fields):
     rows = kwire("decode", capture, "--pairs", "--format", "csv", *fields).out.splitlines()[1:]
     assert [int(row.split(",")[0]) for row in rows] == [number for pair in PAIRS for number in pair if number]
+
+
+@pytest.fixture
+def late(tmp_path):
+    """A capture of 20 requests, and then of their responses."""
+    path = tmp_path / "late.pcap"
+    with path.open("wb") as stream:
+        file = CaptureFile(stream.write, "pcap")
+        said = [*(to_broker(number) for number in range(20)), *(to_client(number) for number in range(20))]
+        for number, (asks, data) in enumerate(said, 1):
+            file.add(data, ("10.0.0.1:50000", "10.0.0.2:9092"), to_broker=asks, time=number * MILLISECOND)
+    return path
+
+
+def test_an_exchange_is_shown_once_however_many_are_pending(late, monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 4)
+    assert numbers(documents(late)) == [(number, 20 + number) for number in range(1, 21)]
+
+
+def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
+    monkeypatch.setattr("kwire_cli.source.kafka.connection.MOST_PENDING", 12)
+    monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 15)
+    pairs = documents(late)
+    given_up, late_ones = [(number, None) for number in range(1, 9)], [(None, number) for number in range(21, 29)]
+    assert [pair for pair in numbers(pairs) if None in pair] == given_up + late_ones
+    assert [pair for pair in numbers(pairs) if None not in pair] == [(number, 20 + number) for number in range(9, 21)]
+    for pair in pairs:
+        jsonschema.validate(pair, FORMS["pair"][1])
+        expected = {(True, True): None, (True, False): GIVEN_UP, (False, True): f"request {GIVEN_UP}"}
+        assert pair.get("remark") == expected[pair["request"] is not None, pair["response"] is not None]
+    out = kwire("decode", late, "--pairs", "--format", "table").out
+    assert (out.count(GIVEN_UP), out.count(f"request {GIVEN_UP}"), out.count("no response")) == (16, 8, 0)
 
 
 @pytest.mark.parametrize("words", [("--limit", "2"), ("--sort", "frame", "--top", "2")])

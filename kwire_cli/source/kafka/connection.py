@@ -54,6 +54,12 @@ MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
 oldest are given up."""
 
 
+LIMIT, UNANSWERED = "limit", "unanswered"
+"""Why a connection no longer waits for the response of a request: too many are pending, or none can come any more."""
+MOST_GIVEN_UP = 64
+"""Ranges of correlation ids of requests that were given up. Beyond that the oldest are forgotten."""
+
+
 NO_KEY_LOG = "there is no key log for it"
 """Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
 
@@ -84,8 +90,9 @@ class Seen:
     `content` names what its bytes are, and `reason` says why they could not be read. `in_flight` counts the requests
     that wait for their responses when this one is sent, itself among them. `delayed` says of a response that the broker
     may have held it back on purpose: its api waits, or an earlier request of the connection did, since a broker takes
-    the requests of a connection one after the other. `line` is the caller's, to find a request again when its response
-    comes.
+    the requests of a connection one after the other. `given_up` is LIMIT or UNANSWERED for a request for whose response
+    nobody waits any more, and LIMIT for a response that came after its request was given up. `line` is the caller's, to
+    find a request again when its response comes.
     """
 
     __slots__ = (
@@ -94,6 +101,7 @@ class Seen:
         "data",
         "delayed",
         "frame",
+        "given_up",
         "head",
         "in_flight",
         "kind",
@@ -126,6 +134,7 @@ class Seen:
         self.code = None if what == "frame" else _GAPS[what]
         self.in_flight: int | None = None
         self.delayed = False
+        self.given_up: str | None = None
         self.line: Any = None
         self.plain: Plain | None = None
         self.frame: Frame | None = None
@@ -149,6 +158,7 @@ class Connection:
         "_early_at",
         "_foreign",
         "_framers",
+        "_given_up",
         "_headers",
         "_heard",
         "_pending",
@@ -194,6 +204,7 @@ class Connection:
         self._pending: deque[Seen] = deque()
         self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
         self._pending_bytes = 0
+        self._given_up: tuple[range, ...] = ()
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
         self._strange = [False, False]  # the sides that speak another protocol on a connection of Kafka's
@@ -273,6 +284,7 @@ class Connection:
         if self.state is State.OPENING:
             yield from self._settle()
         yield from self._flush_foreign()
+        self._give_up_all()
 
     # What the bytes are
 
@@ -375,8 +387,7 @@ class Connection:
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
         self.client, self._doubtful, self.state = side, False, State.KAFKA
-        self._pending.clear()
-        self._pending_bytes = 0
+        self._give_up_all()
         return True
 
     def _recogniser(self, side: int) -> Recogniser:
@@ -442,6 +453,8 @@ class Connection:
         head = response.head
         if head and request:
             response.delayed = self._delayed(head.api_key, request.time, cut.time)
+        if request is None and any(wanted in ids for ids in self._given_up):
+            response.given_up = LIMIT
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
                 response.plain = self._headers.plain(layout, data, wanted)
@@ -467,17 +480,36 @@ class Connection:
         self._pending_bytes += len(request.data)
         most = MOST_PENDING_BYTES if self._heard else MOST_UNHEARD_BYTES
         while len(self._pending) > 1 and (len(self._pending) > MOST_PENDING or self._pending_bytes > most):
-            self._pending_bytes -= len(self._pending.popleft().data)
+            if head := self._give_up(LIMIT).head:
+                self._remember(head.correlation_id)
+
+    def _remember(self, correlation_id: int) -> None:
+        """Remember the correlation id of a request that was given up. Those that follow one another are one range."""
+        ranges, start = self._given_up, correlation_id
+        if ranges and ranges[-1].stop == correlation_id:
+            ranges, start = ranges[:-1], ranges[-1].start
+        self._given_up = (*ranges[1 - MOST_GIVEN_UP :], range(start, correlation_id + 1))
+
+    def _give_up(self, why: str) -> Seen:
+        """Return the oldest request that waits, and wait no more for its response."""
+        request = self._pending.popleft()
+        self._pending_bytes -= len(request.data)
+        (request if request.line is None else request.line.seen).given_up = why
+        request.line = None  # so that nothing goes in circles
+        return request
+
+    def _give_up_all(self) -> None:
+        while self._pending:
+            self._give_up(UNANSWERED)
 
     def _request_of(self, wanted: int | None) -> Seen | None:
         pending = self._pending
-        if pending and (first := pending[0]).head and first.head.correlation_id == wanted:
-            self._pending_bytes -= len(first.data)
-            return pending.popleft()
         for position, request in enumerate(pending):
             if request.head and request.head.correlation_id == wanted:
-                for _ in range(position + 1):
-                    self._pending_bytes -= len(self._pending.popleft().data)
+                for _ in range(position):
+                    self._give_up(UNANSWERED)
+                self._pending_bytes -= len(pending.popleft().data)
+                self._given_up = ()
                 return request
         return None
 
