@@ -3,6 +3,7 @@ and damaged.
 """
 
 import base64
+import functools
 import io
 import re
 
@@ -107,19 +108,31 @@ def sized(data):
 
 def shows(text, secret=SECRET, window=4):
     """Whether four bytes of the secret in a row can be read in a text, in any of the forms in which bytes are shown."""
+    return any(piece in text for piece in forms(secret, window))
+
+
+@functools.cache
+def forms(secret, window):
+    """Return all that `shows` looks for."""
     raw = secret.encode()
     pieces = {raw[i : i + window] for i in range(len(raw) - window + 1)}
-    found = any(piece.decode() in text or piece.hex() in text or piece.hex(" ") in text for piece in pieces)
     # base64 of bytes at any alignment: the characters that do not depend on what stands before or after
     inner = {base64.b64encode(b"\0" * lead + raw).decode()[(8 * lead + 5) // 6 :].rstrip("=")[:-2] for lead in range(3)}
-    return found or any(text64[i : i + 6] in text for text64 in inner for i in range(len(text64) - 5))
+    return {form for piece in pieces for form in (piece.decode(), piece.hex(), piece.hex(" "))} | {
+        text64[i : i + 6] for text64 in inner for i in range(len(text64) - 5)
+    }
 
 
 def numbers(text, secret=SECRET):
     """The numbers of two, four or eight bytes of the secret in a row that stand in a text in decimal."""
+    return numbers_of(secret) & {int(each) for each in re.findall(r"(?<![\d.])\d{4,19}(?![\d.]*\d)", text)}
+
+
+@functools.cache
+def numbers_of(secret):
+    """Return the numbers that `numbers` looks for."""
     raw = secret.encode()
-    found = {int.from_bytes(raw[i : i + size], "big") for size in (2, 4, 8) for i in range(len(raw) - size + 1)}
-    return found & {int(each) for each in re.findall(r"(?<![\d.])\d{4,19}(?![\d.]*\d)", text)}
+    return {int.from_bytes(raw[i : i + size], "big") for size in (2, 4, 8) for i in range(len(raw) - size + 1)}
 
 
 def damages(frame):
@@ -166,20 +179,31 @@ def capture(said, *, opened=True, piece=None, skip=0):
     """A pcap file in which this is said on one connection; in pieces of so many bytes, without the first packets of
     data.
     """
+    return capture_of_all([said], opened=opened, piece=piece, skip=skip)
+
+
+def capture_of_all(conversations, *, opened=True, piece=None, skip=0):
+    """A pcap file with one conversation after the other, each on a connection of its own."""
+    frames = []
+    for port, said in enumerate(conversations, 50000):
+        for segment in segments_of(said, opened=opened, piece=piece)[skip:]:
+            ends = (packets.CLIENT, packets.SERVER, port, 9092)
+            back = (ends[1], ends[0], ends[3], ends[2])
+            source, destination, one, other = ends if segment.ends == packets.ENDS else back
+            data = packets.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
+            ip = packets.ipv4(data, source=source, destination=destination)
+            frames.append(packets.packet(packets.ethernet(ip), len(frames) + 1))
+    return packets.pcap_file(frames)
+
+
+def segments_of(said, *, opened, piece):
+    """The segments in which this is said, in pieces of so many bytes."""
     talk = packets.Talk()
     segments = talk.handshake() if opened else []
     for side, data in said:
         for at in range(0, max(len(data), 1), piece or max(len(data), 1)):
             segments.append(talk.segment(side, data[at : at + (piece or len(data))], flags=packets.ACK | 8))
-    frames = []
-    for number, segment in enumerate(segments[skip:], 1):
-        ends = (packets.CLIENT, packets.SERVER, 50000, 9092)
-        source, destination, one, other = ends if segment.ends == packets.ENDS else (ends[1], ends[0], ends[3], ends[2])
-        data = packets.tcp(segment.payload, segment.sequence, segment.acknowledgment, segment.flags, one, other)
-        frames.append(
-            packets.packet(packets.ethernet(packets.ipv4(data, source=source, destination=destination)), number)
-        )
-    return packets.pcap_file(frames)
+    return segments
 
 
 def text_of(done):

@@ -62,6 +62,8 @@ OF_FRAMES = [
     ["overhead", "--by", "field", "-f", "json"],
 ]
 
+OF_A_FRAME = [*(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "html")), ["explain", "--all"]]
+
 
 def segment_file(folder, data):
     path = folder / f"{CLUSTER_METADATA}-0" / "00000000000000000000.log"
@@ -129,9 +131,9 @@ def of_terminal(path):
         yield [bytes(buffer.data) for buffer in look.buffers], look.document(), listing.row(number, 200)
 
 
-def views_of_segment(path):
+def views_of_segment(path, commands=OF_BATCHES):
     """All views of a segment, by name."""
-    for words in OF_BATCHES:
+    for words in commands:
         done = kwire(*words, path)
         yield " ".join(words), done.out + done.err
     data = path.read_bytes()
@@ -148,8 +150,8 @@ def views_of_segment(path):
     yield "sanitized", "".join(file.read_bytes().hex() for file in files) + done.out + done.err
 
 
-def hold_segment(folder, data, how):
-    texts = dict(views_of_segment(segment_file(folder, data)))
+def hold_segment(folder, data, how, commands=OF_BATCHES):
+    texts = dict(views_of_segment(segment_file(folder, data), commands))
     for name, text in texts.items():
         assert not shows(text), (how, name)
         assert not numbers(text), (how, name)
@@ -195,9 +197,13 @@ def flipped(data, changes):
 @pytest.mark.slow
 @pytest.mark.parametrize("row", RECORDS, ids=str)
 @settings(max_examples=40)
-@given(changes=BYTES)
-def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes):
-    hold_segment(tmp_path_factory.mktemp("segment"), flipped(batch_of(row[0], row[1]), changes), changes)
+@given(changes=BYTES, first=st.integers(0, 1))
+def test_no_view_of_a_batch_with_any_changed_bytes_shows_a_secret(row, tmp_path_factory, changes, first):
+    """Every other command for each: what is hidden is decided once for all of them, which the tests above hold with
+    each damage that is known to matter.
+    """
+    data = flipped(batch_of(row[0], row[1]), changes)
+    hold_segment(tmp_path_factory.mktemp("segment"), data, changes, OF_BATCHES[first::2])
 
 
 def fetched(data):
@@ -214,9 +220,9 @@ def fetched(data):
     )
 
 
-def hold_capture(path, data, how):
+def hold_capture(path, data, how, views=OF_FRAMES):
     path.write_bytes(data)
-    for words in OF_FRAMES:
+    for words in views:
         done = kwire(*words, path)
         assert not shows(done.out + done.err), (how, words)
         assert not numbers(done.out + done.err), (how, words)
@@ -259,31 +265,38 @@ def malformed(frame, kind):
 @pytest.mark.parametrize("step", [SOME, MOST])
 @pytest.mark.parametrize("row", FRAMES[::5], ids=str)
 def test_no_view_of_a_malformed_frame_shows_a_secret(row, step, tmp_path):
-    hold_frame(row, step, tmp_path)
+    for damaged in [*damaged_frames(row)][::step]:
+        hold_frame(*damaged, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [each for each in enumerate(FRAMES) if each[0] % 5], ids=str)
 def test_no_view_of_any_malformed_frame_shows_a_secret(number, row, tmp_path):
-    """Every other damage: over all messages each damage meets half of them."""
-    hold_frame(row, 2, tmp_path, first=number % 2)
+    """Every other damage, in every other view: over all messages each damage meets half of them, and each view four
+    times.
+    """
+    for at, damaged in enumerate([*damaged_frames(row)][number % 2 :: 2], number // 2):
+        hold_frame(*damaged, tmp_path, slice(at % 2, None, 2))
 
 
-def hold_frame(row, step, folder, first=0):
-    message, path, version = row
-    frame = frame_of(message, path, version)
+def damaged_frames(row):
+    """Damages of a frame, each with what was done, a capture with it, the frame alone, and what is said of that."""
+    message, _, version = row
     before, (side, _), after = conversation(message, version, b"")
     api = CATALOG.api_by_key(CATALOG[message].api_key).name
     kind = "request" if message.endswith("Request") else "response"
     said = ["--request"] if kind == "request" else ["--api", api, "--message-version", str(version)]
-    for how, data in [*malformed(frame, kind)][first::step]:
-        hold_capture(folder / "frames.pcap", capture([*before, (side, data), *after]), how)
-        for form in ("tree", "hex", "jsonl", "html"):
-            done = kwire("decode", "--full", "-f", form, *said, data.hex())
-            assert not shows(done.out + done.err), (how, form)
-            assert not numbers(done.out + done.err), (how, form)
-        done = kwire("explain", "--all", *said, data.hex())
-        assert not shows(done.out + done.err), how
+    for how, data in malformed(frame_of(*row), kind):
+        yield how, capture([*before, (side, data), *after]), [*said, data.hex()]
+
+
+def hold_frame(how, captured, alone, folder, views=slice(None)):
+    """Hold a damaged frame in some of all views."""
+    hold_capture(folder / "frames.pcap", captured, how, OF_FRAMES[views])
+    for words in OF_A_FRAME[views]:
+        done = kwire(*words, *alone)
+        assert not shows(done.out + done.err), (how, words)
+        assert not numbers(done.out + done.err), (how, words)
 
 
 def test_differences_of_malformed_messages_are_told_without_their_counts(tmp_path):

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from itertools import product
 
 import click
 import pytest
@@ -16,6 +17,7 @@ from secret_table import (
     answered,
     body_of,
     capture,
+    capture_of_all,
     conversation,
     damages,
     framed,
@@ -102,8 +104,8 @@ def test_every_command_is_called_or_named():
     assert {*CALLS} | {*OTHERS} == {*COMMANDS}
 
 
-def printed(path, command, fmt):
-    for words in CALLS[command]:
+def printed(path, calls, fmt):
+    for words in calls:
         done = kwire(*words, *([] if fmt is None else ["--format", fmt]), path)
         assert "No such option" not in done.err, words
         text = (
@@ -117,34 +119,52 @@ def printed(path, command, fmt):
         yield words, text
 
 
+def speak(message, path, version):
+    """What is said before a frame with a secret, the frame, and what is said behind it."""
+    before, (side, frame), after = conversation(message, version, body_of(message, path, version))
+    return [*before, (side, frame), *after]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", CALLS)
+def test_decode_shows_no_secret_in_any_format(tmp_path):
+    """Each message in each format, by all calls: decode shows all frames of a file, so all messages are in one."""
+    path = tmp_path / "secret.pcap"
+    path.write_bytes(capture_of_all([speak(*row) for row in FRAMES]))
+    for fmt in formats("decode"):
+        for words, text in printed(path, CALLS["decode"], fmt):
+            assert not shows(text), (fmt, words)
+            if words == ["decode", "--full"] and fmt != "otlp":  # which has calls only
+                assert all(re.sub("Request|Response", "", message) in text for message, _, _ in FRAMES), fmt
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [each for each in CALLS if each != "decode"])
 def test_no_command_shows_a_secret_in_any_format(command, tmp_path):
-    """The commands in READERS show each message in each format. The other commands get messages in the same way, and
-    show each in every other format.
+    """`explain` shows each message in each format. The other commands get messages in the same way, and show each in
+    every other format.
     """
     path = tmp_path / "secret.pcap"
-    for number, (message, field, version) in enumerate(FRAMES):
-        before, (side, frame), after = conversation(message, version, body_of(message, field, version))
-        path.write_bytes(capture([*before, (side, frame), *after]))
+    for number, row in enumerate(FRAMES):
+        path.write_bytes(capture(speak(*row)))
         for fmt in formats(command) if command in READERS else some(formats(command), number, 2):
-            for words, text in printed(path, command, fmt):
-                assert not shows(text), (message, fmt, words)
+            for words, text in printed(path, CALLS[command], fmt):
+                assert not shows(text), (row, fmt, words)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", CALLS)
 def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
-    """The commands in READERS meet each damage. The other commands find frames in the same way: each meets every third
-    damage, so that three commands meet all.
+    """The commands in READERS meet each damage, in every fifth pair of a call and a format: all pairs come in turn. The
+    other commands find frames in the same way: each meets every third damage, so that three commands meet all.
     """
     path = tmp_path / "secret.pcap"
     before, (side, frame), after = conversation(ONE[0], ONE[2], body_of(*ONE))
     damaged = [(how, data) for how, data in damages(frame) if "cut" not in how]
+    pairs, step = [*product(CALLS[command], formats(command))], 5 if command in READERS else 3
     for at, (how, data) in enumerate(damaged if command in READERS else some(damaged, [*CALLS].index(command), 3)):
         path.write_bytes(capture([*before, (side, data), *after]))
-        for fmt in some(formats(command), at, 3):
-            for words, text in printed(path, command, fmt):
+        for call, fmt in some(pairs, at, step):
+            for words, text in printed(path, [call], fmt):
                 assert not shows(text), (how, fmt, words)
 
 
@@ -155,17 +175,17 @@ SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_no_number_is_made_of_bytes_of_a_secret(number, row):
-    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies, in each
-    view that has frames.
+    """The api key and version of a frame that is not believed, sizes, counts, correlation ids and anomalies. Each
+    damage of a message is in one of the views that have frames: over all messages it meets each view four times.
     """
     message, path, version = row
     _, (_, frame), _ = conversation(message, version, body_of(message, path, version))
     for at, (how, data) in enumerate(damages(frame), number):
         words = SAID[at % len(SAID)]
-        for fmt in ("jsonl", "tree", "hex", "html")[at % 2 :: 2]:
-            done = kwire("decode", "-f", fmt, "--full", *words, "-", stdin=data.hex().encode())
-            assert not numbers(done.out + done.err), (how, fmt, words)
-            assert not shows(done.out + done.err), (how, fmt, words)
+        fmt = ("jsonl", "tree", "hex", "html")[at % 4]
+        done = kwire("decode", "-f", fmt, "--full", *words, "-", stdin=data.hex().encode())
+        assert not numbers(done.out + done.err), (how, fmt, words)
+        assert not shows(done.out + done.err), (how, fmt, words)
 
 
 def test_the_head_of_a_frame_that_is_not_understood_is_absent():
@@ -188,8 +208,8 @@ CLIENT_IDS = [b"c", None, b"", b"adminclient-1"]
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "row"), [*enumerate(FRAMES)], ids=str)
 def test_damaged_framing_shows_no_secret(number, row):
-    """Every damage of every message, each with one of the client ids: over all messages each damage meets each of
-    them.
+    """Every damage of every message, each with one of the client ids and in two of the five ways to read it: over all
+    messages each damage meets each of them.
     """
     message, path, version = row
     said = [
@@ -198,16 +218,13 @@ def test_damaged_framing_shows_no_secret(number, row):
     for at, damaged in enumerate(zip(*(damages(frame) for _, (_, frame), _ in said), strict=False), number):
         before, (side, _), after = said[at % len(said)]
         how, data = damaged[at % len(said)]
-        whole, middle, pieces = (
-            capture([*before, (side, data), *after]),
-            capture([(side, data), *after], opened=False),
-            capture([(side, data)], piece=7),
-        )
-        for source in (whole, middle, pieces, data.hex().encode()):
-            done = kwire("decode", "-f", "hex", "--full", "-", stdin=source)
-            assert not shows(done.out + done.err), how
-        done = kwire("decode", "-f", "jsonl", "-", stdin=whole)
-        assert not shows(done.out + done.err), how
+        whole = capture([*before, (side, data), *after])
+        middle = capture([(side, data), *after], opened=False)
+        pieces = capture([(side, data)], piece=7)
+        ways = [("hex", whole), ("hex", middle), ("hex", pieces), ("hex", data.hex().encode()), ("jsonl", whole)]
+        for fmt, source in (ways[at % 5], ways[(at + 2) % 5]):
+            done = kwire("decode", "-f", fmt, *(["--full"] if fmt == "hex" else []), "-", stdin=source)
+            assert not shows(done.out + done.err), (how, fmt)
 
 
 def test_what_is_well_understood_stays_readable():
