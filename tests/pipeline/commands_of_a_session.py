@@ -1,25 +1,39 @@
-"""Run commands in one session on a cluster: run by test_cluster, with the master's address and settings of Spark.
+"""Run commands, and jobs that lose executors, in one session on a cluster: run by test_cluster, with the master's
+address, settings of Spark and the Python of workers.
 
-Each line of standard input is the words of a command, in JSON; a line of standard output is its exit code, what it
+Each line of standard input is a program and its words, in JSON; a line of standard output is its exit code, what it
 printed and what it said.
 """
 
+import contextlib
+import io
 import json
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
+import losing_workers
 from command_line import kwire
+from pyspark import cloudpickle
 
 from kwire_cli.pipeline.session import session
 
+cloudpickle.register_pickle_by_value(losing_workers)  # which workers do not have
 
-def main(master, settings):
-    with session(master, json.loads(settings)):
+
+def main(master, settings, worker_python):
+    with session(master, json.loads(settings), worker_python) as spark:
         for line in sys.stdin:
-            done = kwire(*json.loads(line))
-            print(json.dumps([done.code, done.out, done.err]), flush=True)
+            program, *words = json.loads(line)
+            if program == "kwire":
+                done = kwire(*words)
+                answer = done.code, done.out, done.err
+            else:
+                with contextlib.redirect_stdout(io.StringIO()) as said:
+                    losing_workers.run(spark, *words)
+                answer = 0, said.getvalue(), ""
+            print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""Jobs on a cluster, in each of which an executor dies: run by test_cluster, with the master's address, settings
-of Spark, a path for marks, and what is asked.
+"""Jobs on a cluster, in each of which an executor dies: run in commands_of_a_session, with a path for marks, and what
+is asked.
 """
 
-import json
 import os
 import signal
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +15,6 @@ from kwire_cli.pipeline.into import Cut, scan_into
 from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.pipeline.output import write
 from kwire_cli.pipeline.parts import Rows
-from kwire_cli.pipeline.session import session
 
 OFTEN = 20
 
@@ -55,37 +52,28 @@ def then(make, do, batches):
     return do(make(batches))
 
 
-def main(master, settings, died, *asked):
+def run(spark, died, *asked):
     """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read
     again; those of a lake are left in its folder.
     """
-    with session(master, json.loads(settings)) as spark:
-        for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
-            if table == "lake":
-                wanted = Tables(columns.split(","))
-                wanted.mark = f"{died}-{table}"
-                scan_into(
-                    spark, [path], Path(f"{died}-{table}-files"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20)
-                )
-                assert Path(wanted.mark).exists()
-                continue
-            found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
-            die = partial(die_once, f"{died}-{table}")
-            if isinstance(found, Rows):
-                folder = f"{died}-{table}-files"
-                made = write(
-                    replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False
-                )
-                frame = spark.read.parquet(folder)
-                assert made == frame.count()
-                assert not [*Path(folder).glob("_temporary*")]
-            else:
-                frame = found.mapInArrow(die, found.schema)
-            rows = frame.collect()
-            assert Path(f"{died}-{table}").exists()
-            for row in sorted(map(str, (tuple(row) for row in rows))):
-                print(table, row)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
+        if table == "lake":
+            wanted = Tables(columns.split(","))
+            wanted.mark = f"{died}-{table}"
+            scan_into(spark, [path], Path(f"{died}-{table}-files"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
+            assert Path(wanted.mark).exists()
+            continue
+        found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
+        die = partial(die_once, f"{died}-{table}")
+        if isinstance(found, Rows):
+            folder = f"{died}-{table}-files"
+            made = write(replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False)
+            frame = spark.read.parquet(folder)
+            assert made == frame.count()
+            assert not [*Path(folder).glob("_temporary*")]
+        else:
+            frame = found.mapInArrow(die, found.schema)
+        rows = frame.collect()
+        assert Path(f"{died}-{table}").exists()
+        for row in sorted(map(str, (tuple(row) for row in rows))):
+            print(table, row)

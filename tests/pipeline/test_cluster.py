@@ -52,7 +52,7 @@ class Cluster:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.master, self.folder, self.running = f"spark://127.0.0.1:{self.port}", folder, []
-        self.drivers = {}
+        self.driver = None
         self.work = [folder / f"work-{number}" for number in range(WORKERS)]
 
     def start(self):
@@ -93,23 +93,27 @@ class Cluster:
     def _log(self, name):
         return self.folder / f"{name}.log"
 
-    def driver(self, folder):
-        """A process in this folder that runs commands with one session."""
-        if folder not in self.drivers:
-            command = [sys.executable, Path(__file__).with_name("commands_of_a_session.py"), self.master]
-            self.drivers[folder] = subprocess.Popen(
-                [*map(str, command), json.dumps(SETTINGS)],
-                cwd=folder,
-                env=variables(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-        return self.drivers[folder]
+    def begin(self, folder, worker_python):
+        """Start a process in this folder that runs commands and jobs with one session."""
+        program = Path(__file__).with_name("commands_of_a_session.py")
+        self.driver = subprocess.Popen(
+            [*map(str, (sys.executable, program, self.master, json.dumps(SETTINGS), worker_python))],
+            cwd=folder,
+            env=variables(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words):
+        """Run a command or a job where the workers, which have folders of their own, do not."""
+        self.driver.stdin.write(json.dumps([*map(str, words)]) + "\n")
+        self.driver.stdin.flush()
+        return subprocess.CompletedProcess(words, *json.loads(self.driver.stdout.readline()))
 
     def end(self):
-        for driver in self.drivers.values():
-            driver.communicate(timeout=60)
+        if self.driver is not None:
+            self.driver.communicate(timeout=60)
         for process in self.running[::-1]:
             process.terminate()
         for process in self.running:
@@ -149,6 +153,28 @@ def bare_python(tmp_path_factory):
     return folder / "bin" / "python"
 
 
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A working directory with something of every kind."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name in ("captures/kafka-python-4.4.0.pcapng", "request-logs/kafka-request.log", "segments/orders-zstd-0"):
+        source = ROOT / "samples" / name
+        if source.is_dir():
+            shutil.copytree(source, folder / source.name)
+        else:
+            shutil.copy(source, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def driver(cluster, bare_python, inputs):
+    """A cluster whose workers have no kwire, and a driver in the folder of inputs: what does not start a driver of its
+    own runs in its session.
+    """
+    cluster.begin(inputs, bare_python)
+    return cluster
+
+
 def variables():
     return {key: value for key, value in os.environ.items() if key not in {"PYTHONPATH", "PYSPARK_PYTHON"}}
 
@@ -160,22 +186,21 @@ def run(*command, cwd=ROOT):
 
 
 @pytest.mark.usefixtures("spark")  # for what it is on one machine
-def test_workers_without_kwire_are_sent_it(cluster, bare_python):
+def test_workers_without_kwire_are_sent_it(driver, bare_python):
     missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
     assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
     query = """select topic as name, count(*) as number, sum(value_size) as size from records group by topic
                union all select api, sum(count), sum(value_bytes) from costs group by api order by all"""
     asked = ["scan", str(SEGMENTS), str(CAPTURE), "--sql", query, "--format", "jsonl"]
-    there = ["--master", cluster.master, "--worker-python", bare_python, "--split-size", "3000", *CONF]
-    done = run(sys.executable, "-m", "kwire_cli", *asked, *there)
+    done = driver.run("kwire", *asked, "--split-size", "3000")
     assert done.returncode == 0, done.stderr
     assert done.stdout == kwire(*asked).out
     assert len(done.stdout.splitlines()) > 20
-    assert all(any(work.glob("app-*/*/kwire.zip")) for work in cluster.work)
+    assert all(any(work.glob("app-*/*/kwire.zip")) for work in driver.work)
 
 
 @pytest.mark.usefixtures("spark")  # as above
-def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
+def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     if not Path("/proc/self/stat").exists():
         pytest.skip("the executor to kill is found in /proc")
     asked = [
@@ -183,15 +208,7 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
         ("costs", COSTS, CAPTURE),
         ("lake", ",".join(LAKE), CAPTURE.parent),
     ]
-    done = run(
-        sys.executable,
-        Path(__file__).with_name("losing_workers.py"),
-        cluster.master,
-        json.dumps(SETTINGS),
-        tmp_path / "died",
-        *(part for each in asked for part in each),
-    )
-    assert done.returncode == 0, done.stderr
+    done = driver.run("losing_workers", tmp_path / "died", *(part for each in asked for part in each))
     expected = []
     for path in SEGMENTS.glob("*/*"):
         topic = path.parent.name.rpartition("-")[0]
@@ -210,54 +227,31 @@ def test_an_executor_that_is_killed_changes_nothing(cluster, tmp_path):
     assert not [*(tmp_path / "died-lake-files").glob("_*")]
 
 
-def scan(cluster, *asked, cwd):
-    """Run where the workers, which have folders of their own, do not: all that run there share a session, which has
-    SETTINGS.
-    """
-    driver = cluster.driver(cwd)
-    driver.stdin.write(json.dumps(["scan", *map(str, asked), "--master", cluster.master]) + "\n")
-    driver.stdin.flush()
-    return subprocess.CompletedProcess(asked, *json.loads(driver.stdout.readline()))
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    """A working directory with something of every kind."""
-    folder = tmp_path_factory.mktemp("inputs")
-    for name in ("captures/kafka-python-4.4.0.pcapng", "request-logs/kafka-request.log", "segments/orders-zstd-0"):
-        source = ROOT / "samples" / name
-        if source.is_dir():
-            shutil.copytree(source, folder / source.name)
-        else:
-            shutil.copy(source, folder)
-    return folder
-
-
 QUERY = """select 'records' as name, count(*) as number from records union all select 'packets', count(*) from packets
            union all select concat('frames ', kind), count(*) from frames group by kind
            union all select file, count(*) from faults group by file order by all"""
 
 
 @pytest.mark.usefixtures("spark")  # as above
-def test_relative_paths_lead_to_the_same_files(cluster, inputs, monkeypatch):
+def test_relative_paths_lead_to_the_same_files(driver, inputs, monkeypatch):
     monkeypatch.chdir(inputs)
     given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
-    done = scan(cluster, *given, "--sql", QUERY, "--format", "jsonl", cwd=inputs)
+    done = driver.run("kwire", "scan", *given, "--sql", QUERY, "--format", "jsonl")
     assert done.returncode == 0, done.stderr
     assert done.stdout == kwire("scan", *given, "--sql", QUERY, "--format", "jsonl").out
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["name"].partition(" ")[0] for row in rows if row["number"]} == {"records", "packets", "frames"}
-    done = scan(cluster, ".", "--report", "stats", "--format", "json", cwd=inputs)
+    done = driver.run("kwire", "scan", ".", "--report", "stats", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert done.stdout == kwire("scan", ".", "--report", "stats", "--format", "json").out
 
 
-def test_inputs_that_no_worker_can_read_are_named(cluster, inputs):
+def test_inputs_that_no_worker_can_read_are_named(driver):
     """This path leads to other folders in other processes."""
     for name in ("kafka-python-4.4.0.pcapng", "kafka-request.log", "orders-zstd-0"):
         path = f"/proc/self/cwd/{name}"
         asked = ("--sql", "select count(*) from records") if name == "orders-zstd-0" else ("--table", "frames")
-        done = scan(cluster, path, *asked, "--format", "csv", cwd=inputs)
+        done = driver.run("kwire", "scan", path, *asked, "--format", "csv")
         assert done.returncode == 2, (path, done.stdout, done.stderr)
         assert f"nothing could be read of the inputs: {path}" in done.stderr
         assert "all machines of a cluster need the files under these paths" in done.stderr
