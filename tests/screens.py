@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from kwire_cli.cli.tui import Options, listing_of
 from kwire_cli.tui.app import Inspector
 
+HANDLED = 4
+"""Rounds in which messages are handled: what a key does is told to the application, the screen, a widget and back."""
 ROWS = {"80x24": (80, 24), "200x60": (200, 60)}
 
 
@@ -31,10 +33,12 @@ def screen(app):
 
 
 async def settled(pilot):
-    """When nothing is being read or looked at any more."""
+    """When nothing is being read or looked at any more. A pause of no time lets all messages be handled that are there;
+    one without a time would also sleep until the process is idle.
+    """
     app = pilot.app
-    await pilot.pause()
-    await pilot.pause()
+    for _ in range(HANDLED):
+        await pilot.pause(0)
     while (
         app.share is not None
         or app.filter_share is not None
@@ -43,7 +47,7 @@ async def settled(pilot):
     ):
         await pilot.pause(0.005)
     app._tell()
-    await pilot.pause()
+    await pilot.pause(0)
 
 
 @asynccontextmanager
@@ -63,7 +67,7 @@ async def opened(file, size=(100, 30), filter_text="", **options):
 
 async def press(pilot, *keys):
     for key in keys:
-        await pilot.press(key)
+        pilot.app.simulate_key(key)  # the pilot's own way sleeps twice until the process is idle
         await settled(pilot)
 
 
