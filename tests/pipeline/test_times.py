@@ -15,6 +15,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 INPUTS = [str(ROOT / "samples" / name) for name in ("logs", "request-logs/kafka-request.log", "captures/ipv6.pcap")]
 TIMES = {"batches": "max_time", "records": "time", "index": "time", "packets": "time", "frames": "time"}
+QUERIED = {"records", "frames"}
+"""Tables that are also written by queries: for those, Spark has times of all tables as one type (the test below)."""
 UTC = pa.timestamp("us", "UTC")
 
 
@@ -56,7 +58,8 @@ def test_every_table_by_every_way(zone, tmp_path):  # noqa: ARG001 - it is the s
             "sql": ("--sql", f"select {column}, {column} as again from {table}"),
             "csv": ("--sql", f"select {column} from {table}", "--out-format", "csv"),
         }
-        for name, asked in ways.items():
+        for name in ways if table in QUERIED else ["table"]:
+            asked = ways[name]
             out = tmp_path / f"{table}-{name}"
             done = kwire("scan", *INPUTS, *asked, "--out", out, "--partition-by", "")
             assert done.code == 0, done.err
