@@ -318,7 +318,7 @@ class Captured:
     @property
     def frame(self) -> Frame | None:
         """The request or response, decoded in full; None for what is neither."""
-        if self._frame is None and self.is_frame:
+        if self.is_frame and (self._frame is None or self._frame.number != self.number):
             frame = replace(self.connection.frame(self.seen), number=self.number)
             if self.seen.missing:
                 have = len(self.seen.data)
@@ -328,8 +328,6 @@ class Captured:
                 frame = replace(
                     frame, notes=(cut, *(note for note in frame.notes if note.code != "FRAME_SIZE_MISMATCH"))
                 )
-            if not self.number:
-                return frame
             self._frame = frame
         return self._frame
 
