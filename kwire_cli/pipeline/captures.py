@@ -345,7 +345,7 @@ class Captures:
         """Return the rows of `faults` that are about files. No frames are made for these rows."""
         schema = from_arrow_schema(CAPTURE_FAULTS)
         points = [point.name for point in self.plan.points]
-        parts = sent(self.spark, ((points[each.point], each.part) for each in self.plan.parts))
+        parts = sent(self.spark, ((points[part.point], part.part) for part in self.plan.parts))
         faults = parts.mapInArrow(_faults_of_parts, schema)
         rows = unreadable_rows(self.plan)
         return faults.unionByName(self.spark.createDataFrame(rows, schema)) if rows else faults
@@ -417,10 +417,10 @@ class Captures:
         plan = self.plan
         several = len(plan.points) > 1, len(plan.files) > 1
         packets = [tuple(chain.packets for chain in point.chains) for point in plan.points]
-        for each in plan.parts:
-            name = plan.points[each.point].name
-            place = PlaceOfFile(each.part.file, each.before, name, packets[each.point], *several)
-            yield replace(each, place=pickle.dumps(place))
+        for part in plan.parts:
+            name = plan.points[part.point].name
+            place = PlaceOfFile(part.part.file, part.before, name, packets[part.point], *several)
+            yield replace(part, place=pickle.dumps(place))
 
     @property
     def _tasks(self) -> int:

@@ -113,7 +113,7 @@ def sent(spark: SparkSession, works: Iterable[Any]) -> DataFrame:
         pa.RecordBatch.from_arrays([pa.array(range(start, stop)), pa.array(pickled[start:stop])], schema=SENT)
         for start, stop in pairwise(bounds)
     ]
-    before = spark.conf.get(_LOCAL)
+    before = spark.conf.get(_LOCAL) or ""
     try:
         spark.conf.set(_LOCAL, 0)
         return spark.createDataFrame(pa.Table.from_batches(of_tasks, SENT))

@@ -99,18 +99,18 @@ class FilesOfConnection:
         )
 
     def _known(self, found: Iterable[Described]) -> Iterator[Described]:
-        for each in found:
-            if each.file not in self.paths:
-                place = _place(each)
-                self.paths[each.file] = place.path
-                files, befores = self._chains[each.chain]
+        for piece in found:
+            if piece.file not in self.paths:
+                place = _place(piece)
+                self.paths[piece.file] = place.path
+                files, befores = self._chains[piece.chain]
                 files.append(location(place.path))
                 befores.append(place.before)
-            yield each
+            yield piece
 
 
-def _place(each: Described) -> PlaceOfFile:
-    return pickle.loads(each.place or b"")  # type: ignore[no-any-return] # noqa: S301 - our own
+def _place(piece: Described) -> PlaceOfFile:
+    return pickle.loads(piece.place or b"")  # type: ignore[no-any-return] # noqa: S301 - our own
 
 
 def describe_connection(

@@ -352,20 +352,20 @@ def in_turn(found: Iterable[Described], size: int) -> Iterator[list[Described]]:
     held = 0
     for piece in found:
         if held >= size:
-            parts = [parted(each, piece.moment) for each in group]
-            if before := [each for each, _ in parts if each]:
+            halves = [parted(earlier, piece.moment) for earlier in group]
+            if before := [first for first, _ in halves if first]:
                 yield before
-            group = [each for _, each in parts if each]
-            held = sum(size_of(each) + len(each.rows) for each in group)
+            group = [later for _, later in halves if later]
+            held = sum(size_of(later) + len(later.rows) for later in group)
         group.append(piece)
         held += size_of(piece) + len(piece.rows)
     if group:
         yield group
 
 
-def size_of(each: Described) -> int:
+def size_of(piece: Described) -> int:
     """Return the bytes of the payloads of segments."""
-    return int(np.frombuffer(each.rows, DESCRIPTOR)["size"].sum())
+    return int(np.frombuffer(piece.rows, DESCRIPTOR)["size"].sum())
 
 
 def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run]]:
