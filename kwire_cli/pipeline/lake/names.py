@@ -68,8 +68,7 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
     columns = [values_of(leaf, values.columns.places(leaf)).to_pylist() for leaf in wanted if leaf is not None]
     for host, port, node in dict.fromkeys(zip(*columns, strict=True)):
         if host:
-            names.brokers[address_of(host, port)] = node
-    forget(names.brokers, MOST_NAMES)
+            names.learn_brokers({address_of(host, port): node})
 
 
 @dataclass
@@ -85,14 +84,15 @@ class Learnt:
 
     def merge(self, other: Learnt) -> None:
         """Add what other connections tell. Of two names of a topic's id stands that of the connection that began first,
-        of two versions of a client's software that of the one that began last, whatever the order of merging.
+        of two versions of a client's software that of the one that began last, and an address with two node ids has
+        none, whatever the order of merging.
         """
         own, names = self.names, other.names
         for topic_id, name in names.topics.items():
             since = other.since.get(topic_id, 0)
             if topic_id not in own.topics or since < self.since.get(topic_id, 0):
                 own.topics[topic_id], self.since[topic_id] = name, since
-        own.brokers |= names.brokers
+        own.learn_brokers(names.brokers)
         own.sessions |= names.sessions
         for client_id, software in other.clients.items():
             since = other.since.get(client_id, 0)
@@ -318,7 +318,7 @@ def _text(leaf: Leaf, data: Any, start: int, stop: int) -> str:
 def name_rows(names: Names, clients: dict[str, str]) -> pa.RecordBatch:
     """Return the rows of the table `names` of a capture point."""
     rows = [("topic", key, name) for key, name in sorted(names.topics.items())]
-    rows += [("broker", key, str(node)) for key, node in sorted(names.brokers.items())]
+    rows += [("broker", key, str(node)) for key, node in sorted(names.brokers.items()) if node is not None]
     rows += [("client", key, software) for key, software in sorted(clients.items())]
     return pa.RecordBatch.from_arrays(
         [pa.array(column, pa.string()) for column in (zip(*rows, strict=True) if rows else ((), (), ()))], schema=NAMES

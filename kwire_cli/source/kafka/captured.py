@@ -31,7 +31,7 @@ from kwire_cli.spec.kafka import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
@@ -63,12 +63,13 @@ SESSIONS_SINCE = 7
 class Names:
     """The names known so far, at first only the name of the one topic id that no message tells.
 
+    Brokers are node ids by address; an address that several ids are told for has None, as with a proxy or a balancer.
     Sessions are kept by broker and session id, as lists of topic names or ids. `ahead` reads the whole capture for
     names, if possible. It is asked once, when a topic id without a known name comes.
     """
 
     topics: dict[str, str] = field(default_factory=lambda: {CLUSTER_METADATA_ID: CLUSTER_METADATA})
-    brokers: dict[str, int] = field(default_factory=dict)
+    brokers: dict[str, int | None] = field(default_factory=dict)
     sessions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
     ahead: Callable[[], Names] | None = None
     _silent: set[Layout] = field(default_factory=set)  # of messages that tell nothing
@@ -79,12 +80,19 @@ class Names:
             ahead, self.ahead = self.ahead, None
             names = ahead()
             self.topics = names.topics | self.topics
-            self.brokers = names.brokers | self.brokers
+            self.learn_brokers(names.brokers)
         return self.topics.get(topic, topic)
 
     def node(self, address: str) -> int | None:
-        """The node id of the broker at an address, `host:port`."""
+        """The node id of the broker at an address, `host:port`; None if none is known, or several are."""
         return self.brokers.get(address)
+
+    def learn_brokers(self, told: Mapping[str, int | None]) -> None:
+        """Learn node ids by address. The order in which they are told does not matter."""
+        for address, node in told.items():
+            if self.brokers.setdefault(address, node) != node:
+                self.brokers[address] = None
+        forget(self.brokers, MOST_NAMES)
 
     def learn(self, line: Captured, broker: str) -> None:
         """Learn the names that a frame tells. `broker` is the address of the broker's end."""
@@ -124,8 +132,7 @@ class Names:
         for broker in body.get("brokers") or ():
             node = broker.get("nodeId", broker.get("brokerId"))
             if node is not None and broker.get("host") and "port" in broker:  # it is whole
-                self.brokers[address_of(broker["host"], broker["port"])] = node
-        forget(self.brokers, MOST_NAMES)
+                self.learn_brokers({address_of(broker["host"], broker["port"]): node})
 
     def _learn_session(self, line: Captured, broker: str) -> None:
         """Keep a fetch session, and give a Fetch the topics of its own."""
