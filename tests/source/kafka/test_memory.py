@@ -15,9 +15,6 @@ from kwire_cli.structs.network import FIN, PSH, SYN
 CATALOG = kwire_cli.catalog()
 SIZE = 1400
 LIMITS = Limits(direction=1 << 18, total=1 << 20, connections=256, closed=64)
-BOUND = 12 << 20
-"""Bytes: what waits, bytes in which no frame was recognised (1 MiB a side), pieces under way, the texts of 4,096
-ends."""
 
 
 def segment(payload, sequence, flags=ACK, side=0, port=50000, acknowledgment=0):
@@ -97,16 +94,17 @@ def held_after_a_loss(number):
 
 
 CASES = {
-    "random, opened": random_bytes(True),
-    "random, in mid-stream": random_bytes(False),
-    "zeros, in mid-stream": zeros,
-    "false sizes, in mid-stream": false_sizes,
-    "holes": holes,
-    "connections": connections,
-    "one side ended": one_side_ended,
-    "cut frames": held_after_a_loss,
+    "random, opened": (random_bytes(True), 6),
+    "random, in mid-stream": (random_bytes(False), 6),
+    "zeros, in mid-stream": (zeros, 6),
+    "false sizes, in mid-stream": (false_sizes, 6),
+    "holes": (holes, 2),
+    "connections": (connections, 5.8),
+    "one side ended": (one_side_ended, 11.5),
+    "cut frames": (held_after_a_loss, 2),
 }
-
+"""What makes the packets, and the most MiB that are held: what waits, bytes in which no frame was recognised (1 MiB a
+side), pieces under way, the texts of ends. Without limits it is 6 to 14."""
 
 LEVEL = {"random, in mid-stream", "zeros, in mid-stream", "false sizes, in mid-stream"}
 """Cases that hold as much as they ever will after half of the packets."""
@@ -134,8 +132,9 @@ def peaks(count, make):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_memory_stays_bounded_and_levels_off(name):
-    peaks(50, CASES[name])  # what is loaded once
-    half, whole = peaks(4000 if name in LEVEL else 2000, CASES[name])
-    assert whole < BOUND
+    make, most = CASES[name]
+    peaks(50, make)  # what is loaded once
+    half, whole = peaks(4000 if name in LEVEL else 2000, make)
+    assert whole < most * (1 << 20)
     if name in LEVEL:
         assert whole < half + (1 << 19)
