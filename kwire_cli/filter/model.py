@@ -263,9 +263,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("correlationId", "number", "the correlation id"),
     Column("clientId", "text", "the client id", aliases=("client",)),
     Column(
-        "software", "text", "the client's software and its version, as its ApiVersions request on this connection says"
+        "software",
+        "text",
+        "the client's software and its version, known once an ApiVersions request on this connection names them",
     ),
-    Column("broker", "number", "the node id of the broker's end, if a Metadata response named its address"),
+    Column("broker", "number", "the node id of the broker's end, if Metadata responses named its address for one node"),
     Column("topics", "text", "the topics that it is about, ids resolved to names", aliases=("topic",), many=True),
     Column("latency", "duration", "from request to response; null where that is unknown"),
     Column("throttle", "duration", "for how long a response asks its client to wait; null where it says nothing of it"),
