@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +20,27 @@ from kwire_cli.errors import InputError, few
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.hidden import one_array, parquet_file
 from kwire_cli.pipeline.lake.tables import INPUTS, SCHEMA_KEY, SCHEMA_VERSION, unit_of
-from kwire_cli.pipeline.lake.units import KINDS, choices, key_of, listed, log_point, states, with_tables
-from kwire_cli.pipeline.lake.windows import groups
+from kwire_cli.pipeline.lake.units import (
+    KINDS,
+    choices,
+    key_of,
+    listed,
+    log_point,
+    states,
+    units_of,
+    with_tables,
+    work_of,
+)
+from kwire_cli.pipeline.lake.windows import Plan, groups
 from kwire_cli.pipeline.lake.writing import TEXTS
 from kwire_cli.pipeline.model import CAPTURES
+from kwire_cli.source.packets.descriptors import Schedule
+from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.stores import location, mapped
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -39,6 +51,8 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
+P = TypeVar("P", Plan, Schedule)
+"""The plan of captures, for tasks or for this process."""
 CHECKPOINT = "_checkpoint"
 """The folder beside files that a stream writes, in which Spark keeps how far it is: readers pass over it."""
 _HAS = {
@@ -106,6 +120,49 @@ def refuse_text(form: str, work: Work) -> None:
             "into another folder",
             file=first,
         )
+
+
+@dataclass(frozen=True)
+class Begun(Generic[P]):
+    """What a run has to do: the files that it reads, the plan of the captures among them, its work, and what is wanted
+    of it.
+    """
+
+    listing: pa.Table
+    plan: P
+    work: Work
+    wanted: Wanted
+
+
+def begin(
+    run: Run,
+    there: pa.Table,
+    look: Callable[[], pa.Table],
+    wanted: Wanted,
+    planned: Callable[[pa.Table], tuple[P, Iterable[str | None]]],
+    *,
+    note: Callable[[str], None],
+    again: bool,
+) -> Begun[P]:
+    """Return what a run has to do, if a lake has the inputs that are `there`, and say what stands out among captures.
+
+    `look` lists the files with their sizes and digests; `planned` returns the plan of what is read of a listing, and
+    the capture point of each file, None for those that are of none.
+
+    Raises:
+        InputError: The lake has the frames of another filter, a capture has changed that is in a unit with captures
+            that are gone, or the lake would have tables of two formats.
+
+    """
+    refuse_others(run.folder, there, wanted)
+    inputs = together(there, look(), wanted, again=again)
+    plan, points = planned(inputs.listing)
+    for text in apart_notes(point.name for point in plan.points if point.apart):
+        note(text)
+    units = units_of(inputs.listing, points, inputs.units)
+    work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
+    refuse_text(run.form, work)
+    return Begun(inputs.listing, plan, work, work.wanted or wanted)
 
 
 @dataclass(frozen=True)

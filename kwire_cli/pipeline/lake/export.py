@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.lake import BODIES
 from kwire_cli.pipeline.lake.captures import PointTables, Spool, point_rows
-from kwire_cli.pipeline.lake.earlier import finish, inputs_of, refuse_others, refuse_text, together
+from kwire_cli.pipeline.lake.earlier import begin, finish, inputs_of
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.in_tasks import Cut, write_in_tasks
 from kwire_cli.pipeline.lake.logs import log_rows, shaped, unreadable
@@ -21,17 +22,16 @@ from kwire_cli.pipeline.lake.units import (
     named_files,
     points_of,
     shared_out,
-    units_of,
-    work_of,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.source.packets.descriptors import outlined, schedule
-from kwire_cli.source.packets.points import apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
+    import pyarrow as pa
 
     from kwire_cli.pipeline.lake.tasks import Tell
     from kwire_cli.pipeline.lake.units import Exported, Unit
@@ -72,23 +72,20 @@ def export(
             cut = Cut(window=WINDOW)
             return write_in_tasks(tasks, named_files(files), into, wanted, form=form, cut=cut, note=note, again=again)
     reading = wanted.reading
+
+    def planned(listing: pa.Table) -> tuple[Schedule, list[str | None]]:
+        plan = schedule(map(outlined, captures_among(listing)), blocks_of(reading.key_logs), reading.naming)
+        return plan, points_of(listing, plan)
+
     with Run(into, form) as run:
-        there = inputs_of(run.folder)
-        refuse_others(run.folder, there, wanted)
-        inputs = together(there, listed(named_files(files)), wanted, again=again)
-        plan = schedule(map(outlined, captures_among(inputs.listing)), blocks_of(reading.key_logs), reading.naming)
-        for text in apart_notes(point.name for point in plan.points if point.apart):
-            note(text)
-        units = units_of(inputs.listing, points_of(inputs.listing, plan), inputs.units)
-        work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
-        refuse_text(form, work)
-        wanted = work.wanted or wanted
-        done = 0
-        for unit, share in shared_out(plan, work.units):
+        there, look = inputs_of(run.folder), partial(listed, named_files(files))
+        begun = begin(run, there, look, wanted, planned, note=note, again=again)
+        work, done = begun.work, 0
+        for unit, share in shared_out(begun.plan, work.units):
             tell(unit.name, done, work.read, "files")
             done += len(unit.inputs)
-            out = Files(run.hidden, form, unit.key, wanted.columns)
-            write_unit(unit, share, out, wanted)
+            out = Files(run.hidden, form, unit.key, begun.wanted.columns)
+            write_unit(unit, share, out, begun.wanted)
             work.done(unit, out.close())
         finish(run, work)
     return work.exported(reading.told.faults)

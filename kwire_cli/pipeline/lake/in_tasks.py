@@ -18,20 +18,20 @@ import numpy as np
 import pyarrow as pa
 
 from kwire_cli.pipeline.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
-from kwire_cli.pipeline.lake.earlier import finish, inputs_of, refuse_others, refuse_text, together
+from kwire_cli.pipeline.lake.earlier import begin, finish, inputs_of
 from kwire_cli.pipeline.lake.frames import resolved
 from kwire_cli.pipeline.lake.hidden import put_table, streamed, table_of
 from kwire_cli.pipeline.lake.logs import log_rows, shaped
 from kwire_cli.pipeline.lake.long_connections import Lengths, lengths_of
 from kwire_cli.pipeline.lake.names import Learnt
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
-from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed, units_of, work_of
+from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed
 from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge, read_pieces
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run
 from kwire_cli.pipeline.model import CAPTURES, Told
 from kwire_cli.source.packets.parts import PART_SIZE
-from kwire_cli.source.packets.points import APART, apart_notes
+from kwire_cli.source.packets.points import APART
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.stores.writing import remove, write
 
@@ -87,17 +87,9 @@ def write_in_tasks(
     with Run(into, form) as run:
         tables = lake(run.folder) if lake else None
         there = inputs_of(run.folder) if tables is None else tables.inputs()
-        refuse_others(run.folder, there, wanted)
-        inputs = together(there, _listed(tasks, run, files), wanted, again=again)
-        listing = inputs.listing
-        plan = _planned(tasks, run, listing, wanted, cut.part)
-        for text in apart_notes(point.name for point in plan.points if point.apart):
-            note(text)
-        names = (None if number is None else plan.points[number].name for number in plan.of_files)
-        units = units_of(listing, names, inputs.units)
-        work = work_of(there, units, again=again, wanted=wanted, known=inputs.unchanged)
-        refuse_text(form, work)
-        wanted = work.wanted or wanted
+        look, planned = partial(_listed, tasks, run, files), partial(_planned, tasks, run, wanted, cut.part)
+        begun = begin(run, there, look, wanted, planned, note=note, again=again)
+        listing, plan, work, wanted = begun.listing, begun.plan, begun.work, begun.wanted
         done = Done()
         of_keys = {unit.key: unit for unit in work.units}
         _captures(tasks, run, plan, {unit.point: unit for unit in work.units if unit.is_point}, wanted, cut, done)
@@ -142,8 +134,12 @@ def _listed_batches(files: pa.Table) -> Iterator[pa.RecordBatch]:
     yield from listed(files).to_batches()
 
 
-def _planned(tasks: Tasks, run: Run, listing: pa.Table, wanted: Wanted, part_size: int) -> Plan:
-    """Return the plan of the captures among files, whose packets are counted in tasks if they are many."""
+def _planned(
+    tasks: Tasks, run: Run, wanted: Wanted, part_size: int, listing: pa.Table
+) -> tuple[Plan, Iterator[str | None]]:
+    """Return the plan of the captures among files, whose packets are counted in tasks if they are many, and the capture
+    point of each file.
+    """
     numbers = np.flatnonzero(np.array(listing["kind"]) == KINDS[CAPTURES])
     rows = pa.table({"number": numbers, "path": listing["path"].take(pa.array(numbers))})
     sizes = np.array(listing["size"], np.int64)[numbers]
@@ -153,7 +149,8 @@ def _planned(tasks: Tasks, run: Run, listing: pa.Table, wanted: Wanted, part_siz
     else:
         outlines = tasks.looked_at(run.hidden, "_captures", rows, np.maximum(sizes, OPENING), outline, OUTLINES)
     reading = wanted.reading
-    return planned(listing, outlines, reading.naming, blocks_of(reading.key_logs), tasks.sketched)
+    plan = planned(listing, outlines, reading.naming, blocks_of(reading.key_logs), tasks.sketched)
+    return plan, (None if number is None else plan.points[number].name for number in plan.of_files)
 
 
 def _outlined(part_size: int, files: pa.Table) -> Iterator[pa.RecordBatch]:
