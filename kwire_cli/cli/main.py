@@ -8,7 +8,6 @@ import importlib
 import os
 import re
 import sys
-from importlib.abc import MetaPathFinder
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -299,10 +298,11 @@ def _let_go_of_output() -> None:
         sys.stdout.close()
 
 
-class _NoPandas(MetaPathFinder):
+class _NoPandas:
     """Finds no pandas: Arrow imports it before it makes its first array, which takes as long as kwire's own start."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        """As Python's `MetaPathFinder`."""
         if fullname == "pandas":
             raise ModuleNotFoundError(fullname, name=fullname)
 
