@@ -36,7 +36,7 @@ TIMES = 8
 """How much longer the longer capture is."""
 FILES = 500
 FEW_SECONDS = 3
-"""Processor seconds for all real captures and logs."""
+"""Processor seconds for all real captures, also with logs."""
 BY_TIME = "select api_key, count(*) from {} group by api_key order by 2 desc"
 
 
@@ -84,6 +84,7 @@ class Block:
         self.export("whole", ALL, [whole], "frames,costs,names,faults")
         if REAL.is_dir():
             self.export("real", ALL, [REAL])
+            self.export("sessions", ALL, [REAL / "captures"])
         measure_in_turns(self.rows, runs)
         for row in self.rows:
             shown = f"{row.seconds:>8.2f} s, at best {row.best:.2f}" if row.seconds else f"not here ({row.why})"
@@ -138,8 +139,9 @@ class Block:
             for path in (files["small"], long)
         )
         print_verdict(f"memory on {TIMES} times the capture ({last / 1e6:.0f} MB)", last / first, at_most=1.3)
-        real = next((row.best for row in self.rows if row.input == "real"), None)
-        print_verdict(f"all real captures and logs, seconds / {FEW_SECONDS}", real and real / FEW_SECONDS, at_most=1)
+        for name, what in ("sessions", "captures and request logs"), ("real", "captures, request logs and segments"):
+            real = next((row.best for row in self.rows if row.input == name), None)
+            print_verdict(f"all real {what}, seconds / {FEW_SECONDS}", real and real / FEW_SECONDS, at_most=1)
 
     def jobs(self, path: Path) -> None:
         """Print how much faster two processes write the tables than one, with their start."""
