@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.lake import report_query
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.model import CAPTURES, SEGMENTS, found, of_kind
 
@@ -85,10 +86,7 @@ def costs(path: str) -> Rows:
     return Counter((row["field"], row["bytes"]) for row in rows if row["bytes"])
 
 
-CLIENTS = """
-select client_id, software, count(*) from frames
-where kind = 'request' group by client_id, software
-"""
+CLIENTS = f"select client_id, software, sum(requests)::bigint from ({report_query('clients')}) group by all"
 
 
 def clients(path: str) -> Rows:

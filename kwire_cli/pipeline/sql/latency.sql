@@ -2,7 +2,8 @@
 select
     coalesce(api, cast(api_key as string)) as api,
     src as address,
-    broker,
+    -- capture points may know different nodes of one address
+    case when min(broker) = max(broker) then min(broker) end as broker,
     coalesce(delayed, false) as waits,
     count(*) as responses,
     -- later than the request allowed
