@@ -27,7 +27,6 @@ from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths
-from kwire_cli.source.reading import empty_inputs
 from kwire_cli.stores import exists, path_of, path_text
 
 if TYPE_CHECKING:
@@ -186,9 +185,9 @@ def command(environment: Environment, options: Options) -> int:
     page = None
     if settings.view.ON_PAGE:
         page = new_page(environment, "batches", "dump", options.paths, options.rows)
-    run, logs = BatchRun(environment, settings, page), list[LogInput]()
+    run = BatchRun(environment, settings, page)
     with page or nullcontext():
-        for file in files_of(environment, options, settings.how, logs):
+        for file in files_of(environment, options, settings.how):
             if run.is_full:
                 break
             if file.topic:
@@ -196,21 +195,14 @@ def command(environment: Environment, options: Options) -> int:
             if not options.topics or file.topic in options.topics:
                 run.show_file(file)
                 environment.flush()
-        run.progress.done()
-        run.end()
-        if run.files and not run.found and settings.selection.everything:
-            _tell_of_nothing(environment, options, run, logs)
+    run.progress.done()
+    run.end()
+    if run.files and not (run.found or run.no_batches) and settings.selection.everything:
+        environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
+    if run.no_batches and not run.found:
+        raise InputError(f"{missing_names(options.paths)}{_NO_BATCH}")
     empty = options.exit_code and run.is_empty
     return Exit.FOUND if (options.strict and run.anomalous) or empty else Exit.DONE
-
-
-def _tell_of_nothing(environment: Environment, options: Options, run: BatchRun, logs: list[LogInput]) -> None:
-    """Note that there was no batch to show. Raises InputError if bytes are no batch, or if there are no bytes."""
-    if run.no_batches:
-        raise InputError(f"{missing_names(options.paths)}{_NO_BATCH}")
-    if not options.topics and (error := empty_inputs([(log.label, log.emptiness) for log in logs])):
-        raise error
-    environment.note(f"kwire: 0 batches in {counted(run.files, 'file')}")
 
 
 _NO_BATCH = "there is no record batch in this; kwire decode reads requests, responses and captures"
@@ -261,17 +253,10 @@ def _reading(options: Options) -> Reading:
     return reading_of(options, input_kind=Kind.BATCHES, every=options.every)
 
 
-def files_of(
-    environment: Environment, options: Options, how: Reading, logs: list[LogInput] | None = None
-) -> Iterator[LogFile]:
-    """Yield the files of the inputs, which are added to `logs`.
-
-    Raises InputError for an input that is not there or is no log.
-    """
+def files_of(environment: Environment, options: Options, how: Reading) -> Iterator[LogFile]:
+    """Yield the files of the inputs. InputError for an input that is not there or is no log."""
     for opened in open_inputs(options.paths, how, Terminal(environment), takes=BATCHES.kinds):
         if isinstance(opened, LogInput):
-            if logs is not None:
-                logs.append(opened)
             yield from opened.files()
 
 

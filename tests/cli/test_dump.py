@@ -35,7 +35,7 @@ def test_lines_are_the_items_of_the_api(name):
 
 def test_standard_input():
     assert lines(kwire("dump", stdin=ORDERS.read_bytes())) == lines(kwire("dump", ORDERS))
-    assert kwire("dump", stdin=b"").err == "kwire: standard input: no batches: 1 segment of 0 bytes\n"
+    assert kwire("dump", stdin=b"").code == 0
     assert kwire("dump", stdin=None).code == 2
     assert "an argument is empty" in kwire("dump", "").err  # and not the folder that it is run in
 

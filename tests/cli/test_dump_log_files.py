@@ -192,7 +192,7 @@ def test_an_empty_log_is_told_from_a_healthy_one(tmp_path):
         done = kwire("dump", "--verify", path)
         assert (done.code, done.out, "0 batches in 1 file" in done.err) == (2, "", True)
         done = kwire("dump", path)
-        assert (done.code, done.out, done.err) == (2, "", f"kwire: {path}: no batches: 1 segment of 0 bytes\n")
+        assert (done.code, done.out, done.err) == (0, "", "kwire: 0 batches in 1 file\n")
 
 
 @pytest.mark.parametrize("options", [("--verify",), ("--state",), (), ("--all",)])

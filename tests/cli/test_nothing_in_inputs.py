@@ -42,7 +42,7 @@ def test_a_capture_without_packets_is_empty(command, capture):
     assert done.err == f"kwire: {capture}: no packets: this capture is empty\n"
 
 
-@pytest.mark.parametrize("command", [*LOGS, "dump", "overhead", "advise", "compare", "compare-records"])
+@pytest.mark.parametrize("command", [*LOGS, "overhead", "advise", "compare", "compare-records"])
 def test_a_partition_without_batches_is_empty(command, partition):
     for place in (partition, partition / SEGMENT):
         done = kwire(command, place)
@@ -53,8 +53,10 @@ def test_a_partition_without_batches_is_empty(command, partition):
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "html"])
-def test_dump_writes_nothing_of_an_empty_partition_in_any_format(form, partition):
-    assert (kwire("dump", "-f", form, partition).code, kwire("dump", "-f", form, partition).out) == (2, "")
+def test_dump_shows_that_a_partition_has_no_batches(form, partition):
+    """It shows what is there, which is no question that would need batches."""
+    done = kwire("dump", "-f", form, partition)
+    assert (done.code, done.err) == (0, "kwire: 0 batches in 1 file\n")
 
 
 def test_a_partition_of_zeros_has_no_batches_to_compare(partition):

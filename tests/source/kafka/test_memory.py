@@ -99,8 +99,8 @@ CASES = {
     "zeros, in mid-stream": (zeros, 6),
     "false sizes, in mid-stream": (false_sizes, 6),
     "holes": (holes, 2),
-    "connections": (connections, 5.8),
-    "one side ended": (one_side_ended, 11.5),
+    "connections": (connections, 7),
+    "one side ended": (one_side_ended, 13),
     "cut frames": (held_after_a_loss, 2),
 }
 """What makes the packets, and the most MiB that are held: what waits, bytes in which no frame was recognised (1 MiB a
