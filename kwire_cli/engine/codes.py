@@ -159,6 +159,11 @@ def in_payload(found: Iterable[Anomaly]) -> list[Anomaly]:
     return [note._replace(code="PAYLOAD_TRUNCATED") if note.code == "TRUNCATED" else note for note in found]
 
 
+def faults_among(notes: Iterable[Anomaly]) -> list[Anomaly]:
+    """Return the anomalies that are faults: those of NOT_KNOWN tell only what kwire does not know."""
+    return [note for note in notes if note.code not in NOT_KNOWN]
+
+
 def codes(bits: int) -> list[str]:
     """The codes of the bits that the kernel set."""
     return [code for bit, code in KERNEL_BITS.items() if bits & bit]

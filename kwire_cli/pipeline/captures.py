@@ -70,7 +70,7 @@ NAMED = frozenset({"topics", "broker"})
 """Columns of frames for which the names of the capture point are needed."""
 
 
-def owned(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[tuple[int, Replay, int]]:
+def owned(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[tuple[int, Replay]]:
     """Yield the connections in sorted descriptors, by capture point and ends, as `Captures.of_connections` tells of
     them: each has to be read to its end before the next.
     """
@@ -78,7 +78,7 @@ def owned(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[tuple[int,
     for (point, ends), some in groupby(descriptors, key=lambda each: (each.point, each.ends)):
         files = FilesOfConnection(some)
         own = runs(files.found, files.paths, files.origin)
-        yield point, Replay(ends, own, files.last, secrets=secrets, origin=files.origin), files.last
+        yield point, Replay(ends, own, files.last, secrets=secrets, origin=files.origin)
 
 
 def lines(
@@ -95,7 +95,7 @@ def lines(
 
     `names` are what was learnt of all connections of each capture point beforehand.
     """
-    for point, replay, _ in owned(batches, secrets):
+    for point, replay in owned(batches, secrets):
         point_names = names.get(point) or Names()
         own = Names({**point_names.topics}, {**point_names.brokers}, {**point_names.sessions})
         ended: list[TcpConnection] = []
@@ -116,7 +116,7 @@ def lines(
 
 
 def connection_rows(
-    connections: Iterable[tuple[int, Replay, int]],
+    connections: Iterable[tuple[int, Replay]],
     tables_of: Callable[[str], PointTables],
     port: int | None,
     learnt: dict[int, Learnt],
@@ -128,10 +128,10 @@ def connection_rows(
     """
     for number, some in groupby(connections, key=itemgetter(0)):
         tables: PointTables | None = None
-        for _, replay, last in some:
+        for _, replay in some:
             tables = tables or tables_of(replay.origin.point or "")
             reader = tables.reader(replay.ends, layouts(tables.redaction.catalog), port, replay.origin, replay.tls)
-            for item in reader.whole(replay.runs, last):
+            for item in reader.whole(replay.runs, replay.last):
                 for rows in tables.item(item, reader):
                     yield number, tables, rows
             since = min(reader.starts.values(), default=0)
@@ -141,7 +141,7 @@ def connection_rows(
                 yield number, tables, rows
 
 
-def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay, int]]) -> dict[int, Learnt]:
+def learn(catalog: Catalog, port: int | None, connections: Iterable[tuple[int, Replay]]) -> dict[int, Learnt]:
     """Return what connections tell, by the numbers of their capture points."""
     redaction, learnt = Redaction(catalog), dict[int, Learnt]()
     for _ in connection_rows(connections, lambda point: PointTables(point, redaction, ()), port, learnt):
@@ -260,11 +260,11 @@ class Captures:
             merge_learnt(learnt, some)
         return learnt
 
-    def of_connections(self, fold: Callable[[Iterator[tuple[int, Replay, int]]], Any], merge: Merge) -> list[Any]:
+    def of_connections(self, fold: Callable[[Iterator[tuple[int, Replay]]], Any], merge: Merge) -> list[Any]:
         """Return the results of `fold` over the connections of a task, for each task or several tasks.
 
-        A connection is the number of its capture point, its segments, and the last packet of the point. Each has to be
-        read to its end before the next.
+        A connection is the number of its capture point, and its segments. Each has to be read to its end before the
+        next.
         """
 
         def of(batches: Batches, secrets: tuple[Secrets, ...]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.engine.codes import MEANING, NOT_KNOWN, Anomaly
+from kwire_cli.engine.codes import MEANING, Anomaly, faults_among
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.spans import walk
@@ -408,7 +408,7 @@ def deep_anomalies(batch: Batch, hide: Hide | None) -> list[Anomaly]:
 
 def deep_faults(batch: Batch, hide: Hide | None) -> list[Anomaly]:
     """Return the same without what kwire does not know: a payload that only a newer Kafka knows is no fault."""
-    return [note for note in deep_anomalies(batch, hide) if note.code not in NOT_KNOWN]
+    return faults_among(deep_anomalies(batch, hide))
 
 
 # Batches and records in the JSON form of `kwire dump`: all keys always there, payloads of Kafka's own topics

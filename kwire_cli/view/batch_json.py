@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from orjson import Fragment
 
-from kwire_cli.engine.codes import NOT_KNOWN
+from kwire_cli.engine.codes import faults_among
 from kwire_cli.records.batch import Batch, has_payloads, head_json, means_something, record_json
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import LAYOUTS
@@ -374,4 +374,4 @@ def _long_way(source: Source, at: int, end: int, lines: Lines) -> Iterator[bytes
     notes: list[Anomaly] = []
     batch = Batch(source, at, end - at, _LAYOUT, crc_valid=True)
     yield from line_pieces(batch, label=lines.label, deep=lines.deep, hide=lines.hide, notes=notes)
-    lines.odd = lines.odd or bool(batch.notes) or any(note.code not in NOT_KNOWN for note in notes)
+    lines.odd = lines.odd or bool(batch.notes or faults_among(notes))

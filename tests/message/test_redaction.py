@@ -123,7 +123,7 @@ def printed(path, calls, fmt):
 
 
 def speak(message, path, version):
-    """What is said before a frame with a secret, the frame, and what is said behind it."""
+    """Return a conversation with a frame that has a secret: the frames before it, the frame, and those behind it."""
     before, (side, frame), after = conversation(message, version, body_of(message, path, version))
     return [*before, (side, frame), *after]
 

@@ -58,7 +58,7 @@ _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DES
 
 
 class PlaceOfFile(NamedTuple):
-    """Where a file is in its capture point: its path, how many packets of its chain are before it, the name of the
+    """The place of a file in its capture point: its path, how many packets of its chain are before it, the name of the
     point, and how many packets each chain of the point has.
 
     `several_points` and `several_files` say whether there are others beside it in the inputs.

@@ -124,8 +124,8 @@ def refuse_text(form: str, work: Work) -> None:
 
 @dataclass(frozen=True)
 class Begun(Generic[P]):
-    """What a run has to do: the files that it reads, the plan of the captures among them, its work, and what is wanted
-    of it.
+    """The beginning of a run: the files that it reads, the plan of the captures among them, the work, and the tables
+    that are wanted.
     """
 
     listing: pa.Table
@@ -144,7 +144,7 @@ def begin(
     note: Callable[[str], None],
     again: bool,
 ) -> Begun[P]:
-    """Return what a run has to do, if a lake has the inputs that are `there`, and say what stands out among captures.
+    """Return the beginning of a run into a lake that has the inputs `there`. `note` is told of captures that are apart.
 
     `look` lists the files with their sizes and digests; `planned` returns the plan of what is read of a listing, and
     the capture point of each file, None for those that are of none.

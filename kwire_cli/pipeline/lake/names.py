@@ -66,9 +66,8 @@ def _learn_brokers(values: Values, node_name: str, names: Names) -> None:
     if any(leaf is None for leaf in wanted):
         return
     columns = [values_of(leaf, values.columns.places(leaf)).to_pylist() for leaf in wanted if leaf is not None]
-    for host, port, node in dict.fromkeys(zip(*columns, strict=True)):
-        if host:
-            names.learn_brokers({address_of(host, port): node})
+    told = dict.fromkeys(zip(*columns, strict=True))
+    names.learn_brokers((address_of(host, port), node) for host, port, node in told if host)
 
 
 @dataclass
@@ -92,7 +91,7 @@ class Learnt:
             since = other.since.get(topic_id, 0)
             if topic_id not in own.topics or since < self.since.get(topic_id, 0):
                 own.topics[topic_id], self.since[topic_id] = name, since
-        own.learn_brokers(names.brokers)
+        own.learn_brokers(names.brokers.items())
         own.sessions |= names.sessions
         for client_id, software in other.clients.items():
             since = other.since.get(client_id, 0)

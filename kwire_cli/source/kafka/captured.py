@@ -31,7 +31,7 @@ from kwire_cli.spec.kafka import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.frames import Frame
@@ -80,16 +80,16 @@ class Names:
             ahead, self.ahead = self.ahead, None
             names = ahead()
             self.topics = names.topics | self.topics
-            self.learn_brokers(names.brokers)
+            self.learn_brokers(names.brokers.items())
         return self.topics.get(topic, topic)
 
     def node(self, address: str) -> int | None:
         """The node id of the broker at an address, `host:port`; None if none is known, or several are."""
         return self.brokers.get(address)
 
-    def learn_brokers(self, told: Mapping[str, int | None]) -> None:
-        """Learn node ids by address. The order in which they are told does not matter."""
-        for address, node in told.items():
+    def learn_brokers(self, told: Iterable[tuple[str, int | None]]) -> None:
+        """Learn the node ids of addresses. The order in which they are told does not matter."""
+        for address, node in told:
             if self.brokers.setdefault(address, node) != node:
                 self.brokers[address] = None
         forget(self.brokers, MOST_NAMES)
@@ -129,10 +129,11 @@ class Names:
             self.learn(line, "")
 
     def _learn_brokers(self, body: dict[str, Any]) -> None:
-        for broker in body.get("brokers") or ():
-            node = broker.get("nodeId", broker.get("brokerId"))
-            if node is not None and broker.get("host") and "port" in broker:  # it is whole
-                self.learn_brokers({address_of(broker["host"], broker["port"]): node})
+        whole = (broker for broker in body.get("brokers") or () if broker.get("host") and "port" in broker)
+        nodes = ((broker, broker.get("nodeId", broker.get("brokerId"))) for broker in whole)
+        self.learn_brokers(
+            (address_of(broker["host"], broker["port"]), node) for broker, node in nodes if node is not None
+        )
 
     def _learn_session(self, line: Captured, broker: str) -> None:
         """Keep a fetch session, and give a Fetch the topics of its own."""

@@ -103,8 +103,8 @@ CASES = {
     "one side ended": (one_side_ended, 13),
     "cut frames": (held_after_a_loss, 2),
 }
-"""What makes the packets, and the most MiB that are held: what waits, bytes in which no frame was recognised (1 MiB a
-side), pieces under way, the texts of ends. Without limits it is 6 to 14."""
+"""For each case the function that makes packets, and a bound in MiB of what is held: bytes that wait, bytes in which
+no frame was recognised (1 MiB a side), pieces under way, the texts of ends. Without limits it is 6 to 14."""
 
 LEVEL = {"random, in mid-stream", "zeros, in mid-stream", "false sizes, in mid-stream"}
 """Cases that hold as much as they ever will after half of the packets."""

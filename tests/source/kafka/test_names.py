@@ -110,7 +110,7 @@ def test_software_brokers_throttling_and_requests_in_flight(wire):
 
 
 def test_software_is_known_from_the_request_that_says_it(wire):
-    """What else is read before the lines are shown changes nothing."""
+    """Lines that are read before this one is shown do not change its software."""
     lines = wire.lines(
         (0, wire.request("ApiVersions", 2, 1)),
         (1, wire.response("ApiVersions", 2, 1)),
