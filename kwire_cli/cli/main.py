@@ -298,19 +298,25 @@ def _let_go_of_output() -> None:
         sys.stdout.close()
 
 
-class _NoPandas:
-    """Finds no pandas: Arrow imports it before it makes its first array, which takes as long as kwire's own start."""
+class _NoOthers:
+    """Finds none of the modules that libraries import if they are there, and kwire needs nothing of.
+
+    Arrow imports pandas before it makes its first array, which takes as long as kwire's own start; numba imports cffi
+    to know its functions.
+    """
+
+    names = frozenset({"pandas", "cffi"})
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
         """As Python's `MetaPathFinder`."""
-        if fullname == "pandas":
+        if fullname in self.names:
             raise ModuleNotFoundError(fullname, name=fullname)
 
 
 def main() -> None:
     """The entry point of the installed command."""
     if sys.argv[1:2] in (["export"], ["query"]) and not any(word.startswith("--master") for word in sys.argv):
-        sys.meta_path.insert(0, _NoPandas())  # PySpark needs it
+        sys.meta_path.insert(0, _NoOthers())  # PySpark needs pandas
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
     if COMPLETES in os.environ:

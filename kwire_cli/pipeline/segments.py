@@ -37,7 +37,7 @@ from kwire_cli.source.logs.splitting import split_file
 from kwire_cli.stores import in_parallel, location, mapped, path_of, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql.datasource import Filter
 
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.model import Contents
 
     Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
-    IndexRows = Callable[[Contents[Any], Segment], Iterator[pa.RecordBatch]]
+    _Index = tuple[Contents[Any], Segment]
+    """A file that has entries and no batches: what it says, and where it lies."""
+    IndexRows = Callable[[Iterable[_Index]], Iterator[pa.RecordBatch]]
     PartitionPart = tuple[int, Any]
     """The number of a table in TABLES, and a part of it."""
 
@@ -299,7 +301,7 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class IndexTable:
-    """As `model.Table`; `rows` makes the rows of a file, with all columns, and `unread` those of one that cannot be
+    """As `model.Table`; `rows` makes the rows of some files, with all columns, and `unread` those of one that cannot be
     read.
     """
 
@@ -336,50 +338,76 @@ class IndexTable:
         if part:
             yield tuple(part)
 
-    def read(
-        self,
-        part: tuple[Segment, ...],
-        names: Sequence[str],
-        reading: Reading,
-        contents_of: Callable[[str], Contents[Any]] = read_log_file,
-    ) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`. Several tables may share the contents of a file."""
-        for file in part:
-            try:
-                contents = contents_of(file.path)
-            except InputError as error:
-                reading.told.fault(file.path, error.reason)
-                yield from (rows.select([*names]) for rows in self.unread(file, error.reason))
-                continue
+    def read(self, part: tuple[Segment, ...], names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`."""
+        return (rows.select([*names]) for _, rows in index_rows((self,), part, reading))
+
+
+def index_rows(
+    tables: Sequence[IndexTable], part: Iterable[Segment], reading: Reading
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows that tables have of indexes, with the name of the table of each; every file is read once."""
+    some: list[_Index] = []
+    entries = 0
+    for file in part:
+        unread: InputError | None = None
+        try:
+            contents = read_log_file(file.path)
+        except InputError as error:
+            reading.told.fault(file.path, error.reason)
+            unread = error
+        else:
             reading.told.size += contents.size
             if reading.told.stop and contents.anomalies:
                 reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
-            yield from (rows.select([*names]) for rows in self.rows(contents, file))
+            some.append((contents, file))
+            entries += len(contents.entries)
+        if unread or entries >= _ROWS:
+            yield from ((table.name, rows) for table in tables for rows in table.rows(some))
+            some, entries = [], 0
+        if unread:
+            yield from ((table.name, rows) for table in tables for rows in table.unread(file, unread.reason))
+    yield from ((table.name, rows) for table in tables for rows in table.rows(some))
 
 
-def _entries(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]:
+def _entries(some: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
     """A row for each entry."""
-    for start in range(0, len(contents.entries), _ROWS):
-        some = contents.entries[start : start + _ROWS]
-        names = [_HUMP.sub("_", name).lower() for name in some[0].to_json()]
-        said: dict[str, Any] = {
-            name: [constant] * len(some)
-            for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)
-        }
-        said |= {"kind": [contents.kind.value] * len(some), "entry": range(start, start + len(some))}
-        said |= zip(names, zip(*some, strict=True), strict=True)
-        columns = {field.name: pa.array(said[field.name], field.type) for field in INDEX if field.name in said}
-        if "timestamp" in columns:
-            columns["time"] = as_time(columns["timestamp"])
-        yield pa.RecordBatch.from_arrays(
-            [columns.get(field.name, pa.nulls(len(some), field.type)) for field in INDEX], schema=INDEX
-        )
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for contents, file in some:
+        for start in range(0, len(contents.entries), _ROWS):
+            entries = contents.entries[start : start + _ROWS]
+            names = [_HUMP.sub("_", name).lower() for name in entries[0].to_json()]
+            said: dict[str, Iterable[Any]] = {
+                name: [constant] * len(entries)
+                for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)
+            }
+            said |= {"kind": [contents.kind.value] * len(entries), "entry": range(start, start + len(entries))}
+            said |= zip(names, zip(*entries, strict=True), strict=True)
+            for name in {*columns, *said}:
+                columns.setdefault(name, [None] * count).extend(said.get(name, [None] * len(entries)))
+            count += len(entries)
+            if count >= _ROWS:
+                yield _index_batch(columns, count)
+                columns, count = {}, 0
+    if count:
+        yield _index_batch(columns, count)
 
 
-def _odd(contents: Contents[Any], file: Segment) -> Iterator[pa.RecordBatch]:
+def _index_batch(said: dict[str, list[Any]], count: int) -> pa.RecordBatch:
+    columns = {field.name: pa.array(said[field.name], field.type) for field in INDEX if field.name in said}
+    if "timestamp" in columns:
+        columns["time"] = as_time(columns["timestamp"])
+    return pa.RecordBatch.from_arrays(
+        [columns.get(field.name, pa.nulls(count, field.type)) for field in INDEX], schema=INDEX
+    )
+
+
+def _odd(some: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
     """A row for each anomaly, which is where its bytes are."""
     if rows := [
         (*_place(file), note.offset, None, note.code, note.path, note.offset, note.detail)
+        for contents, file in some
         for note in contents.anomalies
     ]:
         yield batch_of(rows, INDEX_FAULTS.schema)

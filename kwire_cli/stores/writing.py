@@ -47,9 +47,12 @@ def below(folder: Place) -> list[str]:
 
 def make_folder(place: Place) -> None:
     """Make a folder, and those that it is in, where files need one."""
-    files, name = arrow_place(place)
-    if files.type_name not in FLAT:
-        with writing(place):
+    with writing(place):
+        if isinstance(place, Path):
+            place.mkdir(parents=True, exist_ok=True)
+            return
+        files, name = arrow_place(place)
+        if files.type_name not in FLAT:
             files.create_dir(name, recursive=True)
 
 

@@ -96,9 +96,8 @@ def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
     if unit.is_point:
         _write_captures(unit, plan, out, wanted)
         return
-    for file in unit.inputs:
-        for table, rows in log_rows(file, wanted.tables, wanted.reading):
-            out.add(table, unit.point, rows)
+    for table, rows in log_rows(unit.inputs, wanted.tables, wanted.reading):
+        out.add(table, unit.point, rows)
 
 
 def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:

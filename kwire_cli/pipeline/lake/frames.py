@@ -31,7 +31,7 @@ from kwire_cli.pipeline.lake.columns import (
 )
 from kwire_cli.source.packets.model import NO_TIME, InRow
 from kwire_cli.spec.kafka import FETCH
-from kwire_cli.spec.model import field_at
+from kwire_cli.spec.model import fields_by_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,12 +135,13 @@ def nodes_of(spec: MessageSpec, layout: Layout) -> Nodes:
 
 def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf, ...]:
     """Return the strings of a layout that name entities of a kind, such as `groupId`, by type or by name."""
-    out = []
-    for leaf in leaves:
-        known = field_at(spec, leaf.path.replace("[]", "")) if leaf.kind == "string" else None
-        if known is not None and kind in {known.entity_type, known.name}:
-            out.append(leaf)
-    return tuple(out)
+    paths = _entity_paths(spec, kind)
+    return tuple(leaf for leaf in leaves if leaf.kind == "string" and leaf.path.removesuffix("[]") in paths)
+
+
+@lru_cache(maxsize=1024)
+def _entity_paths(spec: MessageSpec, kind: str) -> frozenset[str]:
+    return frozenset(path for path, known in fields_by_path(spec) if kind in {known.entity_type, known.name})
 
 
 # Columns of frames of one layout.

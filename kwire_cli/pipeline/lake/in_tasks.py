@@ -283,7 +283,7 @@ def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequenc
         for key, some in groupby(pack, key=lambda share: share.key):
             out = Files(hidden, form, key, wanted.columns)
             for share in some:
-                for table, rows in log_rows(share.file, wanted.tables, reading, share.share, share.shares):
+                for table, rows in log_rows((share.file,), wanted.tables, reading, share.share, share.shares):
                     out.add(table, share.point, rows)
             done.made.setdefault(key, []).extend(out.close())
     return done

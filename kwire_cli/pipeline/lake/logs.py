@@ -1,10 +1,10 @@
-"""The tables of log directories and request logs: the rows of one file."""
+"""The tables of log directories and request logs: the rows of files."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from itertools import repeat
+from itertools import groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,14 +20,14 @@ from kwire_cli.pipeline.segments import (
     RECORDS_AND_FAULTS,
     SEGMENT_FAULTS,
     SEGMENT_TABLES,
+    index_rows,
     source_of_part,
 )
-from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
@@ -44,27 +44,29 @@ OF_KINDS: Mapping[str, Sequence[Any]] = {
 
 
 def log_rows(
-    file: Input, tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
+    files: Iterable[Input], tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of a log, with their tables; of all parts of the file every one in `shares`, from `share` on."""
-    sources = [source for source in OF_KINDS[file.kind] if source.name in tables]
-    if not sources:
-        return
-    is_log = file.kind == "request-log"
-    parts = parts_of(file.path, SPLIT_SIZE) if is_log else sources[0].parts_of([file.path], (), SPLIT_SIZE)
-    for number, part in enumerate(parts):
-        if number % shares != share:
-            continue
-        if is_log:
-            wanted = {source.name: source.schema for source in sources}
-            yield from ((table, shaped(table, rows)) for table, rows in rows_of(part, wanted, reading))
-            continue
-        if file.kind == "segment":
-            yield from _segment_rows(sources, part, reading)
-            continue
-        contents = cache(read_log_file)
-        for source, own in zip(sources, _readings(reading), strict=False):
-            yield from ((source.name, rows) for rows in part_rows(source, part, own, contents))
+    """Yield the rows of logs, with their tables; of the parts of one file every one in `shares`, from `share` on."""
+    for kind, some in groupby(files, lambda file: file.kind):
+        sources = [source for source in OF_KINDS[kind] if source.name in tables]
+        paths = [file.path for file in some] if sources else []
+        parts = _parts_of(kind, sources, paths) if paths else ()
+        for part in islice(parts, share, None, shares):
+            if kind == "request-log":
+                wanted = {source.name: source.schema for source in sources}
+                rows = rows_of(part, wanted, reading)
+            elif kind == "segment":
+                rows = _segment_rows(sources, part, reading)
+            else:
+                rows = index_rows(sources, part, reading)
+            yield from ((table, shaped(table, each)) for table, each in rows)
+
+
+def _parts_of(kind: str, sources: Sequence[Any], paths: Sequence[str]) -> Iterator[Any]:
+    if kind == "request-log":
+        return (part for path in paths for part in parts_of(path, SPLIT_SIZE))
+    parts: Iterator[Any] = sources[0].parts_of(paths, (), SPLIT_SIZE)
+    return parts
 
 
 def _segment_rows(tables: Sequence[SegmentTable], part: Any, reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -73,8 +75,7 @@ def _segment_rows(tables: Sequence[SegmentTable], part: Any, reading: Reading) -
     if {"records", FAULTS_NAME} <= {table.name for table in tables}:
         tables = [*(table for table in tables if table.name == "batches"), RECORDS_AND_FAULTS]
     for table, own in zip(tables, _readings(reading), strict=False):
-        for name, rows in table.read_all(part, table.schema.names, own, opened):
-            yield name, shaped(name, rows)
+        yield from table.read_all(part, table.schema.names, own, opened)
 
 
 def _readings(reading: Reading) -> Iterator[Reading]:
@@ -83,9 +84,9 @@ def _readings(reading: Reading) -> Iterator[Reading]:
     yield from repeat(replace(reading, told=Told(stop=reading.told.stop)))
 
 
-def part_rows(source: Any, part: Any, reading: Reading, *opened: Callable[..., Any]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a table of OF_KINDS has of a part of a log, which `opened` reads, if it says how."""
-    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading, *opened))
+def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that a table of OF_KINDS has of a part of a log."""
+    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:

@@ -122,9 +122,7 @@ class UnitTable:
             yield from unreadable(part.plan)
 
     def _of_logs(self, part: LogPart, reading: Reading) -> Iterator[pa.RecordBatch]:
-        for file in part.files:
-            for _, rows in log_rows(file, (self.name,), reading, part.share, part.shares):
-                yield rows
+        return (rows for _, rows in log_rows(part.files, (self.name,), reading, part.share, part.shares))
 
 
 def _refuse_unreadable(files: Sequence[Found], plan: Schedule) -> None:
