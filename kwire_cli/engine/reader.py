@@ -58,14 +58,18 @@ OFTEN = 8
 
 def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | None:
     """Return the reader of a layout of which many messages are decoded one by one; None for the first ones."""
-    if (id(entry), form, False) not in _READERS:
+    tally = _SEEN.get(id(entry))
+    if tally is None:
         if len(_SEEN) >= MOST_READERS:
             _SEEN.clear()
-        tally = _SEEN.setdefault(id(entry), [entry, 0])  # as above
+        has_records = any(leaf.kind == "records" for leaf in entry.program.leaves)
+        tally = _SEEN[id(entry)] = [entry, 0, has_records]  # as above
+    own = form if tally[2] else "base64"  # forms differ in records alone
+    if (id(entry), own, False) not in _READERS:
         tally[1] += 1
         if tally[1] < OFTEN:
             return None
-    return reader_of(entry, form)
+    return reader_of(entry, own)
 
 
 def counter_of(entry: Entry, places: Mapping[int, Any]) -> Counter:

@@ -70,6 +70,12 @@ def value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     return value(struct, tree, form) if struct else ABSENT
 
 
+def tree_value(tree: Tree, form: Form = BASE64) -> dict[str, Any]:
+    """Kafka's JSON form of a message, as far as the bytes reach."""
+    root_value = value(tree.root, tree, form)
+    return {} if root_value is ABSENT else root_value
+
+
 def leaf_value(item: Item, tree: Tree, form: Form = BASE64) -> Any:
     """The value of one leaf in JSON form: counts and presence markers as numbers, unknown tags as base64 text, ABSENT
     for tag headers and gaps.
@@ -318,8 +324,7 @@ class Body:
         if not form.hidden and (document := self._read(form.records)) is not None:
             self.__dict__["_calm"] = True  # which need not be found out again
             return document
-        root_value = value(self.tree.root, self.tree, form)
-        return {} if root_value is ABSENT else root_value
+        return tree_value(self.tree, form)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

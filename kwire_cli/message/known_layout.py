@@ -15,7 +15,8 @@ from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.python_source import Read
 from kwire_cli.engine.reader import OFTEN, SKIP, reader_of
 from kwire_cli.engine.spans import walk
-from kwire_cli.engine.values import is_regular
+from kwire_cli.engine.tree import build
+from kwire_cli.engine.values import Form, is_regular, tree_value
 from kwire_cli.errors import InputError
 from kwire_cli.message.encode import decode_header, head_size, header_version
 from kwire_cli.message.frames import SIZE_BYTES, holds
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.catalog import Catalog
+
+
+SMALL = 1 << 10
+"""Bytes of a body whose values the kernel's spans give sooner than a reader is made."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,28 +144,30 @@ NO_TAIL = Tail(b"", {}, "")
 class Readers:
     """The readers of a layout. `form` is that in which a body was asked for last: `read` reads the next one in it."""
 
-    __slots__ = ("_count", "_entry", "_known", "_roles", "form", "read")
+    __slots__ = ("_counts", "_entry", "_known", "_roles", "form", "read")
 
     def __init__(self, entry: Entry, known: Roles) -> None:
-        self._entry, self._roles, self._count = entry, known, 0
+        self._entry, self._roles = entry, known
+        self._counts: dict[str, int] = {}
         self._known: dict[str, Callable[[Any, int, int], Read]] = {}
-        self.form = SKIP
-        self.read: Callable[[Any, int, int], Read] = self._first
+        self.turn_to(SKIP)
 
     def turn_to(self, form: str) -> None:
         """Make this the form that is read at once."""
-        read = self._known.get(form)
-        if read is None:
-            read = self._known[form] = reader_of(self._entry, form, self._roles.by_node, self._roles.naming)
-        self.form, self.read = form, read
+        self.form, self.read = form, self._known.get(form, self._first)
 
     def _first(self, data: Any, start: int, stop: int) -> Read:
-        """Read one of the first bodies, of which the kernel says enough: a reader is worth its making for many."""
-        self._count += 1
-        if self.form == SKIP and self._count < OFTEN and is_regular(spans := walk(self._entry, data, start, stop)):
+        """Read one of the first bodies, of which the kernel says enough: a reader is worth its making for many, or for
+        one that is large.
+        """
+        form = self.form
+        self._counts[form] = count = self._counts.get(form, 0) + 1
+        is_small = form == SKIP or stop - start < SMALL
+        if is_small and count < OFTEN and is_regular(spans := walk(self._entry, data, start, stop)):
             values = role_values(self._roles, spans)
-            return Read({}, *topics_in(values), all_error_codes(values), topic_names(self._roles, spans))
-        self.turn_to(self.form)
+            body = {} if form == SKIP else tree_value(build(self._entry, spans), Form(form))
+            return Read(body, *topics_in(values), all_error_codes(values), topic_names(self._roles, spans))
+        self.read = self._known[form] = reader_of(self._entry, form, self._roles.by_node, self._roles.naming)
         return self.read(data, start, stop)
 
 

@@ -120,6 +120,8 @@ PIECE = 1 << 18
 
 _SLICE = 1 << 14
 """Packed bytes that are unpacked at once."""
+OPENING = 1 << 16
+"""Bytes of a file, packed or not, that tell a request log or printed packets: other lines may come first."""
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 MAGIC_SIZE = max(len(GZIP), len(ZSTD))
 

@@ -16,7 +16,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
 from kwire_cli.message.guess import response_candidates
 from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
-from kwire_cli.source.files import GZIP, ZSTD, _first, spooled, unpacked_start
+from kwire_cli.source.files import GZIP, OPENING, ZSTD, _first, spooled, unpacked_start
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import (
     CAPTURE,
@@ -33,7 +33,7 @@ from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores import Place
@@ -211,7 +211,13 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     With `messages` the caller knows what the bytes are: packets that were printed as text are read one by one, and a
     text is no request log.
     """
-    start = _first(source, MAGIC)
+    is_pipe = hasattr(source, "peek")  # a live capture must not wait
+    opening = b"" if is_pipe else _first(source, OPENING)
+
+    def first(size: int) -> bytes:
+        return _first(source, size) if is_pipe else opening[:size]
+
+    start = first(MAGIC)
     what = recognised_binary(start)
     packed = start.startswith((GZIP, ZSTD))
     if what is not None and (messages or not packed):
@@ -219,28 +225,27 @@ def begins_as(source: Any, *, messages: bool = False) -> Kind | None:
     # Lines of logs and dumps begin with more than digits.
     if messages or not start or not (packed or begins_as_text(start)) or start.isalnum():
         return None
-    if not packed and _is_packet_text(source):
+    if not packed and _is_packet_text(first, LOOK_AHEAD if is_pipe else OPENING):
         return Kind.CAPTURE
-    from kwire_cli.source.request_log.lines import OPENING, is_request_log  # noqa: PLC0415 - start-up counts
+    from kwire_cli.source.request_log.lines import is_request_log  # noqa: PLC0415 - start-up counts
 
-    size = LOOK_AHEAD if packed and hasattr(source, "peek") else OPENING  # a live capture must not wait
-    while size < OPENING and len(first := _first(source, size)) == size and unpacked_start(first) is None:
+    size = LOOK_AHEAD if packed and is_pipe else OPENING
+    while size < OPENING and len(some := first(size)) == size and unpacked_start(some) is None:
         size <<= 1  # but for bytes that unpack to nothing without more of them
-    if start[:1] != b"\n" and is_request_log(_first(source, size)):
+    if start[:1] != b"\n" and is_request_log(first(size)):
         return Kind.REQUEST_LOG
     return Kind.CAPTURE if packed else None
 
 
-def _is_packet_text(source: Any) -> bool:
-    """Return whether a file or pipe begins with packets that tcpdump, tshark or Wireshark printed.
+def _is_packet_text(first: Callable[[int], bytes], size: int) -> bool:
+    """Return whether an input with these first bytes begins with packets that tcpdump, tshark or Wireshark printed.
 
-    No more of a slow pipe is looked at than is needed to tell.
+    So many bytes are looked at, and more of them only if these do not tell: a pipe may be slow.
     """
-    from kwire_cli.source.packets.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
+    from kwire_cli.source.packets.text_packets import is_packet_text  # noqa: PLC0415 - start-up counts
 
-    size = LOOK_AHEAD if hasattr(source, "peek") else OPENING
     while True:
-        start = _first(source, size)
+        start = first(size)
         verdict = is_packet_text(start, whole=len(start) < size)
         if verdict is not None or size >= OPENING:
             return bool(verdict)

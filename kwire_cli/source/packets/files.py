@@ -6,7 +6,7 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.files import Pieces, named, unpacked_start
+from kwire_cli.source.files import OPENING, Pieces, named, unpacked_start
 from kwire_cli.source.logs.model import file_name
 from kwire_cli.source.packets.model import Notice, Packet
 from kwire_cli.source.packets.pcap import PcapngReader, PcapReader, Secrets, pcap_order
@@ -281,7 +281,7 @@ def _is_capture(path: Place) -> bool:
 
 def _is_printed(first: bytes) -> bool:
     """Return whether a file with this start, packed or not, holds packets that were printed as text."""
-    from kwire_cli.source.packets.text_packets import OPENING, is_packet_text  # noqa: PLC0415 - start-up counts
+    from kwire_cli.source.packets.text_packets import is_packet_text  # noqa: PLC0415 - start-up counts
 
     start = unpacked_start(first, OPENING) or b""
     return bool(is_packet_text(start, whole=len(first) < _LOOKED_AT and len(start) < OPENING))

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.fixed import fixed
+from kwire_cli.source.files import OPENING
 from kwire_cli.source.packets import headers
 from kwire_cli.source.packets.headers import OtherError, datagram
 from kwire_cli.source.packets.model import Endpoint, Notice, Packet
@@ -256,10 +257,6 @@ def with_headers(ends: tuple[Endpoint, Endpoint], sequence: int, payload: bytes)
 # Rows of offset and bytes make a packet; the lines above it say when and between whom it went. Sections that
 # tshark made from several packets ("Reassembled TCP") are skipped: their bytes are in the packets. A stream
 # that tshark followed has payload alone, and offsets that count it.
-
-OPENING = 1 << 16
-"""Bytes of a file that tell whether it is a dump of packets."""
-
 
 MAX_PACKET, MAX_LINE, MAX_NOTICES = 1 << 24, 1 << 16, 10
 _ROW = re.compile(rb"^[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}", re.MULTILINE)

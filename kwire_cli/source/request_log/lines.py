@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.source.files import unpacked_start
+from kwire_cli.source.files import OPENING, unpacked_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -145,8 +145,6 @@ NAMED = 3
 """Request logs that a text names."""
 
 
-OPENING = 64 << 10
-"""Bytes of a file, packed or not, that are looked at: other loggers may have written its first lines."""
 _CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"requestHeader"\s*:\s*\{\s*"\w+"\s*:')
 """The first keys of a logged request, where the JSON of a line does not end."""
 _TEXT = re.compile(rb"(?:RequestHeader\(|Name:).*")

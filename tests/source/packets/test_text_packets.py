@@ -10,10 +10,11 @@ from command_line import ROOT, kwire
 import kwire_cli
 from kwire_cli.errors import InputError
 from kwire_cli.source.captures import Capture
+from kwire_cli.source.files import OPENING
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.text_packets import OPENING, TextReader, is_packet_text
+from kwire_cli.source.packets.text_packets import TextReader, is_packet_text
 
 SAMPLES = ROOT / "samples"
 TEXTS = SAMPLES / "text" / "packets"

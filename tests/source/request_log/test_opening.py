@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 from log_lines import document, line
 
+from kwire_cli.source.files import OPENING
 from kwire_cli.source.kinds import Kind, begins_as
-from kwire_cli.source.request_log.lines import OPENING, is_request_log
+from kwire_cli.source.request_log.lines import is_request_log
 
 ROOT = Path(__file__).parents[3]
 LOGS = sorted((ROOT / "samples" / "request-logs").iterdir())
