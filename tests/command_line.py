@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
 
+import pytest
+
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import run
 
@@ -116,9 +118,10 @@ def shell(line, everywhere=(), sources=()):
     """What a line such as `NO_COLOR=1 TERMINAL=1 kwire decode … | kwire encode` prints: output, notes and the exit code
     of what did not end well.
 
-    TERMINAL=1 makes the last command's output a terminal. Control characters are shown escaped. The variables of
-    `everywhere` hold for each command. A first command that begins as one of `sources` is not run: the file that goes
-    with that beginning is what it printed.
+    TERMINAL=1 makes the last command's output a terminal. No bar of progress is drawn on it, as the speed of the
+    machine would decide whether there is one. Control characters are shown escaped. The variables of `everywhere` hold
+    for each command. A first command that begins as one of `sources` is not run: the file that goes with that beginning
+    is what it printed.
     """
     shown, data = [], b""
     commands = [shlex.split(part) for part in line.split(" | ")]
@@ -129,7 +132,9 @@ def shell(line, everywhere=(), sources=()):
     for number, words in enumerate(commands):
         variables = dict(everywhere) | dict(word.split("=", 1) for word in words[: words.index("kwire")])
         terminal = number == len(commands) - 1 and bool(variables.pop("TERMINAL", ""))
-        done = kwire(*words[words.index("kwire") + 1 :], stdin=data, terminal=terminal, variables=variables)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("kwire_cli.cli.progress.AFTER", 3600)
+            done = kwire(*words[words.index("kwire") + 1 :], stdin=data, terminal=terminal, variables=variables)
         data = done.raw
         notes = [f"[stderr] {note}" for note in done.err.splitlines()] + ([f"[exit {done.code}]"] if done.code else [])
         if number == len(commands) - 1:
