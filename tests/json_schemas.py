@@ -7,10 +7,10 @@ from jsonschema import Draft202012Validator
 
 
 def validator(*arguments):
-    """Return what validates by a schema that kwire prints."""
+    """Return what validates by a schema that kwire prints, formats such as date-time included."""
     schema = json.loads(kwire("schema", *arguments).out)
     Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
 def documents(text):

@@ -25,6 +25,13 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 _NUMBER: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
 _TIME: Schema = {"type": "string", "format": "date-time"}
+_INSTANT: Schema = {
+    "type": ["string", "integer"],
+    "pattern": r"^\d{1,4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?$",
+}
+"""An instant of an Answer: ISO 8601 in UTC, without a Z if the zone of the clock is not known (request logs). JSON
+Schema's date-time demands a zone. A time outside the years 1 to 9999 is its number of milliseconds.
+"""
 _BASE64: Schema = {"type": "string", "contentEncoding": "base64"}
 _ANY: Schema = {}
 
@@ -56,7 +63,7 @@ _VALUES: dict[Kind, Schema] = {
     "number": {"type": ["number", "string"]},
     "share": {"type": "number"},
     "duration": {"type": "number"},
-    "instant": {"type": "string"},
+    "instant": _INSTANT,
     "id": {"type": ["integer", "string"]},
     "flag": _FLAG,
     "list": {"type": "array"},
@@ -65,7 +72,7 @@ _VALUES: dict[Kind, Schema] = {
     "spark": _list({"type": ["number", "null"]}),
     "text": _TEXT,
 }
-"""Schemas of values by the kind of their column. NaN and infinities are text. An instant is ISO 8601 in UTC."""
+"""Schemas of values by the kind of their column. NaN and infinities are text."""
 
 
 def answer_schema(answer: Answer | None = None, *, lines: bool = False) -> Schema:

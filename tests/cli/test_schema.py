@@ -60,6 +60,8 @@ ASKED = [
     ("summary", ["summary", "samples/logs"]),
     ("timeline", ["stats", "--every", "2s", CAPTURE]),
     ("transactions", ["transactions", "samples/incidents/hanging-transaction.pcap"]),
+    *((name, [name, LOG]) for name in ("clients", "diagnose", "groups", "sequence", "summary")),
+    ("timeline", ["stats", "--every", "2s", LOG]),
     ("verify", ["dump", "--verify", "samples/logs", "samples/segments/bitflip-0"]),
 ]
 PRINTED = [
@@ -180,6 +182,24 @@ def test_rows_of_another_shape_are_refused():
     for wrong in ({"other": 1}, {"requests": "many"}):
         with pytest.raises(ValidationError):
             schema.validate(row | wrong)
+
+
+@pytest.mark.parametrize(
+    ("time", "is_one"),
+    [
+        ("2026-11-21T20:46:11.797000Z", True),
+        ("2026-11-21T20:46:11.797000", True),  # by the clock of a request log
+        (1 << 60, True),  # outside the years 1 to 9999
+        ("2026-11-21", False),
+        ("20:46:11", False),
+        (0.5, False),
+    ],
+)
+def test_an_instant_is_iso_8601_with_or_without_a_zone(time, is_one):
+    schema = validator("clients")
+    document = json.loads(kwire("clients", ROOT / LOG, "-f", "json").out)
+    document["tables"]["clients"][0]["first"] = time
+    assert schema.is_valid(document) is is_one
 
 
 def test_what_an_export_did_and_what_its_tables_say_is_what_their_schemas_say(monkeypatch, tmp_path):
