@@ -85,6 +85,7 @@ PAYLOADS = {
     "is missing",
     "UNKNOWN_TYPE": "a type of record that no definition has; its bytes are kept",
     "VALUE_UNFIT": "a key or value that does not fit its format or schema; its bytes are kept",
+    "UNKNOWN_SCHEMA": "a key or value that was not read, as its schema is missing or malformed; its bytes are kept",
     "INVALID_PROTOBUF": "telemetry that is no OTLP message; its bytes are kept",
 }
 """Anomalies of messages inside messages and records."""
@@ -139,7 +140,7 @@ MEANING = {
     **LOG_FILES,
 }
 
-NOT_KNOWN = frozenset({"UNKNOWN_TYPE", "UNKNOWN_VERSION", "LAYOUT_AMBIGUOUS"})
+NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", "LAYOUT_AMBIGUOUS"})
 """The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""
 
 

@@ -49,12 +49,54 @@ def test_values_that_do_not_fit_are_hidden_as_a_whole():
     assert missing["decoded"]["value"]["error"] == "schema 98 is not among the schemas"
 
 
-def test_a_value_that_does_not_fit_is_an_anomaly():
+def test_a_value_that_does_not_fit_is_an_anomaly_and_one_without_its_schema_another():
     (line,) = map(json.loads, dump("--value", "avro").out.splitlines())
     assert [(note["code"], note["path"]) for note in line["anomalies"]] == [
         ("VALUE_UNFIT", "records[2].value"),
-        ("VALUE_UNFIT", "records[3].value"),
+        ("UNKNOWN_SCHEMA", "records[3].value"),
     ]
+
+
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
+BAD = ORDER | {"fields": [{"name": "id", "type": "Missing"}]}
+FITS, CUT = b"\0\0\0\0\7\4o1", b"\0\0\0\0\7\4o"
+
+
+@pytest.mark.parametrize("form", ["jsonl", "json", "tree", "table", "csv", "html", "parquet"])
+@pytest.mark.parametrize(
+    ("value", "schemas", "code", "anomaly"),
+    [
+        (FITS, {"7": ORDER}, 0, None),
+        (CUT, {"7": ORDER}, 1, "VALUE_UNFIT"),
+        (CUT, {"8": ORDER}, 0, "UNKNOWN_SCHEMA"),
+        (CUT, {"7": BAD}, 0, "UNKNOWN_SCHEMA"),
+        (b"\1" + CUT[1:], {"7": ORDER}, 1, "VALUE_UNFIT"),  # names no schema
+    ],
+    ids=["fits", "cut", "without schema", "malformed schema", "no id"],
+)
+def test_strict_fails_for_values_that_do_not_fit_and_not_for_those_without_a_schema(
+    value, schemas, code, anomaly, form, tmp_path
+):
+    file, folder = tmp_path / "00000000000000000000.log", tmp_path / "schemas"
+    folder.mkdir()
+    for number, schema in schemas.items():
+        (folder / f"{number}.avsc").write_text(json.dumps(schema), "utf-8")
+    file.write_bytes(library.write_records([{"records": [{"value": base64.b64encode(value).decode()}]}]))
+    asked = ("dump", "--strict", "--value", "avro", "--schemas", folder, file)
+    assert kwire(*asked, "--format", form, "-o", tmp_path / f"out.{form}").code == code
+    (line,) = map(json.loads, kwire(*asked, "--format", "jsonl").out.splitlines())
+    assert [note["code"] for note in line["anomalies"]] == [anomaly] * bool(anomaly)
+    chosen = kwire("dump", "--value", "avro", "--schemas", folder, file, "--filter", "anomaly", "--format", "jsonl")
+    assert bool(chosen.out) == bool(code)
+
+
+def test_a_windowed_key_is_without_schema_as_its_key_is(tmp_path):
+    (tmp_path / "8.avsc").write_text(json.dumps(ORDER), "utf-8")
+    for form, code in (("avro", "UNKNOWN_SCHEMA"), ("registry", "UNKNOWN_SCHEMA"), ("long", "VALUE_UNFIT")):
+        formats = library.serdes(tmp_path, key=f"time-window:{form}")
+        record = formats.record(None, CUT + bytes(8), None)
+        assert [note.code for note in record.anomalies] == [code]
+        assert record.key.format == "time-window"
 
 
 @pytest.mark.parametrize("given", [("--value", "avro"), ("--key", "text"), ("--schemas", TOPIC)])

@@ -169,6 +169,7 @@ A batch in a Produce request or a Fetch response has anomalies of its own, which
 `kwire decode --strict` and `anomaly` in filters and `--fields` count them, with those of records and of
 the payloads that kwire decodes in records, such as those of Kafka's own topics. `UNKNOWN_TYPE`,
 `UNKNOWN_VERSION` and `LAYOUT_AMBIGUOUS` of such a payload do not count: a newer Kafka may have written it.
+Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.md)).
 `kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs.
 `kwire stats`, `kwire summary` and the table `faults` of captures count those of batches, and leave records
 closed.

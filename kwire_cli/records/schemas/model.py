@@ -15,7 +15,18 @@ MOST_REASON = 200
 
 
 class UnfitError(Exception):
-    """A value that does not fit its format or schema. The text is the reason, and never quotes the value."""
+    """A value that does not fit its format or schema. The text is the reason, and never quotes the value.
+
+    `code` is that of the anomaly.
+    """
+
+    code = "VALUE_UNFIT"
+
+
+class NoSchemaError(UnfitError):
+    """A value that was not read, because its schema is missing or malformed."""
+
+    code = "UNKNOWN_SCHEMA"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.records.kafka_topics import RecordPayload
 from kwire_cli.records.payload_model import Meaning, Payload
+from kwire_cli.records.schemas.model import UnfitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,17 +47,18 @@ class ReadPart(Payload):
         cls, path: str, data: bytes, form: str, schema_id: int | str | None, kind: str, plain: Any, reason: str
     ) -> ReadPart:
         """Return a part that was read. `reason` says how it violates its schema, if it does."""
-        return cls(path, kind, None, data, None, plain, _notes(reason), format=form, schema_id=schema_id, reason=reason)
+        notes = _notes(UnfitError(reason)) if reason else ()
+        return cls(path, kind, None, data, None, plain, notes, format=form, schema_id=schema_id, reason=reason)
 
     @classmethod
-    def unfit(cls, path: str, data: bytes, form: str, schema_id: int | str | None, reason: str) -> ReadPart:
+    def unfit(cls, path: str, data: bytes, form: str, schema_id: int | str | None, error: UnfitError) -> ReadPart:
         """Return a part that could not be read, with the reason."""
-        notes = _notes(reason)
+        notes, reason = _notes(error), str(error)
         return cls(path, "", None, data, None, None, notes, format=form, schema_id=schema_id, reason=reason, fits=False)
 
 
-def _notes(reason: str) -> tuple[Anomaly, ...]:
-    return (Anomaly("VALUE_UNFIT", "", 0, reason),) if reason else ()
+def _notes(error: UnfitError) -> tuple[Anomaly, ...]:
+    return (Anomaly(error.code, "", 0, str(error)),)
 
 
 @dataclass(frozen=True)

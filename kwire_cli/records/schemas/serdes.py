@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
 from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
-from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Leaf, Serde, UnfitError, Value
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Leaf, NoSchemaError, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.store import NAMES, SchemaStore, module_of
@@ -182,21 +182,23 @@ class Serdes:
                     return None
                 read = by_schema
         except UnfitError as error:
-            read = Read(form, None, None, str(error))
+            read = Read(form, None, error)
         value = read.value
-        if value is None:
-            return ReadPart.unfit(name, data, read.format, read.schema, read.reason)
+        if isinstance(value, UnfitError):
+            return ReadPart.unfit(name, data, read.format, read.schema, value)
         return ReadPart.of(name, data, read.format, read.schema, value.type, value.data, value.note)
 
     def _windowed(self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers) -> ReadPart:
         try:
             key, window = plain.split_window(serde.format, data, 0, serde.size)
         except UnfitError as error:
-            return ReadPart.unfit(name, data, serde.format, None, str(error))
+            return ReadPart.unfit(name, data, serde.format, None, error)
         inner = self._part(name, serde.inner or Serde("text"), topic, key, headers)
-        if inner is None or not inner.fits:
-            reason = inner.reason if inner else "the key in the windowed key is not read"
-            return ReadPart.unfit(name, data, serde.format, inner.schema_id if inner else None, reason)
+        if inner is None:
+            unread = NoSchemaError("the key in the windowed key is not read")
+            return ReadPart.unfit(name, data, serde.format, None, unread)
+        if not inner.fits:
+            return replace(inner, data=data, format=serde.format)
         document = {"key": inner.plain, **window}
         return ReadPart.of(name, data, serde.format, inner.schema_id, inner.type, document, inner.reason)
 
@@ -217,7 +219,7 @@ class Serdes:
         told, data = _told(data, headers, part)
         places = self._places(part, serde, topic, told)
         if not places:
-            return None if serde.format == REGISTRY else Read(serde.format, *_missing(told, serde.format))
+            return None if serde.format == REGISTRY else _missing(told, serde.format)
         return self._by(serde, places, data)
 
     def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place]:
@@ -246,7 +248,7 @@ class Serdes:
                     self._prefixes[data[:PREFIX]] = Known(schema.kind, schema_id, self.store.reader(schema))
                 return Read(schema.kind, schema_id, value)
             except UnfitError as error:
-                first = first or Read(schema.kind, schema_id, None, str(error))
+                first = first or Read(schema.kind, schema_id, error)
         assert first  # noqa: S101 - there is a place
         return first
 
@@ -325,12 +327,11 @@ class Serdes:
 
 
 class Read(NamedTuple):
-    """A value with its format and the id or name of its schema. None, with a reason, if the value does not fit."""
+    """A value with its format and the id or name of its schema, or the reason why it could not be read."""
 
     format: str
     schema: int | str | None
-    value: Value | None
-    reason: str = ""
+    value: Value | UnfitError
 
 
 class Known(NamedTuple):
@@ -358,8 +359,9 @@ def _told(data: bytes, headers: Headers, part: str) -> tuple[Told | None, bytes]
     return told, data if told is None or told.unpacked is None else told.unpacked
 
 
-def _missing(told: Told | None, form: str) -> tuple[int | str | None, None, str]:
+def _missing(told: Told | None, form: str) -> Read:
     if told is None:
-        return None, None, f"neither bytes nor headers name a schema: give a schema, as in {form}:SCHEMA"
+        reason = f"neither bytes nor headers name a schema: give a schema, as in {form}:SCHEMA"
+        return Read(form, None, UnfitError(reason))
     schema_id = told.guid or told.ids[0][0]
-    return schema_id, None, f"schema {schema_id} is not among the schemas"
+    return Read(form, schema_id, NoSchemaError(f"schema {schema_id} is not among the schemas"))

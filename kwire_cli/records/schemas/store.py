@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
-from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, UnfitError
+from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, NoSchemaError
 from kwire_cli.records.schemas.plain import DEEPEST
 
 if TYPE_CHECKING:
@@ -102,21 +102,21 @@ class SchemaStore:
     def reader(self, schema: Schema, read_as: Schema | None = None) -> Any:
         """Return the reader of a schema's values: a function, or for Protobuf an object that knows the messages.
 
-        UnfitError if the schema is malformed, or if a schema that it refers to is missing.
+        NoSchemaError if the schema is malformed, or if a schema that it refers to is missing.
         """
         made = self._readers.get((schema, read_as))
         if made is not None:
             return made
         if schema in self._failed:
-            raise UnfitError(self._failed[schema])
+            raise NoSchemaError(self._failed[schema])
         try:
             made = self._readers[schema, read_as] = self._made(schema, read_as)
         except InputError as error:
             self._failed[schema] = error.reason
-            raise UnfitError(error.reason) from None
+            raise NoSchemaError(error.reason) from None
         except RecursionError:
             self._failed[schema] = f"{schema.label} nests too deeply"
-            raise UnfitError(self._failed[schema]) from None
+            raise NoSchemaError(self._failed[schema]) from None
         return made
 
     def _made(self, schema: Schema, read_as: Schema | None) -> Any:
