@@ -49,6 +49,15 @@ def test_each_size_is_that_of_the_bytes_that_encode_writes():
         assert form["size"] == len(api.encode(value | absent, message="MetadataResponse", version=form["version"]))
 
 
+@pytest.mark.parametrize(("message", "old", "new"), [("FetchResponse", 11, 16), ("ApiVersionsResponse", 2, 4)])
+def test_a_tagged_field_costs_when_it_is_set_what_diff_says(message, old, new):
+    asked = kwire("compare", "-m", message, "--message-version", old, "--versions", new, "-f", "json")
+    told = {row["path"]: row["whenSet"] for row in json.loads(asked.out)["tables"]["tagged"]}
+    costs = json.loads(kwire("diff", message, old, new, "-f", "json").out)["tables"]["costs"]
+    assert told == {row["path"]: row["whenSet"] for row in costs if row["values"] == "set"}
+    assert len(told) >= 4
+
+
 def test_inflexible_and_flexible_differ_by_what_their_kinds_say():
     found = forms(*METADATA, "--flexible")
     both = [found[name] for name in ("inflexible", "flexible")]

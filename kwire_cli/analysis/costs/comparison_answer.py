@@ -53,6 +53,7 @@ _LOST = (
 )
 _FILLED = (Column("path", "text", "field"), Column("default"), *_NAMES)
 _REFUSED = (Column("why"), *_NAMES)
+_TAGGED = (Column("path", "text", "field"), Column("whenSet", "bytes", "when set"), *_NAMES)
 _KINDS = (Column("form"), Column("kind"), Column("number", "count"), Column("bytes", "bytes"))
 _BOTH_WAYS = (
     Column("of"),
@@ -84,11 +85,11 @@ class Compared:
 
         OTHER_COLUMNS stands for forms and for counts.
         """
-        sums = {GIVEN: Sum(GIVEN, None, None), OTHER_COLUMNS: Sum(OTHER_COLUMNS, None, None, messages=1)}
+        sums = {GIVEN: Sum(GIVEN), OTHER_COLUMNS: Sum(OTHER_COLUMNS, messages=1)}
         whole = Comparison(None, None, sums)
         one = cls("", [whole], [{OTHER_COLUMNS: 0}])
         tables = [one._forms(wide=True), one._by_counts(), Table("total", _FORM, []), one._by_message()]
-        more = [one._by_field(), *_changes(whole), *one._both_ways(whole), _flexible([])]
+        more = [one._by_field(), *_changes(whole), one._tagged(), *one._both_ways(whole), _flexible([])]
         return Answer("", [one._facts(whole), *tables, *more])
 
     def answer(self, *, by_field: bool = False) -> Answer:
@@ -102,7 +103,7 @@ class Compared:
         else:
             if several:
                 blocks += [Table("total", _FORM, _form_rows(whole)), self._by_message()]
-            blocks += [*_changes(whole), *self._both_ways(whole)]
+            blocks += [*_changes(whole), self._tagged(), *self._both_ways(whole)]
             if by_field:
                 blocks.append(self._by_field())
         title = f"{whole.message or 'all messages'}{version}: bytes of the body in other forms"
@@ -164,6 +165,21 @@ class Compared:
         columns += [Column("given", "bytes", "as given"), *(Column(name, "bytes", name, keep=2) for name in names)]
         title = "by message: bytes as given, and how many more or fewer they are in each form"
         return Table("byMessage", columns, rows, title)
+
+    def _tagged(self) -> Table:
+        """Return what tagged fields cost when they are set, which values at their defaults do not show."""
+        rows: dict[str, dict[int, list[str]]] = {}
+        for comparison in self.comparisons:
+            above = f"{comparison.message}." if len(self.comparisons) > 1 else ""
+            for total in comparison.sums.values():
+                for path, size in total.when_set:
+                    names = rows.setdefault(above + path, {}).setdefault(size, [])
+                    names += [] if total.name in names else [total.name]
+        by_size: dict[Row, list[str]] = {
+            (path, size): names for path, sizes in rows.items() for size, names in sizes.items()
+        }
+        title = "tagged fields: how many bytes each adds when it is set to its smallest value"
+        return Table("tagged", _TAGGED, _named(by_size), title, shown=MOST_ROWS)
 
     def _both_ways(self, whole: Comparison) -> Iterator[Block]:
         """Yield what flexible versions save and cost (KIP-482), by array, string, buffer and tag section."""

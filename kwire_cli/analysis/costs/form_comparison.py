@@ -18,6 +18,7 @@ from kwire_cli.analysis.costs.forms import (
     price_as_given,
 )
 from kwire_cli.analysis.costs.ledger import Ledger
+from kwire_cli.analysis.costs.overlaid import set_fields
 from kwire_cli.errors import EncodeError, InputError, did_you_mean
 from kwire_cli.message.encode import encode_spec, header_spec, header_version
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
@@ -185,13 +186,14 @@ VALUES = "values"
 class Sum:
     """Messages in one form. `given` are the bytes that the very messages that could be written have as they were given.
 
+    `form` is None if the messages are of several definitions or versions.
+
     `cut` of them lost some of their values; `refused` counts by reason those that could not be written. `ledger` are
     the bytes of all of them by kind of leaf. `integers` are by encoding what all of them are in a best or worst case.
     """
 
     name: str
-    version: int | None
-    flexible: bool | None
+    form: Form | None = None
     messages: int = 0
     size: int = 0
     given: int = 0
@@ -201,6 +203,25 @@ class Sum:
     filled: dict[str, Filled] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     integers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def version(self) -> int | None:
+        """Return the version of the form."""
+        return None if self.form is None else self.form.version
+
+    @property
+    def flexible(self) -> bool | None:
+        """Return whether the form is flexible."""
+        return None if self.form is None else self.form.is_flexible
+
+    @property
+    def when_set(self) -> Iterator[tuple[str, int]]:
+        """Yield the path of each tagged field, and the bytes that setting the field to its smallest value adds.
+
+        There are none in a form that tags fields itself, nor in a best or worst case.
+        """
+        if self.form and self.messages and self.name != TAGGED and not self.form.case:
+            yield from ((field.path, field.size) for field in set_fields(self.form) if field.size is not None)
 
     @property
     def difference(self) -> int:
@@ -288,12 +309,12 @@ class Comparison:
         """Add a message: its price as given, and those in other forms."""
         size = given.size or 0
         for price in (given, *prices):
-            self._sum(price.form.name, price.form.version, flexible=price.form.is_flexible).add(price, size)
+            self._sum(price.form.name, price.form).add(price, size)
 
-    def _sum(self, name: str, version: int | None, *, flexible: bool | None) -> Sum:
+    def _sum(self, name: str, form: Form | None = None) -> Sum:
         form_sum = self.sums.get(name)
         if form_sum is None:
-            form_sum = self.sums[name] = Sum(name, version, flexible)
+            form_sum = self.sums[name] = Sum(name, form)
         return form_sum
 
     @property
@@ -307,7 +328,7 @@ class Comparison:
         total = cls(None, None)
         for comparison in comparisons:
             for form_sum in comparison.sums.values():
-                total._sum(form_sum.name, None, flexible=None).merge(form_sum, comparison.message or "")
+                total._sum(form_sum.name).merge(form_sum, comparison.message or "")
         return total
 
 

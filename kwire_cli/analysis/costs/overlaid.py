@@ -35,6 +35,10 @@ VALUES = ("default", "one element each", "set", "given")
 field set; and values that somebody gave."""
 
 
+Chain = tuple["FieldAt", ...]
+"""The fields from a message down to one of them."""
+
+
 class Cost(NamedTuple):
     """The price of values (one of VALUES) before and after; what either can't carry is in its price.
 
@@ -66,14 +70,41 @@ def costs(old: Form, new: Form, given: Any = None, renamed: Mapping[str, str] | 
     one_each = _one_each(before), _one_each(after)
     if any(one_each):
         cost_rows.append(Cost("one element each", price(old, one_each[0]), price(new, one_each[1])))
-    unset = cost_rows[-1].new.size
-    for path, former, chain in _newly_tagged(before, after, renamed or {}):
-        smallest = _smallest(chain[-1])
-        old_price = price(old, _one_each(before, former, smallest))
-        new_price = price(new, _one_each(after, chain, smallest))
-        when_set = None if unset is None or new_price.size is None else new_price.size - unset
-        cost_rows.append(Cost("set", old_price, new_price, path, when_set))
+    for field in set_fields(new, before, renamed):
+        old_price = price(old, _one_each(before, field.former, field.value))
+        cost_rows.append(Cost("set", old_price, field.price, field.path, field.size))
     return cost_rows if given is None else [*cost_rows, given_cost(old, new, given, renamed)]
+
+
+class SetField(NamedTuple):
+    """A tagged field that is set to `value`, and the price of a message with this field alone set.
+
+    `size` is the number of bytes that setting the field adds, None if the message cannot be written. `former` is the
+    field in the layout before.
+    """
+
+    path: str
+    former: Chain
+    value: Any
+    price: Price
+    size: int | None
+
+
+def set_fields(
+    form: Form, before: StructAt | None = None, renamed: Mapping[str, str] | None = None
+) -> Iterator[SetField]:
+    """Yield each tagged field of a form, set to its smallest value that is not the default, in default values with one
+    element in each array. With a layout `before`, yield only the fields that are not tagged there.
+    """
+    if not form.is_flexible:
+        return
+    layout = layout_at(form.spec, form.version)
+    unset = price(form, _one_each(layout)).size
+    for path, former, chain in _tagged(layout, before, renamed or {}):
+        smallest = _smallest(chain[-1])
+        priced = price(form, _one_each(layout, chain, smallest))
+        size = None if unset is None or priced.size is None else priced.size - unset
+        yield SetField(path, former, smallest, priced, size)
 
 
 def given_cost(old: Form, new: Form, given: Any, renamed: Mapping[str, str] | None = None) -> Cost:
@@ -133,10 +164,6 @@ def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None
     return out
 
 
-Chain = tuple["FieldAt", ...]
-"""The fields from a message down to one of them."""
-
-
 def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[tuple[str, Chain]]:
     """Yield each field of a struct, and of the structs in it, with its path."""
     for field in (*struct.plain, *struct.tagged):
@@ -146,11 +173,11 @@ def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[t
             yield from _chains(field.struct, f"{path}{'[]' if field.spec.is_array else ''}.", chain)
 
 
-def _newly_tagged(before: StructAt, after: StructAt, renamed: Mapping[str, str]) -> Iterator[tuple[str, Chain, Chain]]:
-    """Yield the fields that are tagged in the new layout alone: the path, the old field if there is one, and the new
-    field. Fields within such a field are part of it.
+def _tagged(after: StructAt, before: StructAt | None, renamed: Mapping[str, str]) -> Iterator[tuple[str, Chain, Chain]]:
+    """Yield the fields that are tagged in the layout `after` and not in `before`: the path, the old field if there is
+    one, and the new field. Fields within such a field are part of it.
     """
-    by_path = {renamed.get(path, path): chain for path, chain in _chains(before)}
+    by_path = {renamed.get(path, path): chain for path, chain in _chains(before)} if before else {}
     inside: tuple[str, ...] = ()
     for path, chain in _chains(after):
         former = by_path.get(path, ())

@@ -64,6 +64,26 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
     assert '"text"' in shown
 
 
+def test_the_answer_says_what_tagged_fields_cost_when_they_are_set():
+    about = {"versions": "1+", "taggedVersions": "1+"}
+    spec = definition(
+        {"name": "A", "type": "int32"},
+        {"name": "B", "type": "string", "tag": 0, "nullableVersions": "1+", "default": "null", **about},
+        {"name": "C", "type": "int64", "tag": 1, **about},
+        validVersions="0-2",
+    )
+    choice = Choice(versions=(0, 2), both_ways=True, tagged=True, encodings=("packed",), cases=True)
+    comparison = compared(spec, {"a": 1}, choice)
+    assert [(row["path"], row["whenSet"], row["formNames"]) for row in tables_of(comparison)["tagged"]] == [
+        ("b", 3, ["as given", "version 2", "flexible", "packed"]),  # tag, size, the length of an empty text
+        ("c", 10, ["as given", "version 2", "flexible"]),
+        ("c", 3, ["packed"]),
+    ]
+    others = Compared("", [comparison, Comparison("Other", 1, comparison.sums)]).answer()
+    paths = [row["path"] for row in answer_document(others)["tables"]["tagged"]]
+    assert paths == ["Test.b", "Test.c", "Test.c", "Other.b", "Other.c", "Other.c"]
+
+
 def test_the_differences_of_kinds_add_up_to_that_of_all():
     spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
     comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(both_ways=True))
