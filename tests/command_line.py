@@ -163,7 +163,7 @@ def printed_anew(text, run=shell, only="", other=()):
         command = block["command"]
         return (
             f"```console\n$ {command}\n{run(command)}```\n"
-            if command.startswith(only) and not command.startswith(other)
+            if f"{command} ".startswith(only) and not command.startswith(other)
             else block[0]
         )
 
