@@ -112,7 +112,7 @@ COMPLETES = "_KWIRE_COMPLETE"
 """The variable with which the script of a shell asks for completions, as click names it."""
 LONGEST_NAME = 200
 """Characters of the name of a file in an error: what is too long to be a name is shown by its beginning."""
-OBJECTS = 20_000
+OBJECTS = 50_000
 """New objects after which Python looks for circles among them. Hardly anything here stands in one: looking more often
 finds nothing.
 """
@@ -319,6 +319,7 @@ def main() -> None:
         sys.meta_path.insert(0, _NoOthers())  # PySpark needs pandas
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads for matrices, of which there are none here
     if COMPLETES in os.environ:
         importlib.import_module("kwire_cli.cli.shells").register()
     code = run()
