@@ -1,5 +1,7 @@
 """Frames to speak with, and connections that are spoken on."""
 
+import base64
+
 import kwire_cli
 from kwire_cli.message.encode import encode_document
 from kwire_cli.message.known_layout import Layouts
@@ -67,6 +69,21 @@ class Wire:
             "body": filled_body,
         }
         return encode_document(CATALOG, document | ({} if body_version is None else {"bodyVersion": body_version}))
+
+    @classmethod
+    def produce(cls, records, topic="t"):
+        """A Produce request with these records."""
+        partition = {"index": 0, "records": base64.b64encode(records).decode()}
+        return cls.request("Produce", 9, acks=1, topicData=[{"name": topic, "partitionData": [partition]}])
+
+    @classmethod
+    def fetched(cls, *record_sets):
+        """A Fetch response with a topic and its records for each of these pairs."""
+        topics = [
+            {"topic": topic, "partitions": [{"partitionIndex": 0, "records": base64.b64encode(records).decode()}]}
+            for topic, records in record_sets
+        ]
+        return cls.response("Fetch", 12, responses=topics)
 
     @staticmethod
     def raw(token):

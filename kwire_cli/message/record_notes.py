@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs, Roles
 
+UNPLACED = -1
+"""The offset of an anomaly in decompressed records, whose bytes are not in the input."""
+
 
 def record_notes(
     message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
@@ -28,20 +31,35 @@ def record_notes(
     A path begins with that of the records field; offsets are bytes from the first one of its records. The last batch of
     a Fetch response may be cut: a broker sends as many bytes as were asked for.
     """
+    for _, _, note in _notes(message, field_roles, body, reading, deep=deep):
+        yield note
+
+
+def _notes(
+    message: str, field_roles: Roles, body: dict[str, Any], reading: RecordsAs, *, deep: bool
+) -> Iterator[tuple[str, bool, Anomaly]]:
+    """Yield the path of a records field, whether an anomaly in it is in decompressed records, and the anomaly."""
     may_be_cut = message in FETCHED
     for path, topic, struct, name in records_fields(field_roles, body):
         for number, item in enumerate(reading.record_set(struct[name], topic)):
             place = f"{path}[{number}]"
             if isinstance(item, Batch):
                 for note in deep_faults(item, reading.hide) if deep else item.notes:
-                    yield note._replace(path=f"{place}.{note.path}".rstrip("."))
+                    yield path, is_decompressed(item, note), note._replace(path=f"{place}.{note.path}".rstrip("."))
             elif not (may_be_cut and item.code == TRUNCATED):
-                yield item.as_anomaly()._replace(path=place)
+                yield path, False, item.as_anomaly()._replace(path=place)
 
 
-def raw_body(body: Decoded) -> dict[str, Any]:
-    """Return a body in JSON form, records as their bytes; empty if it is a guess, or if nothing of it can be read."""
-    form = None if body.guess else body.form(Form(RAW))
+def is_decompressed(batch: Batch, note: Anomaly) -> bool:
+    """Return whether an anomaly of a batch is in its decompressed records, which have no place in the input."""
+    return bool(batch.head.codec) and "[" in note.path
+
+
+def raw_body(body: Decoded, hidden: frozenset[int] = frozenset()) -> dict[str, Any]:
+    """Return a body in JSON form, records as their bytes, the `hidden` spans as text; empty if it is a guess, or if
+    nothing of it can be read.
+    """
+    form = None if body.guess else body.form(Form(RAW, hidden))
     return form if isinstance(form, dict) else {}
 
 
@@ -49,6 +67,20 @@ def decoded_record_notes(body: Decoded | None, reading: RecordsAs) -> Iterator[A
     """Yield the anomalies of the batches and the records in a decoded body, as `record_notes`."""
     if body is not None and holds_records(body.entry):
         yield from record_notes(body.message, roles(body.spec, body.entry), raw_body(body), reading, deep=True)
+
+
+def placed_record_notes(body: Decoded | None, reading: RecordsAs, hidden: frozenset[int]) -> list[Anomaly]:
+    """Return the same of records that are not among the `hidden` spans. Offsets are those in the data of the body, and
+    UNPLACED in decompressed records.
+    """
+    if body is None or not holds_records(body.entry):
+        return []
+    found = [*_notes(body.message, roles(body.spec, body.entry), raw_body(body, hidden), reading, deep=True)]
+    starts = {span.path: span.value for span in body.spans if span.kind == "records"} if found else {}
+    return [
+        note._replace(offset=UNPLACED if decompressed else starts[path] + note.offset)
+        for path, decompressed, note in found
+    ]
 
 
 def is_anomalous_message(subject: Frame | Decoded, reading: RecordsAs) -> bool:

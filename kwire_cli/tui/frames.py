@@ -90,7 +90,7 @@ class Frames:
         """A frame in one line."""
         frame = self._shown(number)
         version = "" if frame.api_version is None else f" v{frame.api_version}"
-        codes = ", ".join(dict.fromkeys(anomaly.code for anomaly in frame.anomalies))
+        codes = ", ".join(dict.fromkeys(FrameRow(frame, self.redaction).column("anomaly")))
         call = f"{frame.api or text_of(frame.api_key)}{version}"
         label = f"# {text_of(frame.label)}" if frame.label else ""
         remarks = "  ".join([text for text in (codes, "guessed" if frame.guess else "", label) if text])

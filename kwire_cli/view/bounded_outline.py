@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.errors import counted
+from kwire_cli.message.record_notes import UNPLACED, is_decompressed, placed_record_notes
 from kwire_cli.records.batch import PADDING, Batch, deep_anomalies
 from kwire_cli.view.outline import batch_rows, body_part, frame_buffer, frame_rows, item_row
-from kwire_cli.view.rows import Buffer, Extent, Field
+from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,7 +162,13 @@ def of_frame(
     """A frame, and its anomalies behind its `own`; `hidden` and `asked` as in `Frame.to_json`."""
     buffer = frame_buffer(frame)
     rows = frame_rows(_extent(catalog, reading, full=full), frame, hidden, asked=asked, buffer=buffer)
-    return BoundedOutline(rows, buffer, [*own, *frame.shown(hidden).anomalies], full=full)
+    in_records = _in_records(frame.body, reading, hidden.get("body", NOTHING))
+    return BoundedOutline(rows, buffer, [*own, *frame.shown(hidden).anomalies, *in_records], full=full)
+
+
+def _in_records(body: Decoded | None, reading: RecordsAs | None, hidden: frozenset[int]) -> list[Anomaly]:
+    """Return the anomalies of the batches and records that the rows of a body have."""
+    return placed_record_notes(body, reading, hidden) if reading else []
 
 
 def of_line(catalog: Catalog, line: Captured, hidden: Hidden, hide: Hide | None, *, full: bool) -> BoundedOutline:
@@ -177,7 +184,8 @@ def of_message(
 ) -> BoundedOutline:
     """A body alone."""
     part = body_part(_extent(catalog, reading, full=full), "body", decoded, hidden)
-    return BoundedOutline(part.rows(), part.buffer, decoded.anomalies, full=full)
+    anomalies = [*decoded.anomalies, *_in_records(decoded, reading, hidden)]
+    return BoundedOutline(part.rows(), part.buffer, anomalies, full=full)
 
 
 def of_item(
@@ -188,8 +196,16 @@ def of_item(
     name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
     buffer = Buffer(name, data, item.position, item.end)
     if isinstance(item, Batch):
-        return BoundedOutline(batch_rows(extent, item, buffer), buffer, deep_anomalies(item, reading.hide), full=full)
+        return BoundedOutline(batch_rows(extent, item, buffer), buffer, _of_batch(item, reading), full=full)
     row = item_row(extent, item, buffer, topic, name="(no batch)", json_path=None)
     odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
-    anomalies = deep_anomalies(item.batch, reading.hide) if item.batch else [] if item.code == PADDING else odd
+    anomalies = _of_batch(item.batch, reading) if item.batch else [] if item.code == PADDING else odd
     return BoundedOutline([row], buffer, anomalies, full=full)
+
+
+def _of_batch(batch: Batch, reading: RecordsAs) -> list[Anomaly]:
+    """Return the anomalies of a batch of a segment and of its records."""
+    return [
+        note._replace(offset=UNPLACED) if is_decompressed(batch, note) else note
+        for note in deep_anomalies(batch, reading.hide)
+    ]

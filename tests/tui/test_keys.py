@@ -5,7 +5,9 @@ import json
 import pytest
 from command_line import ROOT
 from hostile_capture import hostile_capture
+from record_sets import committed
 from screens import opened, press, read, run, say, screen, settled
+from wire import Wire
 
 from kwire_cli.tui.look import cost_path_of
 
@@ -178,6 +180,29 @@ def test_anomalies():
             last = app.rows.cursor
             await press(pilot, "end", "A")
             assert app.rows.cursor == last
+
+    run(steps())
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_anomalies_of_records_in_messages(tmp_path, codec):
+    file = tmp_path / "produce.hex"
+    file.write_text(Wire.produce(committed(0, b"\xee\xee", codec=codec), "__consumer_offsets").hex())
+
+    async def steps():
+        async with opened(file, size=(120, 30)) as pilot:
+            app = pilot.app
+            assert "TRAILING_BYTES" in screen(app)
+            assert "1 anomaly" in app.fields.border_subtitle
+            before = app.fields.row
+            await press(pilot, "a")
+            path = "topicData[0].partitionData[0].records[0].records[1].value"
+            assert messages(app)[-1].startswith(f"TRAILING_BYTES {path} 2 bytes")
+            if codec:
+                assert app.fields.row is before
+            else:
+                assert app.fields.row.name == "value"
+                assert lit(app).endswith("eeee")
 
     run(steps())
 

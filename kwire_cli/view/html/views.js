@@ -45,7 +45,7 @@ function anomaliesOf(odd, rows, kind, pick) {
   const made = odd.map(({ row, anomaly }, index) =>
     el("tr", { "data-odd": index, tabindex: "0", onclick: () => pick(index), onkeydown: (event) => event.key === "Enter" && pick(index) },
       el("td", { class: "right" }, String(rows[row].number ?? rows[row].position)), el("td", {}, el("span", { class: "chip warn" }, anomaly.code)),
-      el("td", { class: "mono" }, anomaly.path), el("td", { class: "right" }, String(anomaly.offset)), el("td", {}, anomaly.detail)));
+      el("td", { class: "mono" }, anomaly.path), el("td", { class: "right" }, anomaly.offset < 0 ? "" : String(anomaly.offset)), el("td", {}, anomaly.detail)));
   const heads = [kind === "batches" ? "at" : "frame", "code", "path", "offset", "what"].map((head) => el("th", { scope: "col" }, head));
   return el("div", { class: "scroll" }, el("table", { class: "odd" }, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, made)));
 }

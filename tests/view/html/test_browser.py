@@ -9,6 +9,8 @@ import shutil
 import pytest
 from command_line import ROOT, kwire
 from pages import entries, page as parsed_page, rows_of
+from record_sets import committed
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.view.html.page import histogram, report
@@ -179,6 +181,21 @@ def test_anomalies_are_a_list_that_jumps_to_the_bytes(look_at):
         assert look.page.url.endswith(f"#{position}")
         assert look.said("#status strong") == note["path"]
         assert note["offset"] - position in look.lit("chosen")
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_anomalies_of_records_in_messages_jump_to_their_bytes(look_at, tmp_path, codec):
+    file = tmp_path / "produce.hex"
+    file.write_text(Wire.produce(committed(0, b"xx", codec=codec), "__consumer_offsets").hex())
+    look = look_at("decode", file)
+    look.page.keyboard.press("4")
+    look.page.click('[data-odd="0"]')
+    path = "topicData[0].partitionData[0].records[0].records[1].value"
+    assert look.said("#status strong") == path
+    cells = look.page.locator('[data-odd="0"] td').all_text_contents()
+    assert cells[1:3] == ["TRAILING_BYTES", path]
+    assert (cells[3] == "") == bool(codec)
+    assert look.page.locator(".hex .cells .chosen").last.text_content() == "78"
 
 
 @pytest.mark.parametrize(
