@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from math import ceil, frexp, inf, ldexp, log10
+from math import ceil, floor, frexp, inf, ldexp, log10
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
@@ -35,6 +35,8 @@ STEPS = 96
 """Buckets for each doubling of a latency: a percentile is off by at most 1.1 %."""
 
 
+NANOSECOND = 9
+"""Digits of seconds behind the point, as exact as captures tell times."""
 _NEGATIVE = 1 << 20
 """Buckets of negative latencies are at most minus half of this, below those of all others."""
 
@@ -89,11 +91,26 @@ class Histogram:
                 return seconds
         return self.largest
 
+    def estimate(self, share: float) -> float | None:
+        """Return a percentile with the digits that it is good for: all if it is the largest latency, else those down to
+        the microsecond, and four below a millisecond.
+        """
+        seconds = self.percentile(share)
+        if seconds is None:
+            return None
+        most = round(self.largest, NANOSECOND)
+        if seconds == self.largest:
+            return most
+        digits = min(max(6, 3 - floor(log10(abs(seconds)))), NANOSECOND)
+        return min(round(seconds, digits), most)
+
     def points(self) -> tuple[int | float | None, ...]:
-        """Return how many latencies there are, their percentiles 50, 95 and 99, and the largest one."""
+        """Return how many latencies there are, their percentiles 50, 95 and 99, and the largest one, to the
+        nanosecond.
+        """
         if not self.count:
             return (None,) * 5
-        return self.count, *(round(self.percentile(share) or 0, 6) for share in SHARES), round(self.largest, 6)
+        return self.count, *map(self.estimate, SHARES), round(self.largest, NANOSECOND)
 
     def amounts(self) -> Iterator[tuple[float, int]]:
         """Each latency that occurred, which stands for those of its bucket, and how often; the shortest first."""
@@ -432,11 +449,9 @@ def _group_charts(kind: str, ranked: Ranked) -> Iterator[Block]:
         else:
             requests = [(name, group.requests) for name, group in groups]
             yield Chart("bars", f"Requests by {kind}", requests, unit="request")
-    slowest = sorted(
-        ((name, group.latency.percentile(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0)
-    )
+    slowest = sorted(((name, group.latency.estimate(0.99)) for name, group in groups), key=lambda item: -(item[1] or 0))
     if kind in {"api", "broker"} and (
-        timed := [(name, round(1000 * seconds, 3)) for name, seconds in slowest if seconds and seconds > 0]
+        timed := [(name, round(1000 * seconds, 6)) for name, seconds in slowest if seconds and seconds > 0]
     ):
         yield Chart("bars", f"Latency by {kind}: 99 of 100 responses were no slower", timed, unit="ms")
 

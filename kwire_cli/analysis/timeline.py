@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import LocalTime, instant, moment, nanoseconds
 from kwire_cli.analysis.dimensions import OF_EXCHANGES, OF_LINES, Name
-from kwire_cli.analysis.stats import OTHERS, UNSAID, Group, Histogram, add_line, by_count, by_name
+from kwire_cli.analysis.stats import OTHERS, UNSAID, Group, add_line, by_count, by_name
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.request_log.exchange import Exchange
@@ -293,8 +293,8 @@ def _over_time(kind: str, name: Name, cells: dict[int, Group], numbers: range) -
         p50,
         p99,
         most,
-        [_p99(cell.latency) if cell else None for cell in present] if total.latency.count else None,
-        _p99(total.waits),
+        [cell.latency.estimate(0.99) if cell else None for cell in present] if total.latency.count else None,
+        total.waits.estimate(0.99),
         total.errors.total(),
         errors if any(errors) else None,
     )
@@ -325,7 +325,3 @@ def _interval(cell: Group, seconds: float) -> tuple[Any, ...]:
 
 def _size(cell: Group) -> int | None:
     return cell.request_bytes + cell.response_bytes if cell.sized else None
-
-
-def _p99(histogram: Histogram) -> float | None:
-    return None if not histogram.count else round(histogram.percentile(0.99) or 0, 6)

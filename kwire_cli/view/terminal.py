@@ -34,6 +34,8 @@ _FOLDED, _NARROW, _WORD, _ENTRY = 24, 10, 15, 40
 _SPOKEN = 8
 """Cells of the headings of spoken facts, so that several blocks of them stand in the same columns."""
 _DIGITS = {"share": 1, "duration": 2}
+_LEAST = 0.5 / 10 ** _DIGITS["duration"]
+"""The smallest duration, in its unit, that is shown as more than zero."""
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _SIZES = {name: (size, name) for size, name in _UNITS}
 MOST_NAMES = 5
@@ -264,10 +266,13 @@ def heading_text(column: Column, values: Sequence[Any]) -> str:
 
 
 def _unit(values: Sequence[Any], column: Column | None = None) -> tuple[float, str]:
-    """Return the unit of a column, by default the largest one in which the largest of some durations is at least 1."""
-    if column and column.unit in _SIZES:
-        return _SIZES[column.unit]
+    """Return the unit of a column, by default the largest one in which the largest of some durations is at least 1.
+
+    A unit in which all durations would be shown as zeros gives way to that one.
+    """
     most = max((abs(value) for value in values if isinstance(value, int | float)), default=0)
+    if column and (own := _SIZES.get(column.unit)) and not (column.digits is None and 0 < most < _LEAST * own[0]):
+        return own
     return next(((size, name) for size, name in _UNITS if most >= size), _UNITS[1] if most == 0 else _UNITS[-1])
 
 

@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 from answers import keyed_answer
+from command_line import kwire as kwire_command
 from hypothesis import given, strategies as st
 from log_lines import document
+from named_traffic import spoken_capture
+from packets import SECOND
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.analysis.stats import Group, Histogram, Stats, bound_of, step_of
@@ -14,6 +18,7 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
+from kwire_cli.structs.network import PCAP_NANO
 from kwire_cli.view.answers import answer_document
 from kwire_cli.view.terminal import answer_text
 
@@ -66,6 +71,49 @@ def test_buckets_do_not_grow_with_latencies():
         histogram.add(0.001 + number % 1000 / 1e6)
     assert histogram.count == 100_000
     assert len(histogram.buckets) <= 97
+
+
+@given(st.lists(st.integers(1, 10**10), min_size=1, max_size=50))
+def test_estimates_are_as_exact_as_percentiles_down_to_nanoseconds(nanoseconds):
+    histogram = Histogram()
+    for latency in nanoseconds:
+        histogram.add(latency / 1e9)
+    count, *estimates, most = histogram.points()
+    assert (count, most) == (len(nanoseconds), max(nanoseconds) / 1e9)
+    assert estimates == sorted(estimates)
+    for share, estimate in zip((0.5, 0.95, 0.99), estimates, strict=True):
+        assert estimate <= most
+        assert estimate == pytest.approx(histogram.percentile(share), rel=0.001, abs=1e-9)
+
+
+def spoken(tmp_path, *latencies):
+    """A capture with nanoseconds in which Metadata requests are answered after these nanoseconds."""
+    said, times = [], []
+    for number, latency in enumerate(latencies, 1):
+        said += [(0, Wire.request("Metadata", 9, number)), (1, Wire.response("Metadata", 9, number))]
+        times += [number * SECOND, number * SECOND + latency]
+    path = tmp_path / "nanoseconds.pcap"
+    path.write_bytes(spoken_capture(*said, times=times, magic=PCAP_NANO))
+    return path
+
+
+def test_latencies_below_a_microsecond_are_shown(tmp_path):
+    path = spoken(tmp_path, 400, 450, 499)
+    (row,) = json.loads(kwire_command("stats", path, "--by", "api", "-f", "json").out)["tables"]["api"]
+    assert [row[f"latency{point}"] for point in POINTS] == [3, 4.52e-07, 4.99e-07, 4.99e-07, 4.99e-07]
+    (row, *_) = json.loads(kwire_command("stats", path, "--every", "1m", "-f", "json").out)["tables"]["overTime"]
+    assert (row["latencyP99OverTime"], row["latencyMaxSeconds"]) == ([4.99e-07], 4.99e-07)
+    heading, cells = kwire_command("stats", path, "--by", "api", "-f", "table").out.splitlines()[2:]
+    assert "p50 µs  p95 µs  p99 µs  max µs" in heading
+    assert cells.split()[-5:-1] == ["0.45", "0.50", "0.50", "0.50"]
+
+
+def test_the_largest_latency_is_the_one_of_its_frame(tmp_path):
+    path = spoken(tmp_path, 1_234_567, 9_876_543)
+    (row,) = json.loads(kwire_command("stats", path, "--by", "api", "-f", "json").out)["tables"]["api"]
+    assert [row[f"latency{point}"] for point in POINTS] == [2, 0.001241, 0.009876543, 0.009876543, 0.009876543]
+    frames = [json.loads(line) for line in kwire_command("decode", path, "-f", "jsonl").out.splitlines()]
+    assert row["latencyMaxSeconds"] == max(frame.get("latency", 0) for frame in frames)
 
 
 def test_strange_latencies_are_counted():

@@ -160,6 +160,21 @@ def test_a_duration_may_have_its_unit_and_zeros_may_be_left_blank():
     ]
 
 
+@pytest.mark.parametrize(
+    ("durations", "digits", "lines"),
+    [
+        ((4.9e-06, None, 2e-07), None, ["p99 µs", "4.90", "", "0.20"]),
+        ((5e-06, 2e-07), None, ["p99 ms", "0.01", "0.00"]),
+        ((0.0, None), None, ["p99 ms", "0.00"]),
+        ((2e-04,), 0, ["p99 ms", "0"]),
+    ],
+)
+def test_a_unit_in_which_all_durations_would_be_zeros_gives_way(durations, digits, lines):
+    column = Column("p99", "duration", unit="ms", digits=digits)
+    text = answer_text(Answer("t", [Table("t", [column], [(duration,) for duration in durations])]))
+    assert [line.strip() for line in text.rstrip().splitlines()] == lines
+
+
 def test_a_cell_names_a_few_members_of_a_map_and_programs_get_all():
     table = Table("t", (Column("errors", "map"),), [({str(code): 1 for code in range(9)},)])
     assert answer_text(Answer("t", [table])).endswith("1 0, 1 1, 1 2, 1 3, 1 4 (4 more)")

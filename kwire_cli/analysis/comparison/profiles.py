@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.call import parts
+from kwire_cli.analysis.call import between, parts
 from kwire_cli.analysis.calls import CapturedCall, LoggedCall
 from kwire_cli.analysis.comparison.set_fields import fields_of, set_fields
 from kwire_cli.analysis.stats import Histogram
@@ -213,7 +213,7 @@ class Profiles(CallFold):
             if len(self._times) > MOST_TIMES:
                 del self._times[next(iter(self._times))]
             if before is not None and call.asked >= before:
-                profile.rhythms.setdefault(name, Histogram()).add(call.asked - before)
+                profile.rhythms.setdefault(name, Histogram()).add(between(before, call.asked))
 
     def merge(self, other: Profiles) -> None:
         """Take in what another one was given."""
