@@ -307,6 +307,10 @@ class Calls:
         call.complete(line)
         return (call,)
 
+    def is_pending(self, line: Captured) -> bool:
+        """Return whether a line is a request whose call is not complete."""
+        return id(line) in self._pending.get((line.origin.capture, line.stream), _NO_CALLS)
+
     def _given_up(self) -> list[CapturedCall]:
         """Return the calls for whose responses no connection waits any more."""
         calls: list[CapturedCall] = []

@@ -256,8 +256,8 @@ class LadderCalls:
         self._groups, self._ids, self._takes = frozenset(groups), frozenset(transactional_ids), takes
         self._about = about
         self._calls = Calls()
-        self._taken: set[int] = set()
-        """Requests that were chosen and wait for their responses, by the identity of their lines."""
+        self._taken: set[Captured] = set()
+        """Requests that were chosen and whose calls are not complete."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs: everything but calls that wait for answers."""
@@ -284,14 +284,17 @@ class LadderCalls:
     def _line(self, line: Captured) -> None:
         """Put a line to its call. A chosen request is remembered until its call is complete."""
         takes_line = self._takes is None or self._takes(line)
-        if takes_line and line.kind == "request":
-            self._taken.add(id(line))
         for call in self._calls.add(line):
-            self._add(call, response=takes_line and call.answer is line)
+            self._add(call, request=takes_line and call.line is line, response=takes_line and call.answer is line)
+        if takes_line and self._calls.is_pending(line):
+            self._taken.add(line)
 
-    def _add(self, call: CapturedCall, *, response: bool = False, unanswered: bool = False) -> None:
-        request = id(call.line) in self._taken
-        self._taken.discard(id(call.line))
+    def _add(
+        self, call: CapturedCall, *, request: bool = False, response: bool = False, unanswered: bool = False
+    ) -> None:
+        if call.line in self._taken:
+            self._taken.remove(call.line)
+            request = True
         if (request or response) and self._is_about(call):
             self.ladder.add(call, request=request, response=response, unanswered=unanswered)
 

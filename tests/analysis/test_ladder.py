@@ -5,8 +5,11 @@ import random
 
 import pytest
 from fake_calls import FakeCall
+from wire import Wire
 
-from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder
+from kwire_cli.analysis.ladder import MOST_ARROWS, Ladder, LadderCalls
+from kwire_cli.source.kafka.captured import Captured
+from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.view.answers import answer_document
 
 START = 1_700_000_000.0
@@ -141,3 +144,15 @@ def test_nothing_chosen_is_said():
     answer = Ladder().answer()
     assert answer.ladder is None
     assert answer_document(answer)["notes"] == ["there is no request or response that was chosen"]
+
+
+def test_a_chosen_request_that_becomes_no_call_chooses_no_later_one(monkeypatch):
+    """Lines go as they come, and later ones may stand at their places in memory."""
+    monkeypatch.setattr(Captured, "guess", property(lambda line: line.api_key == API_VERSIONS))
+    ladder = LadderCalls(takes=lambda line: line.api_key == API_VERSIONS)
+    unknown = Wire.request("ApiVersions", 3)[4:].replace(b"\0\x12\0\3", b"\0\x12\0\x63", 1)
+    for number in range(100):
+        for line in Wire.lines((0, Wire.request("Heartbeat", 0, number)), (0, Wire.raw(unknown))):
+            ladder.add(line)
+        del line
+    assert ladder.answer().ladder is None
