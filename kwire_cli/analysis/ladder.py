@@ -198,15 +198,17 @@ class Ladder:
         more = self.count - (self.count if self.limit is None else min(self.limit, self.count))
         return f"… and {more} more; --limit {self.count} shows all" if more else ""
 
-    def answer(self, title: str = "sequence") -> Answer:
-        """Return the ladder, and its arrows as a table for programs."""
+    def answer(self, nothing: str = "") -> Answer:
+        """Return the ladder, and its arrows as a table for programs; the note `nothing` if there is no arrow."""
         events = self._first()
         names = self._names(events)
         rows = [_row(event, names) for event in events]
         counts = [Fact("arrows", len(rows), "count", wide=True), Fact("allArrows", self.count, "count", wide=True)]
         blocks: list[Block] = [Facts(counts), Table("arrows", COLUMNS, rows, wide=True)]
-        blocks.append(self.chart() if self.count else Note("there is no request or response that was chosen", "info"))
-        return Answer(title, blocks)
+        blocks.append(
+            self.chart() if self.count else Note(nothing or "there is no request or response that was chosen", "info")
+        )
+        return Answer("sequence", blocks)
 
 
 def _row(event: _Event, names: dict[_End, Participant]) -> tuple[Any, ...]:
@@ -308,10 +310,10 @@ class LadderCalls:
         other._finish()
         self.ladder.merge(other.ladder)
 
-    def answer(self) -> Answer:
-        """Return the ladder."""
+    def answer(self, nothing: str = "") -> Answer:
+        """Return the ladder, or the note `nothing` if there is no call."""
         self._finish()
-        return self.ladder.answer()
+        return self.ladder.answer(nothing)
 
     def _is_about(self, call: Call) -> bool:
         if not self._groups and not self._ids:

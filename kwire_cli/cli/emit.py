@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.answer import Block, Row, Table
+from kwire_cli.answer import Block, Note, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import InputError
@@ -145,7 +145,8 @@ def _typed(environment: Environment, answer: Answer, options: Report) -> None:
 
 def _ladder(answer: Answer) -> Chart:
     if (ladder := answer.ladder) is None:
-        raise InputError("this answer has no ladder to draw; --format table shows what it has")
+        notes = "".join(f": {block.text}" for block in answer.blocks if isinstance(block, Note))
+        raise InputError(f"this answer has no ladder to draw{notes}; --format table shows what it has")
     return ladder
 
 

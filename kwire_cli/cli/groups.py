@@ -14,7 +14,7 @@ from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfGroups
-from kwire_cli.cli.questions import Asking, ask, refuse_missing
+from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import takes
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def command(environment: Environment, options: Options) -> Exit:
         ladder = LadderCalls(options.group, about=groups_of)
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
-            return emit(environment, ladder.answer(), options)
+            nothing = without_calls(options.source, {"--group": options.group})
+            return emit(environment, ladder.answer(nothing), options)
     groups = Groups()
     with environment.answering():
         ask(environment, options, groups)

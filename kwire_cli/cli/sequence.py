@@ -14,7 +14,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.inputs import FITS
 from kwire_cli.cli.options import Choosing, LadderReport, OfGroups, OfTransactions
-from kwire_cli.cli.questions import Asking, ask
+from kwire_cli.cli.questions import Asking, ask, without_calls
 from kwire_cli.cli.typed_options import option, takes
 
 if TYPE_CHECKING:
@@ -59,4 +59,11 @@ def command(environment: Environment, options: Options) -> Exit:
     calls = LadderCalls(options.group, options.transactional_id, limit=most, takes=choice.takes)
     with environment.answering():
         ask(environment, options, calls, takes=TRAFFIC, connections=True, fits=FITS)
-        return emit(environment, calls.answer(), options)
+        chosen = {
+            "--filter": [options.filter] if options.filter else [],
+            "--frames": [options.frames] if options.frames else [],
+            "--stream": options.stream,
+            "--group": options.group,
+            "--transactional-id": options.transactional_id,
+        }
+        return emit(environment, calls.answer(without_calls(options.source, chosen)), options)

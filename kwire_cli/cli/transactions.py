@@ -14,7 +14,7 @@ from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import LadderReport, OfTransactions
-from kwire_cli.cli.questions import Asking, ask, refuse_missing
+from kwire_cli.cli.questions import Asking, ask, refuse_missing, without_calls
 from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def command(environment: Environment, options: Options) -> Exit:
         ladder = LadderCalls((), options.transactional_id, about=transactions_of)
         with environment.answering():
             ask(environment, options, ladder, takes=TRAFFIC, connections=True)
-            return emit(environment, ladder.answer(), options)
+            nothing = without_calls(options.source, {"--transactional-id": options.transactional_id})
+            return emit(environment, ladder.answer(nothing), options)
     transactions = Transactions()
     with environment.answering():
         ask(environment, options, transactions)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
@@ -119,6 +120,50 @@ def test_csv_has_the_arrows():
     rows = [*csv.DictReader(io.StringIO(kwire("sequence", GROUP, "--frames", "62-65", "-f", "csv").out))]
     assert [row["frame"] for row in rows] == ["62", "63", "64", "65"]
     assert rows[1]["errors"] == "MEMBER_ID_REQUIRED"
+
+
+FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
+"""The command that lists what --filter, --frames and --stream choose from."""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("sequence", "a.pcap", "--filter", "correlationId == 99999"),
+            f"no request or response matches --filter 'correlationId == 99999'; to see what there is: {FRAMES}",
+        ),
+        (
+            ("sequence", "a.pcap", "--stream", "7", "--group", "g"),
+            f"no request or response matches --stream 7 --group g; to see what there is: {FRAMES}, kwire groups a.pcap",
+        ),
+        (
+            ("sequence", "a.pcap", "--transactional-id", "nobody"),
+            "no request or response matches --transactional-id nobody; to see what there is: kwire transactions a.pcap",
+        ),
+        (
+            ("groups", "a.pcap", "--group", "nobody", "--format", "text"),
+            "no request or response matches --group nobody; to see what there is: kwire groups a.pcap",
+        ),
+        (
+            ("transactions", "a.pcap", "--transactional-id", "nobody", "--format", "text"),
+            "no request or response matches --transactional-id nobody; to see what there is: kwire transactions a.pcap",
+        ),
+        (("transactions", "a.pcap", "--format", "text"), "there is no request or response that was chosen"),
+    ],
+)
+def test_what_was_not_found_is_said_with_a_command_that_lists_what_there_is(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.pcap").symlink_to(GROUP)
+    done = kwire(*words)
+    assert (done.code, done.out, done.err) == (0, f"{said}\n", "")
+    assert kwire(*FRAMES.split()[1:]).code == 0
+
+
+def test_pictures_say_what_was_not_found():
+    done = kwire("sequence", GROUP, "--frames", "9999", "-f", "svg")
+    assert done.code == 2
+    assert "this answer has no ladder to draw: no request or response matches --frames 9999; to see" in done.err
 
 
 @pytest.mark.parametrize(
