@@ -347,7 +347,7 @@ def index_rows(
     tables: Sequence[IndexTable], part: Iterable[Segment], reading: Reading
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows that tables have of indexes, with the name of the table of each; every file is read once."""
-    some: list[_Index] = []
+    indexes: list[_Index] = []
     entries = 0
     for file in part:
         unread: InputError | None = None
@@ -360,21 +360,21 @@ def index_rows(
             reading.told.size += contents.size
             if reading.told.stop and contents.anomalies:
                 reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
-            some.append((contents, file))
+            indexes.append((contents, file))
             entries += len(contents.entries)
         if unread or entries >= _ROWS:
-            yield from ((table.name, rows) for table in tables for rows in table.rows(some))
-            some, entries = [], 0
+            yield from ((table.name, rows) for table in tables for rows in table.rows(indexes))
+            indexes, entries = [], 0
         if unread:
             yield from ((table.name, rows) for table in tables for rows in table.unread(file, unread.reason))
-    yield from ((table.name, rows) for table in tables for rows in table.rows(some))
+    yield from ((table.name, rows) for table in tables for rows in table.rows(indexes))
 
 
-def _entries(some: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
+def _entries(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
     """A row for each entry."""
     columns: dict[str, list[Any]] = {}
     count = 0
-    for contents, file in some:
+    for contents, file in indexes:
         for start in range(0, len(contents.entries), _ROWS):
             entries = contents.entries[start : start + _ROWS]
             names = [_HUMP.sub("_", name).lower() for name in entries[0].to_json()]
@@ -403,11 +403,11 @@ def _index_batch(said: dict[str, list[Any]], count: int) -> pa.RecordBatch:
     )
 
 
-def _odd(some: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
+def _odd(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
     """A row for each anomaly, which is where its bytes are."""
     if rows := [
         (*_place(file), note.offset, None, note.code, note.path, note.offset, note.detail)
-        for contents, file in some
+        for contents, file in indexes
         for note in contents.anomalies
     ]:
         yield batch_of(rows, INDEX_FAULTS.schema)

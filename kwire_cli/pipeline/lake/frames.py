@@ -141,7 +141,9 @@ def entities(spec: MessageSpec, leaves: Iterable[Leaf], kind: str) -> tuple[Leaf
 
 @lru_cache(maxsize=1024)
 def _entity_paths(spec: MessageSpec, kind: str) -> frozenset[str]:
-    return frozenset(path for path, known in fields_by_path(spec) if kind in {known.entity_type, known.name})
+    return frozenset(
+        path for path, field_spec in fields_by_path(spec) if kind in {field_spec.entity_type, field_spec.name}
+    )
 
 
 # Columns of frames of one layout.

@@ -47,9 +47,9 @@ def log_rows(
     files: Iterable[Input], tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of logs, with their tables; of the parts of one file every one in `shares`, from `share` on."""
-    for kind, some in groupby(files, lambda file: file.kind):
+    for kind, same in groupby(files, lambda file: file.kind):
         sources = [source for source in OF_KINDS[kind] if source.name in tables]
-        paths = [file.path for file in some] if sources else []
+        paths = [file.path for file in same] if sources else []
         parts = _parts_of(kind, sources, paths) if paths else ()
         for part in islice(parts, share, None, shares):
             if kind == "request-log":
@@ -59,7 +59,7 @@ def log_rows(
                 rows = _segment_rows(sources, part, reading)
             else:
                 rows = index_rows(sources, part, reading)
-            yield from ((table, shaped(table, each)) for table, each in rows)
+            yield from ((table, shaped(table, batch)) for table, batch in rows)
 
 
 def _parts_of(kind: str, sources: Sequence[Any], paths: Sequence[str]) -> Iterator[Any]:
