@@ -7,6 +7,7 @@ Lines of captures are made from these frames; fields are decoded on demand. Any 
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
+MOST_RECENT = 8
+"""Ends of headers that are tried before a header is decoded: most clients open connections one after the other."""
 SMALL = 1 << 10
 """Bytes of a body whose values the kernel's spans give sooner than a reader is made."""
 
@@ -52,7 +55,8 @@ SMALL = 1 << 10
 class Layout:
     """The common properties of all frames of one kind, api and version.
 
-    In all of these frames the bytes that follow the correlation id stand at `tail_at`.
+    In all of these frames the bytes that follow the correlation id stand at `tail_at`. `recent` are the latest ends of
+    headers, of all connections.
     """
 
     kind: str
@@ -66,6 +70,7 @@ class Layout:
     readers: Readers
     has_records: bool
     tail_at: int
+    recent: deque[Tail]
 
 
 @lru_cache(maxsize=2)
@@ -122,6 +127,7 @@ class Layouts:
             Readers(entry, field_roles),
             holds_records(entry),
             tail_at,
+            deque(maxlen=MOST_RECENT),
         )
 
 
@@ -257,21 +263,31 @@ class Headers:
         at = layout.tail_at
         tail = self._tails.get(layout)
         if tail is None or not data.startswith(tail.data, at):
-            header = decode_header(
-                self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data)
-            )
-            if not header.complete or header.anomalies:
+            tail = next((recent for recent in layout.recent if data.startswith(recent.data, at)), None)
+            tail = tail or self._decoded(layout, data)
+            if tail is None:
                 return None
-            client_id = header.value.get("clientId")
-            if client_id and not client_id.isprintable() and may_hide(layout.message):
-                return None  # where bytes were lost, a secret may stand here
-            rest = {
-                name: value
-                for name, value in header.value.items()
-                if name not in {"requestApiKey", "requestApiVersion", "correlationId"}
-            }
-            tail = self._tails[layout] = Tail(bytes(data[at : header.raw.used]), rest, _form(layout, rest))
+            self._tails[layout] = tail
         return Plain(layout, data, correlation_id, tail, at + len(tail.data))
+
+    def _decoded(self, layout: Layout, data: bytes) -> Tail | None:
+        """Return what follows the correlation id in a header; None where that is not whole, or odd."""
+        header = decode_header(
+            self._catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data)
+        )
+        if not header.complete or header.anomalies:
+            return None
+        client_id = header.value.get("clientId")
+        if client_id and not client_id.isprintable() and may_hide(layout.message):
+            return None  # where bytes were lost, a secret may stand here
+        rest = {
+            name: value
+            for name, value in header.value.items()
+            if name not in {"requestApiKey", "requestApiVersion", "correlationId"}
+        }
+        tail = Tail(bytes(data[layout.tail_at : header.raw.used]), rest, _form(layout, rest))
+        layout.recent.append(tail)
+        return tail
 
     def names(self, client_id: str | None) -> bool:
         """Return whether a request of the connection had this client id, which is not empty."""

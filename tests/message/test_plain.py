@@ -6,9 +6,11 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.engine.python_source import MalformedError
+from kwire_cli.engine.reader import OFTEN
+from kwire_cli.message import known_layout
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.known_layout import Headers, Layouts
-from kwire_cli.message.roles import error_codes, role_values, roles, top_value, topics_in
+from kwire_cli.message.roles import RAW, error_codes, role_values, roles, top_value, topics_in
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.spec.kafka import API_VERSIONS
@@ -46,7 +48,7 @@ def test_lines_of_captures_are_what_the_general_way_makes_of_them(path):
             found = roles(frame.body.spec, frame.body.entry)
             values = role_values(found, frame.body.raw)
             assert line.message == frame.body.message
-            assert tuple(map(list, line.own_topics)) == topics_in(values)
+            assert line.own_topics == topics_in(values)
             assert line.error_codes == (error_codes(values) if line.kind == "response" else [])
             for name in found.top:
                 assert line.field(name) == top_value(found, frame.body.raw, name)
@@ -76,3 +78,28 @@ def test_another_client_on_the_same_connection(wire):
     for client in ("a", "ab", None, "", "a"):
         request = wire.request("Heartbeat", 4, 1, client, groupId="g", memberId="m")
         assert headers.plain(layout, request, 1).header["clientId"] == client
+
+
+def test_connections_of_a_client_share_its_header(wire, monkeypatch):
+    layout = Layouts(CATALOG).get("request", 12, 4)
+    request = wire.request("Heartbeat", 4, 1, "me", groupId="g", memberId="m")
+    first = Headers(CATALOG).plain(layout, request, 1)
+    monkeypatch.setattr(known_layout, "decode_header", lambda *_, **__: pytest.fail("decoded again"))
+    again = Headers(CATALOG)
+    assert again.plain(layout, request, 2).header == first.header | {"correlationId": 2}
+    assert again.names("me")
+    longer = wire.request("Heartbeat", 4, 1, "me2", groupId="g", memberId="m")
+    with pytest.raises(pytest.fail.Exception):
+        again.plain(layout, longer, 3)
+
+
+@pytest.mark.parametrize("records", ["base64", "size", RAW])
+def test_the_first_bodies_of_a_layout_say_what_later_ones_do(wire, records):
+    layout = Layouts(CATALOG).get("request", 0, 8)
+    topics = [{"name": "t", "partitionData": [{"index": 1, "records": "AQID"}]}]
+    request = wire.request("Produce", 8, 1, "me", acks=1, timeoutMs=5, topicData=topics)
+    headers = Headers(CATALOG)
+    documents = [headers.plain(layout, request, 1).body(records) for _ in range(OFTEN + 2)]
+    assert layout.readers.read is not layout.readers._first
+    assert all(document == documents[-1] for document in documents)
+    assert documents[0]["topicData"][0]["name"] == "t"

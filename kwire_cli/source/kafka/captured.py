@@ -411,14 +411,14 @@ class Captured:
         return self._values
 
     @property
-    def own_topics(self) -> tuple[Sequence[str], Sequence[str]]:
+    def own_topics(self) -> tuple[list[str], list[str]]:
         """The topic names in it, and the topic ids."""
         plain = self.seen.plain
         if plain is not None and not plain.layout.roles.by_node:
             return [], []
         if plain := self.plain:
             contents = plain.read()
-            return contents.topics, contents.ids
+            return [*contents.topics], [*contents.ids]
         return topics_in(self._roles)
 
     @property
