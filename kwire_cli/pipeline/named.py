@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, datasource
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -243,13 +244,23 @@ class Placed:
         return self.table.parts(paths, filters, split_size)
 
     def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`: rows of a part are of one file."""
+        """As `model.Table`."""
         needed_too = {FILE, day_column(self.name)}
         own = [name for name in self.table.schema.names if name in names or name in needed_too]
         for rows in self.table.read(part, own, reading):
-            if rows.num_rows:
-                point = log_point(rows.column(FILE)[0].as_py()) if POINT in names else None
-                yield with_place(self.name, self.schema, shaped(self.name, rows), point, names)
+            for point, of_point in _by_point(rows) if POINT in names else ((None, rows),):
+                if of_point.num_rows:
+                    yield with_place(self.name, self.schema, shaped(self.name, of_point), point, names)
+
+
+def _by_point(rows: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of logs by capture point."""
+    files = rows.column(FILE).cast(pa.string())
+    by_point: dict[str, list[str]] = {}
+    for file in pc.unique(files).to_pylist():
+        by_point.setdefault(log_point(file), []).append(file)
+    for point, own in by_point.items():
+        yield point, rows if len(by_point) == 1 else rows.filter(pc.is_in(files, pa.array(own)))
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,17 @@ def test_each_table_is_made_of_its_own_kind_of_inputs(tables, mixed):
     assert made.inputs.tally.size > sum(path.stat().st_size for path in (PYTHON, MIDSTREAM))
 
 
+def test_faults_of_indexes_are_told_for_the_broker_that_has_them(tables, tmp_path):
+    brokers = [tmp_path / name for name in ("broker-1", "broker-2")]
+    for broker in brokers:
+        (broker / "t-0").mkdir(parents=True)
+        (broker / "t-0" / "00000000000000000000.index").write_bytes(b"\1\2\3")
+    rows = tables(*brokers).sql("select capture_point, file, code from faults order by file").collect()
+    assert [tuple(row) for row in rows] == [
+        (str(broker), str(broker / "t-0" / "00000000000000000000.index"), "TRUNCATED") for broker in brokers
+    ]
+
+
 def test_filters_leave_out_frames_that_are_not_wanted(tables):
     made = tables(PYTHON)
     every = made.table("frames").collect()
