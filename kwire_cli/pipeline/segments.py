@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, file_name
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import in_parallel, location, mapped, path_of, sizes
+from kwire_cli.stores import location, mapped, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -77,6 +78,29 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Share:
+    """One of several shares of the first `size` bytes of a segment, which are many. They are cut into parts of about
+    `split_size` bytes where batches begin: who reads a share looks where that is.
+    """
+
+    segment: Segment
+    selection: Selection
+    size: int
+    split_size: int
+    share: int
+    shares: int
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of the share; the first share of a file that cannot be read is one part."""
+        try:
+            places: Sequence[tuple[int, int | None]] = split_file(self.segment.path, self.split_size, self.size)
+        except InputError:
+            places = [(0, None)]
+        for start, stop in islice(places, self.share, None, self.shares):
+            yield Part(self.segment, self.selection, start, stop)
+
+
+@dataclass(frozen=True)
 class SegmentTable:
     """A table of segments. `rows` makes its columns, but for those in PLACE and `times`, which are milliseconds of
     other columns as a time. With `faults` it also makes the rows of that table.
@@ -88,39 +112,39 @@ class SegmentTable:
     times: dict[str, str]
     faults: bool = False
 
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
+    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part | Share]:
         """As `model.Table`. InputError for what there is not; a file that cannot be read is one part."""
         (files,) = by_kind(paths, SEGMENTS)
-        return self.parts_of(files, filters, split_size)
+        return self.parts_of(sized(files), filters, split_size)
 
-    def parts_of(self, files: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part]:
-        """The same of files that are known to be segments."""
+    def parts_of(
+        self, files: Iterable[tuple[str, int]], filters: Sequence[Filter], split_size: int
+    ) -> Iterator[Part | Share]:
+        """The same of files that are known to be segments, of so many bytes each."""
         limits = wanted(self.name, filters)
-        segments = [segment_at(path_of(path)) for path in files]
-        some = [
-            segment
-            for segment in segments
-            if limits.has({"file": location(segment.path), "topic": segment.topic, "partition": segment.partition})
-        ]
-        for segment, places in zip(
-            some, in_parallel(partial(_places, split_size), some, lambda segment: segment.path), strict=True
-        ):
-            for start, stop in places:
-                yield Part(segment, limits.selection, start, stop)
+        for path, size in files:
+            segment = segment_at(path_of(path))
+            if not limits.has({"file": location(segment.path), "topic": segment.topic, "partition": segment.partition}):
+                continue
+            shares = round(size / split_size)
+            if shares > 1:
+                yield from (
+                    Share(segment, limits.selection, size, split_size, share, shares) for share in range(shares)
+                )
+            else:
+                yield Part(segment, limits.selection, 0, size or None)
 
-    def read(
-        self, part: Part, names: Sequence[str], reading: Reading, source: Callable[[], Source] | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one.
-
-        `source` gives the part's record set, by default `source_of_part`: several tables may share what was opened.
-        """
-        return (rows for _, rows in self.read_all(part, names, reading, source))
+    def read(self, part: Part | Share, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
+        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
+        return (rows for own in parts_in(part) for _, rows in self.read_all(own, names, reading))
 
     def read_all(
         self, part: Part, names: Sequence[str], reading: Reading, source: Callable[[], Source] | None = None
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield what `read` does, with the name of the table of each; with `faults` those in all columns too."""
+        """Yield what `read` does, with the name of the table of each; with `faults` those in all columns too.
+
+        `source` gives the part's record set, by default `source_of_part`: several tables may share what was opened.
+        """
         try:
             for rows in self._read(part, names, reading, source or partial(source_of_part, part, reading)):
                 if isinstance(rows, Faults):
@@ -178,20 +202,22 @@ class SegmentTable:
         return pa.RecordBatch.from_arrays(columns, names=names)
 
 
+def sized(paths: Sequence[str]) -> Iterable[tuple[str, int]]:
+    """Return files with the bytes that each has now; 0 for one that cannot be read."""
+    return zip(paths, sizes(paths), strict=True)
+
+
+def parts_in(part: Part | Share) -> Iterable[Part]:
+    """Return the parts of a share, or the part itself."""
+    return part.parts() if isinstance(part, Share) else (part,)
+
+
 def source_of_part(part: Part, reading: Reading) -> Source:
     """Open a part of a segment, as the record set that its topic makes it. InputError if it cannot be read."""
     data = mapped(part.segment.path, part.start, part.stop)
     return recognised_source(
         data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
     )
-
-
-def _places(split_size: int, segment: Segment) -> list[tuple[int, int | None]]:
-    """Return where the parts of a segment begin and end. A file that cannot be read is one part."""
-    try:
-        return [*split_file(segment.path, split_size)]
-    except InputError:
-        return [(0, None)]
 
 
 def _stop_at_faults(source: Source, path: str, start: int, stop: int, reading: Reading) -> None:
@@ -313,16 +339,16 @@ class IndexTable:
     def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[tuple[Segment, ...]]:
         """Files that a task reads: some, as they are small."""
         (files,) = by_kind(paths, INDEXES)
-        return self.parts_of(files, filters, split_size)
+        return self.parts_of(sized(files), filters, split_size)
 
     def parts_of(
-        self, files: Sequence[str], filters: Sequence[Filter], split_size: int
+        self, files: Iterable[tuple[str, int]], filters: Sequence[Filter], split_size: int
     ) -> Iterator[tuple[Segment, ...]]:
-        """The same of files that are known to be indexes."""
+        """The same of files that are known to be indexes, of so many bytes each."""
         limits = wanted(self.name, filters)
         part: list[Segment] = []
         size = 0
-        for path, bytes_of_file in zip(files, sizes(files), strict=True):
+        for path, bytes_of_file in files:
             file = segment_at(path_of(path))
             kind = file_name(path_of(path).name).kind
             own: dict[str, Any] = {"file": location(file.path), "kind": kind.value}
@@ -441,7 +467,7 @@ class PartitionFaults:
         """Yield the parts of segments, and the parts of indexes."""
         files_by_kind = by_kind(paths, SEGMENTS, INDEXES)
         for number, (table, files) in enumerate(zip(TABLES, files_by_kind, strict=True)):
-            yield from ((number, part) for part in table.parts_of(files, filters, split_size))
+            yield from ((number, part) for part in table.parts_of(sized(files), filters, split_size))
 
     def read(self, part: PartitionPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
         """As `model.Table`."""

@@ -335,11 +335,33 @@ def test_a_file_that_was_cut_since_is_read_as_it_is(tmp_path):
     file = tmp_path / "00000000000000000000.log"
     one = batch(0, [record(b"k", b"v")])
     file.write_bytes(one * 3)
-    made = reader(file, splitSize="1")
+    made = reader(file, splitSize=str(len(one)))
     parts = made.partitions()
     assert len(parts) == 3
     file.write_bytes(one)
     assert [sum(some.num_rows for some in made.read(part)) for part in parts] == [1, 0, 0]
+
+
+def test_a_file_that_has_grown_since_is_read_as_far_as_it_was(tmp_path):
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(b"".join(batch(offset, [record(b"k", b"v")]) for offset in range(6)))
+    made = reader(file, splitSize=str(file.stat().st_size // 3))
+    parts = made.partitions()
+    with file.open("ab") as grown:
+        grown.write(b"".join(batch(offset, [record(b"k", b"v")]) for offset in range(6, 20)))
+    offsets = [[row["offset"] for some in made.read(part) for row in some.to_pylist()] for part in parts]
+    assert offsets == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_planning_opens_no_segment(tmp_path, monkeypatch):
+    file = tmp_path / "00000000000000000000.log"
+    file.write_bytes(batch(0, [record(b"k", b"v")]) * 10)
+    made = reader(file, splitSize="200")
+    with monkeypatch.context() as patch:
+        patch.setattr("kwire_cli.source.logs.splitting.opened", lambda path: pytest.fail(f"{path} was opened"))
+        parts = made.partitions()
+    assert len(parts) > 1
+    assert sum(some.num_rows for part in parts for some in made.read(part)) == 10
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path):

@@ -21,6 +21,7 @@ from kwire_cli.pipeline.segments import (
     SEGMENT_FAULTS,
     SEGMENT_TABLES,
     index_rows,
+    parts_in,
     source_of_part,
 )
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
@@ -49,23 +50,22 @@ def log_rows(
     """Yield the rows of logs, with their tables; of the parts of one file every one in `shares`, from `share` on."""
     for kind, same in groupby(files, lambda file: file.kind):
         sources = [source for source in OF_KINDS[kind] if source.name in tables]
-        paths = [file.path for file in same] if sources else []
-        parts = _parts_of(kind, sources, paths) if paths else ()
+        parts = _parts_of(kind, sources, same) if sources else ()
         for part in islice(parts, share, None, shares):
             if kind == "request-log":
                 wanted = {source.name: source.schema for source in sources}
                 rows = rows_of(part, wanted, reading)
             elif kind == "segment":
-                rows = _segment_rows(sources, part, reading)
+                rows = (row for own in parts_in(part) for row in _segment_rows(sources, own, reading))
             else:
                 rows = index_rows(sources, part, reading)
             yield from ((table, shaped(table, batch)) for table, batch in rows)
 
 
-def _parts_of(kind: str, sources: Sequence[Any], paths: Sequence[str]) -> Iterator[Any]:
+def _parts_of(kind: str, sources: Sequence[Any], files: Iterable[Input]) -> Iterator[Any]:
     if kind == "request-log":
-        return (part for path in paths for part in parts_of(path, SPLIT_SIZE))
-    parts: Iterator[Any] = sources[0].parts_of(paths, (), SPLIT_SIZE)
+        return (part for file in files for part in parts_of(file.path, SPLIT_SIZE))
+    parts: Iterator[Any] = sources[0].parts_of(((file.path, file.size) for file in files), (), SPLIT_SIZE)
     return parts
 
 

@@ -48,22 +48,26 @@ _FARTHEST = 4
 """Entries of an index that are tried for one cut; where so many are wrong, all may be."""
 
 
-def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE) -> list[tuple[int, int]]:
+def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | None = None) -> list[tuple[int, int]]:
     """The parts [start, stop) of a segment, of about `size` bytes and about the same each; one part for a small file,
     none for an empty one.
+
+    With an `end` they are those of so many bytes: whatever a broker has written since, they stay the same.
 
     Raises:
         InputError: The segment cannot be read.
 
     """
     file, whole = path_of(path), opened(path)
-    if 0 < size < whole.size:
-        size = -(-whole.size // round(whole.size / size))
-    index = _index_of(file) if whole.size > size else ()
+    end = whole.size if end is None else min(end, whole.size)
+    if 0 < size < end:
+        size = -(-end // round(end / size))
+    index = _index_of(file) if end > size else ()
+    index = index[: bisect_left(index, end, key=lambda entry: entry.position)]
     return (
-        splits(source_of(whole.view()), size, index)
+        splits(source_of(whole.view()), size, index, end)
         if isinstance(whole, Mapped)
-        else _cut(_Fetching(whole, size), size, index)
+        else _cut(_Fetching(whole, size, end), size, index)
     )
 
 
@@ -79,9 +83,11 @@ def _index_of(file: Place) -> Sequence[OffsetEntry]:
         return ()
 
 
-def splits(source: Source, size: int, index: Sequence[OffsetEntry] = ()) -> list[tuple[int, int]]:
+def splits(
+    source: Source, size: int, index: Sequence[OffsetEntry] = (), end: int | None = None
+) -> list[tuple[int, int]]:
     """The same of a record set and the entries of its offset index."""
-    return _cut(Reader(source), size, index)
+    return _cut(Reader(source, 0, end), size, index)
 
 
 class _Fetching(Reader):
@@ -89,8 +95,8 @@ class _Fetching(Reader):
     `most` bytes.
     """
 
-    def __init__(self, file: Fetched, most: int) -> None:
-        super().__init__(source_of(b""), 0, file.size)
+    def __init__(self, file: Fetched, most: int, end: int) -> None:
+        super().__init__(source_of(b""), 0, end)
         self._file, self._most = file, most
 
     def frame(self, at: int) -> Frame | None:
