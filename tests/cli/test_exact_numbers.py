@@ -1,4 +1,6 @@
-"""Numbers in reports have the digits that the input has, and no noise of floating point behind them."""
+"""Numbers in reports have the digits that the input has, small percentiles four, and none has noise of floating point
+behind them.
+"""
 
 import json
 
@@ -8,6 +10,7 @@ from named_traffic import spoken_capture
 from packets import SECOND
 from wire import Wire
 
+from kwire_cli.analysis.stats import NANOSECOND
 from kwire_cli.structs.network import PCAP_NANO
 
 INCIDENTS = ROOT / "samples" / "incidents"
@@ -47,7 +50,7 @@ def numbers(value):
 def test_no_number_of_a_report_has_noise(command, path):
     done = kwire(*command, path, "-f", "json")
     assert done.code == 0, done.err
-    assert [number for number in numbers(json.loads(done.out)) if number != round(number, 6)] == []
+    assert [number for number in numbers(json.loads(done.out)) if number != round(number, NANOSECOND)] == []
 
 
 @pytest.mark.parametrize(("unit", "took"), [(1000, 0.002_001), (1, 0.002_000_093)])

@@ -166,8 +166,9 @@ bytes after them have a meaning; bytes without a meaning are a gap. `--strict` t
 into exit code 1.
 
 A batch in a Produce request or a Fetch response has anomalies of its own, which stand beside the batch.
-`kwire decode --strict` and `anomaly` in filters and `--fields` count them, with those of records and of
-the payloads that kwire decodes in records, such as those of Kafka's own topics. `UNKNOWN_TYPE`,
+`kwire decode --strict` and `anomaly` in filters and `--fields` count them, and pages and the terminal
+interface list them, with those of records and of the payloads that kwire decodes in records, such as
+those of Kafka's own topics. `UNKNOWN_TYPE`,
 `UNKNOWN_VERSION` and `LAYOUT_AMBIGUOUS` of such a payload do not count: a newer Kafka may have written it.
 Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.md)).
 `kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs.
