@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +30,8 @@ BATCH = 1 << 14
 """Rows of a result that are read at once."""
 _EXPLODE = "create macro explode(list) as unnest(list)"
 """Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
+_MEANINGS = re.compile(r"[=*?\[\\]")
+"""Characters of a path that DuckDB takes for a column and its value, or for a glob."""
 
 
 class Lake:
@@ -47,8 +50,9 @@ class Lake:
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
         self._connection.execute(_EXPLODE)
-        for name in {**SHAPES, **self.tables}:
-            self._create(name)
+        with told():
+            for name in {**SHAPES, **self.tables}:
+                self._create(name)
 
     def _create(self, name: str) -> None:
         """Make the view of a table."""
@@ -57,7 +61,8 @@ class Lake:
             self._connection.register(name, empty_table(name))
             return
         files = parquet_files(name, path)
-        if isinstance(path, Stored):  # DuckDB's own readers of stores are extensions that it would have to download
+        # DuckDB's own readers of stores are extensions that it would have to download
+        if isinstance(path, Stored) or _MEANINGS.search(str(path)):
             self._connection.register(name, dataset_of(name, path, files))
             return
         pattern = str(path / "**" / "*.parquet").replace("'", "''")

@@ -255,6 +255,31 @@ def test_a_run_beside_another_one_stays(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+@pytest.mark.parametrize("name", ["day=2020-01-01", "capture_point=x", "api=y", "[1]", "back\\slash", "a*?"])
+def test_a_lake_may_have_any_name(tmp_path, name):
+    """DuckDB would take parts of its path for columns and for globs."""
+    folder = tmp_path / name / "lake"
+    run([CAPTURES / "ipv6.pcap"], folder, tables=chosen("frames"))
+    shutil.copytree(folder, tmp_path / "abc" / "lake")
+    query = "select capture_point, day::varchar, count(*) from frames where api <> 'y' group by all"
+    assert rows_of(folder, query) == [(str(CAPTURES), "2026-11-21", 148)]
+    assert len(rows_of(folder, "describe frames")) == len(SHAPES["frames"].schema) + 2
+    for form in ("csv", "jsonl"):
+        run([CAPTURES / "ipv6.pcap"], tmp_path / name / form, tables=chosen("frames"), form=form)
+        (file,) = (tmp_path / name / form / "frames").rglob(f"*.{form}")
+        first = file.read_text().split("\n")[0]
+        names = first.split(",") if form == "csv" else [*json.loads(first)]
+        assert {*names} <= {*SHAPES["frames"].schema.names}
+
+
+def test_a_table_that_is_no_parquet_is_refused(tmp_path, lake):
+    shutil.copytree(lake, tmp_path / "lake")
+    for file in (tmp_path / "lake" / "frames").rglob("*.parquet"):
+        file.write_bytes(b"PAR1")
+    with pytest.raises(InputError, match="DuckDB"):
+        rows_of(tmp_path / "lake", "select count(*) from frames")
+
+
 def test_two_runs_at_once_remember_what_both_have_read(tmp_path, lake):
     """The first run is stopped when it has written files, until the second run is done."""
     into = tmp_path / "lake"
