@@ -14,7 +14,7 @@ from kwire_cli.source.logs.files import logs_in
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.packets.files import NAME, captures_in
 from kwire_cli.spec.catalog import Catalog, catalog
-from kwire_cli.stores import absolute, in_parallel, location, path_of
+from kwire_cli.stores import absolute, in_parallel, location, path_of, refuse_bytes
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
     In a folder the files of the first kind come first.
 
     Raises:
-        InputError: There is nothing of a name, or no file of any of these kinds in all of them.
+        InputError: There is nothing of a name, no file of any of these kinds in all of them, or a path is not UTF-8.
 
     """
     files: dict[tuple[Kind, str], Found] = {}
@@ -77,6 +77,8 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
                     files.setdefault((kind, file), Found(path, kind, file))
     if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
+    for each in files.values():
+        refuse_bytes(each.file)
     return [*files.values()]
 
 

@@ -18,6 +18,7 @@ from kwire_cli.stores.paths import (
     location,
     path_of,
     path_text,
+    refuse_bytes,
     sizes,
 )
 
@@ -38,5 +39,6 @@ __all__ = [
     "opened",
     "path_of",
     "path_text",
+    "refuse_bytes",
     "sizes",
 ]

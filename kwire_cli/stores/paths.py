@@ -191,6 +191,12 @@ def path_text(path: str | os.PathLike[str]) -> str:
     return os.fsencode(location(path)).decode("utf-8", "replace")
 
 
+def refuse_bytes(path: str | os.PathLike[str]) -> None:
+    """Raise InputError if a path is not UTF-8, as the texts in tables and the names of written files have to be."""
+    if path_text(path) != location(path):
+        raise InputError("its path is not in UTF-8, as paths in tables are: rename it", file=path_text(path))
+
+
 def exists(path: str | os.PathLike[str]) -> bool:
     """Return whether a file or folder exists.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyarrow.fs import FileSelector, LocalFileSystem
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores.paths import LONGEST, Stored, access_to
+from kwire_cli.stores.paths import LONGEST, Stored, access_to, refuse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,16 @@ _LOCAL = LocalFileSystem()
 
 
 def arrow_place(place: Place) -> tuple[Any, str]:
-    """Return the pyarrow.fs.FileSystem of a place, and what that calls it."""
-    return place.place() if isinstance(place, Stored) else (_LOCAL, str(place))
+    """Return the pyarrow.fs.FileSystem of a place, and what that calls it.
+
+    Raises:
+        InputError: The path is not UTF-8.
+
+    """
+    if isinstance(place, Stored):
+        return place.place()
+    refuse_bytes(place)
+    return _LOCAL, str(place)
 
 
 @contextlib.contextmanager

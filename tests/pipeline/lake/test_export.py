@@ -272,6 +272,15 @@ def test_a_lake_may_have_any_name(tmp_path, name):
         assert {*names} <= {*SHAPES["frames"].schema.names}
 
 
+def test_paths_that_are_no_text_are_refused(tmp_path):
+    name = os.fsdecode(b"\xff.pcap")
+    shutil.copy(CAPTURES / "ipv6.pcap", tmp_path / name)
+    with pytest.raises(InputError, match=r"not in UTF-8.*rename"):
+        run([tmp_path], tmp_path / "lake")
+    with pytest.raises(InputError, match=r"not in UTF-8.*rename"):
+        run([CAPTURES / "ipv6.pcap"], tmp_path / name.removesuffix(".pcap"))
+
+
 def test_a_table_that_is_no_parquet_is_refused(tmp_path, lake):
     shutil.copytree(lake, tmp_path / "lake")
     for file in (tmp_path / "lake" / "frames").rglob("*.parquet"):
