@@ -68,6 +68,8 @@ PIECE = 1 << 16
 """Bytes that are written at once: a file has several pieces for each column."""
 MOST_BYTES = 64 << 20
 """Bytes of rows that wait to be written."""
+LONGEST_NAME = 255
+"""Bytes of the name of a folder that file systems of this machine take."""
 _EPOCH = date(1970, 1, 1)
 
 
@@ -127,6 +129,8 @@ class Files:
             file = self._open.get(key)
             if file is None:
                 folder = folder_of(table, point, day, has_days=day_column(table) is not None)
+                if isinstance(self.hidden, Path):
+                    _refuse_long(point, folder)
                 file = self._open[key] = _File(f"{self._name}-{len(self.made) + len(self._open):04d}", folder)
             own = part.select(self._columns) if self._columns else part
             size = own.nbytes
@@ -173,6 +177,17 @@ class Files:
         self._waiting -= file.size
         file.count += table.num_rows
         file.rows, file.waiting, file.size = [], 0, 0
+
+
+def _refuse_long(point: str, folder: str) -> None:
+    """Raise InputError if no file system takes a folder that is named after this capture point."""
+    size = max(map(len, folder.split("/")))
+    if size > LONGEST_NAME:
+        raise InputError(
+            f"a folder named after this capture point has {size} characters, of {LONGEST_NAME} at most: name the "
+            "points of captures with --capture-point, and move logs to a shorter path",
+            file=point,
+        )
 
 
 class Run:

@@ -281,6 +281,16 @@ def test_paths_that_are_no_text_are_refused(tmp_path):
         run([CAPTURES / "ipv6.pcap"], tmp_path / name.removesuffix(".pcap"))
 
 
+def test_a_capture_point_too_long_for_a_folder_is_refused(tmp_path):
+    """Nothing is left of the run: the next one can name its points."""
+    folder = tmp_path / ("ü" * 40)
+    folder.mkdir()
+    shutil.copy(CAPTURES / "ipv6.pcap", folder)
+    with pytest.raises(InputError, match="--capture-point"):
+        run([folder], tmp_path / "lake")
+    assert not (tmp_path / "lake").exists()
+
+
 def test_a_table_that_is_no_parquet_is_refused(tmp_path, lake):
     shutil.copytree(lake, tmp_path / "lake")
     for file in (tmp_path / "lake" / "frames").rglob("*.parquet"):
