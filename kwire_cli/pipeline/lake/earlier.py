@@ -32,7 +32,7 @@ from kwire_cli.pipeline.lake.units import (
     work_of,
 )
 from kwire_cli.pipeline.lake.windows import Plan, groups
-from kwire_cli.pipeline.lake.writing import TEXTS
+from kwire_cli.pipeline.lake.writing import TEXTS, alone
 from kwire_cli.pipeline.model import CAPTURES
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.source.packets.points import apart_notes
@@ -300,7 +300,7 @@ def finish(run: Run, work: Work) -> None:
     """Put all files of a run in their places, instead of those of the same units."""
     if not work.units:
         return
-    with run.alone():
+    with alone(run.folder):
         there = inputs_of(run.folder)
         refuse_others(run.folder, there, work.wanted)
         work = work.beside(there)

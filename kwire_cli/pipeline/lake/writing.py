@@ -209,8 +209,9 @@ class Run:
         forms = {name.rpartition(".")[2] for name in below(self.folder / "inputs")} & {*FORMATS}
         if others := sorted(forms - {self.form}):
             raise InputError(f"this has files in {others[0]}: write into another folder", file=str(self.folder))
-        make_folder(self.hidden)
-        write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
+        with alone(self.folder):
+            make_folder(self.hidden)
+            write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -225,20 +226,6 @@ class Run:
         """Return the files of all tables that are in their places, by their paths below the folder."""
         return data_files(self.folder)
 
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Have other runs of this machine wait before they put files in their places. Stores have no such lock."""
-        if sys.platform == "win32" or not isinstance(self.folder, Path):
-            yield
-            return
-        lock = os.open(self.folder, os.O_RDONLY)
-        try:
-            with contextlib.suppress(OSError):  # some file systems have no locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(lock)
-
     def commit(self, made: Iterable[Written], replaced: Iterable[str]) -> None:
         """Put files in their places, instead of those that are `replaced`: paths below the folder."""
         plan = {"moves": [(each.name, each.target) for each in made], "gone": [*replaced]}
@@ -246,6 +233,23 @@ class Run:
         write(draft, json.dumps(plan).encode())
         move(draft, self.hidden / JOURNAL)
         _carry_out(self.folder, self.hidden)
+
+
+@contextlib.contextmanager
+def alone(folder: Place) -> Iterator[None]:
+    """Have other runs of this machine wait that begin in a folder or put files in their places there. Stores have no
+    such lock.
+    """
+    if sys.platform == "win32" or not isinstance(folder, Path):
+        yield
+        return
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _stamped(schema: pa.Schema) -> pa.Schema:
@@ -278,7 +282,9 @@ def recover(folder: Place) -> None:
         if (hidden / JOURNAL).exists():
             _carry_out(folder, hidden)
         elif not _is_alive(hidden):
-            remove_tree(hidden)
+            with alone(folder):  # a run that begins has the lock until its owner is written
+                if not _is_alive(hidden):
+                    remove_tree(hidden)
 
 
 def _is_alive(hidden: Place) -> bool:
@@ -287,6 +293,8 @@ def _is_alive(hidden: Place) -> bool:
         node, _, pid = (hidden / OWNER).read_bytes().decode().rpartition(" ")
         if node == platform.node():
             os.kill(int(pid), 0)
+    except PermissionError:  # a process of another user
+        return True
     except (InputError, OSError, ValueError):
         return False
     return True
@@ -382,6 +390,7 @@ class _Output:
 def _as_text(path: Path, target: Place) -> None:
     """Write a file of Parquet as text, in the format of the target's suffix."""
     import duckdb  # noqa: PLC0415 - it takes long, and Parquet needs none
+    from pyarrow import dataset  # noqa: PLC0415 - as above
 
     text = path.with_suffix(".text")
     options = "(format csv, header)" if target.name.endswith(".csv") else "(format json)"
@@ -396,4 +405,3 @@ def _as_text(path: Path, target: Place) -> None:
 
 def _quoted(path: Path) -> str:
     return str(path).replace("'", "''")
-    from pyarrow import dataset  # noqa: PLC0415 - as above

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -255,6 +256,37 @@ def test_a_run_beside_another_one_stays(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+def test_a_run_of_another_user_stays(tmp_path, monkeypatch):
+    """A process of another user may be there, but nobody else may send it signals."""
+
+    def refuse(*_):
+        raise PermissionError
+
+    hidden = tmp_path / "_run-0"
+    hidden.mkdir()
+    (hidden / "_owner").write_text(f"{platform.node()} 1")
+    monkeypatch.setattr(os, "kill", refuse)
+    writing.recover(tmp_path)
+    assert hidden.is_dir()
+
+
+def test_a_run_that_begins_stays(tmp_path, monkeypatch):
+    """Its folder has no owner yet when another run looks for what killed runs have left."""
+    begun, others = threading.Event(), []
+
+    def write(place, data):
+        if place.name == "_owner":
+            others.append(threading.Thread(target=writing.recover, args=(tmp_path,)))
+            others[0].start()
+            begun.wait(0.2)
+        place.write_bytes(data)
+
+    monkeypatch.setattr(writing, "write", write)
+    with writing.Run(tmp_path) as other:
+        others[0].join()
+        assert (other.hidden / "_owner").is_file()
+
+
 @pytest.mark.parametrize("name", ["day=2020-01-01", "capture_point=x", "api=y", "[1]", "back\\slash", "a*?"])
 def test_a_lake_may_have_any_name(tmp_path, name):
     """DuckDB would take parts of its path for columns and for globs."""
