@@ -18,7 +18,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, option, takes
-from kwire_cli.errors import counted, few
+from kwire_cli.errors import InputError, counted, few
 from kwire_cli.pipeline import lake
 from kwire_cli.pipeline.session import session
 from kwire_cli.stores import path_of
@@ -99,7 +99,10 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     """Write the rows of a result, in formats with types as they are unless rows are sorted or cut."""
     fmt = options.format_for(environment)
     if fmt in ARROW_FORMATS and options.order is None and options.top is None and options.table is None:
-        write_batches(environment.take_table(), reader, fmt)
+        try:
+            write_batches(environment.take_table(), reader, fmt)
+        except NotImplementedError as error:
+            raise _refused(error) from None
         return Exit.DONE
     title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
     names = reader.schema.names
@@ -149,12 +152,24 @@ def _keep(name: str, at: int) -> int:
 
 
 def _rows(reader: pa.RecordBatchReader, columns: int, counts: list[int]) -> Iterator[tuple[Any, ...]]:
-    """Yield the first columns of rows, and add to `counts` how many rows there are."""
+    """Yield the first columns of rows, and add to `counts` how many rows there are.
+
+    Raises:
+        InputError: A time is beyond the years 1 to 9999, or has nanoseconds.
+
+    """
     for batch in reader:
         counts.append(batch.num_rows)
-        yield from zip(
-            *([_plain(value) for value in column.to_pylist()] for column in batch.columns[:columns]), strict=True
-        )
+        try:
+            values = [[_plain(value) for value in column.to_pylist()] for column in batch.columns[:columns]]
+        except (OverflowError, ValueError) as error:
+            raise _refused(error) from None
+        yield from zip(*values, strict=True)
+
+
+def _refused(error: Exception) -> InputError:
+    """Return the error for a value that the format has no form for."""
+    return InputError(f"the format has no form for a value, so have the query cast it to varchar: {error}")
 
 
 def _plain(value: Any) -> Any:

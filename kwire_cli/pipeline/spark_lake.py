@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.pipeline.lake.query import dataset_of, empty_table, parquet_files, tables_in
+from kwire_cli.pipeline.lake.query import as_answer, dataset_of, empty_table, parquet_files, tables_in
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
 from kwire_cli.stores import Stored, path_of
 
@@ -29,8 +29,7 @@ def answer(spark: SparkSession, folder: str, query: str) -> pa.RecordBatchReader
     no query over these tables.
     """
     create_views(spark, folder)
-    reader: pa.RecordBatchReader = spark.sql(query).toArrow().to_reader()
-    return reader
+    return as_answer(spark.sql(query).toArrow().to_reader())
 
 
 def create_views(spark: SparkSession, folder: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
@@ -90,8 +91,44 @@ class Lake:
             result: Any = self._connection.sql(query)
             if result is None:  # of a statement that is no select
                 return pa.schema([]).empty_table().to_reader()
-            reader: pa.RecordBatchReader = result.to_arrow_reader(BATCH)
-            return reader
+            return as_answer(result.to_arrow_reader(BATCH))
+
+
+def as_answer(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Return a result whose columns have different names, and in which intervals are seconds, as in all answers."""
+    if not reader.schema.names:
+        return reader
+    names: list[str] = []
+    for name in reader.schema.names:
+        others = (f"{name}_{number}" for number in count(1))
+        names.append(name if name not in names else next(other for other in others if other not in names))
+    intervals = [each.type == pa.month_day_nano_interval() for each in reader.schema]
+    kinds = [
+        pa.float64() if is_interval else each.type for each, is_interval in zip(reader.schema, intervals, strict=True)
+    ]
+    schema = pa.schema(zip(names, kinds, strict=True))
+    batches = (
+        pa.RecordBatch.from_arrays(
+            [
+                _seconds(column) if is_interval else column
+                for column, is_interval in zip(batch.columns, intervals, strict=True)
+            ],
+            schema=schema,
+        )
+        for batch in reader
+    )
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _seconds(column: pa.Array) -> pa.Array:
+    """Return intervals in seconds, with months of 30 days as DuckDB's epoch() has them."""
+    return pa.array(
+        [
+            None if each is None else (each.months * 30 + each.days) * 86400 + each.nanoseconds / 1e9
+            for each in column.to_pylist()
+        ],
+        pa.float64(),
+    )
 
 
 def tables_in(folder: Place) -> dict[str, Place]:

@@ -444,6 +444,22 @@ def test_wrong_queries_say_why(lake, query):
         rows_of(lake, query)
 
 
+def test_columns_of_one_name_are_all_there(lake):
+    with Lake(lake) as tables:
+        rows = tables.arrow(
+            "select 1 as a, 2 as a_1, 3 as a, a.size, b.size from inputs a, inputs b limit 1"
+        ).read_all()
+    assert rows.column_names == ["a", "a_1", "a_2", "size", "size_1"]
+
+
+def test_intervals_are_seconds(lake):
+    times = "min(time), max(time), max(time) - min(time)"
+    (first, last, took), *_ = rows_of(lake, f"select {times} from frames")
+    assert took == pytest.approx((last - first).total_seconds())
+    query = "select interval 1 month + interval 1 day + interval 1500 millisecond, null::interval"
+    assert rows_of(lake, query) == [(31 * 86400 + 1.5, None)]
+
+
 def test_no_lake(tmp_path):
     with pytest.raises(InputError, match="no tables in this"):
         Lake(tmp_path)
