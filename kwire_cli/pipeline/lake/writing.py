@@ -211,7 +211,11 @@ class Run:
             raise InputError(f"this has files in {others[0]}: write into another folder", file=str(self.folder))
         with alone(self.folder):
             make_folder(self.hidden)
-            write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
+            try:
+                write(self.hidden / OWNER, f"{platform.node()} {os.getpid()}".encode())
+            except InputError:
+                self.__exit__()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -398,7 +402,11 @@ def _as_text(path: Path, target: Place) -> None:
         connection.execute("set timezone = 'UTC'")
         # DuckDB's own reader would take characters of the path for globs, and parts of it for columns
         connection.register("written", dataset.dataset(str(path), format="parquet", partitioning=None))
-        connection.execute(f"copy written to '{_quoted(text)}' {options}")
+        try:
+            connection.execute(f"copy written to '{_quoted(text)}' {options}")
+        except duckdb.Error as error:
+            text.unlink(missing_ok=True)
+            raise InputError(f"cannot be written to: DuckDB: {error}", file=str(target.parent)) from None
     path.unlink()
     put(text, target)
 

@@ -242,6 +242,24 @@ def test_a_run_that_fails_leaves_nothing(tmp_path, monkeypatch):
     assert not (tmp_path / "lake").exists()
 
 
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def refuse(place, _):
+        raise InputError("cannot be written to: No space left on device", file=str(place))
+
+    monkeypatch.setattr(writing, "write", refuse)
+    with pytest.raises(InputError, match="No space left"):
+        run([CAPTURES / "ipv6.pcap"], tmp_path / "lake")
+    assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_texts_that_cannot_be_written_are_errors(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(writing, "_quoted", lambda _: "/dev/full")
+    with pytest.raises(InputError, match=r"cannot be written to: .*No space left"):
+        run([CAPTURES / "ipv6.pcap"], tmp_path / "lake", form=form)
+    assert not (tmp_path / "lake").exists()
+
+
 def test_a_run_beside_another_one_stays(tmp_path):
     """The folder of a process that is there is nobody's to remove."""
     other = tmp_path / "lake" / "_run-other"
