@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,13 +235,19 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
         reader.notices.append(Notice(error.reason, 0, 0))
 
 
-@lru_cache(maxsize=64)
 def _file(path: str) -> memoryview:
-    """The bytes of a file; none where it cannot be read any more."""
+    """The bytes of a file as it is now; none where it cannot be read any more."""
     try:
-        return mapped(path)
-    except InputError:
+        status = Path(path).stat()
+        return _mapped(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    except (InputError, OSError):
         return memoryview(b"")
+
+
+@lru_cache(maxsize=64)
+def _mapped(path: str, *_: int) -> memoryview:
+    """The bytes of a file in the state that the numbers say: a later reading in this process may find it changed."""
+    return mapped(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,16 @@ def test_columns_are_those_of_the_tables(lake):
             assert [each.name for each in found] == [each.name for each in wanted], name
 
 
+def test_a_capture_that_grew_is_read_as_it_is_now(tmp_path):
+    """In one process, as workers of Spark are used again."""
+    path, lake = tmp_path / "grows.pcap", tmp_path / "lake"
+    data = (CAPTURES / "ipv6.pcap").read_bytes()
+    for size in (40_000, len(data)):
+        path.write_bytes(data[:size])
+        run([path], lake)
+    assert rows_of(lake, "select count(*), (select count(*) from faults) from frames") == [(148, 0)]
+
+
 def test_a_second_run_reads_what_is_new(tmp_path):
     inputs, lake = tmp_path / "in", tmp_path / "lake"
     shutil.copytree(SEGMENTS / "orders-zstd-0", inputs / "orders-0")
