@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.pipeline.lake.query import as_answer, dataset_of, empty_table, parquet_files, tables_in
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES
+from kwire_cli.pipeline.lake.tables import SHAPES
 from kwire_cli.stores import Stored, path_of
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 TASKS = 200
 """Tasks that read a table on a store, at most."""
@@ -41,13 +41,16 @@ def create_views(spark: SparkSession, folder: str) -> None:
             frame = spark.createDataFrame(empty_table(name))
         else:
             files = parquet_files(name, path)
-            frame = _stored(spark, name, path, files) if isinstance(path, Stored) else spark.read.parquet(str(path))
-        _typed(frame).createOrReplaceTempView(name)
+            schema = from_arrow_schema(dataset_of(name, path, files[:1]).schema)
+            if isinstance(path, Stored):
+                frame = _stored(spark, name, path, files, schema)
+            else:  # Spark would take the capture point 007 for a number
+                frame = spark.read.schema(schema).parquet(str(path))
+        frame.createOrReplaceTempView(name)
 
 
-def _stored(spark: SparkSession, name: str, folder: Stored, files: list[str]) -> DataFrame:
+def _stored(spark: SparkSession, name: str, folder: Stored, files: list[str], schema: StructType) -> DataFrame:
     """Return a table on a store that tasks read: Spark's own readers need a jar and settings for each store."""
-    schema = from_arrow_schema(dataset_of(name, folder, files[:1]).schema)
     paths = spark.createDataFrame([(path,) for path in files], "path string").repartition(min(len(files), TASKS))
     return paths.mapInArrow(partial(_read, name, folder), schema)
 
@@ -56,11 +59,3 @@ def _read(name: str, folder: Stored, paths: Iterable[pa.RecordBatch]) -> Iterato
     """Read the files of a table that a task has."""
     if some := [path for rows in paths for path in rows.column(0).to_pylist()]:
         yield from dataset_of(name, folder, some).to_batches()
-
-
-def _typed(frame: DataFrame) -> DataFrame:
-    """Return a table whose columns by the names of folders are text and dates, whatever these look like."""
-    for name, kind in ((POINT, "string"), (DAY, "date")):
-        if name in frame.columns:
-            frame = frame.withColumn(name, functions.col(name).cast(kind))
-    return frame
