@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from kwire_cli.pipeline.lake.query import as_answer, dataset_of, empty_table, parquet_files, tables_in
+from kwire_cli.pipeline.lake.query import as_answer, dataset_of, empty_table, tables_in
 from kwire_cli.pipeline.lake.tables import SHAPES
 from kwire_cli.stores import Stored, path_of
 
@@ -36,11 +36,10 @@ def create_views(spark: SparkSession, folder: str) -> None:
     """Make temporary views of the tables in a folder; those that it has no rows of are empty."""
     there = tables_in(path_of(folder))
     for name in {**SHAPES, **there}:
-        path = there.get(name)
-        if path is None:
+        if name not in there:
             frame = spark.createDataFrame(empty_table(name))
         else:
-            files = parquet_files(name, path)
+            path, files = there[name]
             schema = from_arrow_schema(dataset_of(name, path, files[:1]).schema)
             if isinstance(path, Stored):
                 frame = _stored(spark, name, path, files, schema)

@@ -57,11 +57,10 @@ class Lake:
 
     def _create(self, name: str) -> None:
         """Make the view of a table."""
-        path = self.tables.get(name)
-        if path is None:
+        if name not in self.tables:
             self._connection.register(name, empty_table(name))
             return
-        files = parquet_files(name, path)
+        path, files = self.tables[name]
         # DuckDB's own readers of stores are extensions that it would have to download
         if isinstance(path, Stored) or _MEANINGS.search(str(path)):
             self._connection.register(name, dataset_of(name, path, files))
@@ -131,8 +130,13 @@ def _seconds(column: pa.Array) -> pa.Array:
     )
 
 
-def tables_in(folder: Place) -> dict[str, Place]:
-    """Return the folders of the tables of a lake, in which no run is half done. InputError if it is no lake."""
+def tables_in(folder: Place) -> dict[str, tuple[Place, list[str]]]:
+    """Return the folders of the tables of a lake, in which no run is half done, with their files.
+
+    Raises:
+        InputError: The folder is no lake, or its tables are not in Parquet.
+
+    """
     if not folder.is_dir():
         raise InputError("there is no such folder", file=str(folder))
     with contextlib.suppress(InputError, OSError):  # of a lake that this user may only read
@@ -140,7 +144,11 @@ def tables_in(folder: Place) -> dict[str, Place]:
     if form := table_format(folder):
         how = f"Spark does, as by spark.read.format({form!r}).load('{folder / 'frames'}')"
         raise InputError(f"these are tables of {form}, which kwire query does not read: {how}", file=str(folder))
-    tables = {path.name: path for path in in_order(folder.iterdir()) if _is_table(path)}
+    tables = {
+        path.name: (path, files)
+        for path in in_order(folder.iterdir())
+        if _is_table(path) and (files := _parquet_files(path))
+    }
     if not tables:
         raise InputError("there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder))
     return tables
@@ -150,8 +158,8 @@ def _is_table(path: Place) -> bool:
     return path.is_dir() and (path.name in SHAPES or path.name.startswith(f"{BODIES}_"))
 
 
-def parquet_files(name: str, folder: Place) -> list[str]:
-    """Return the files of a table by their paths below its folder.
+def _parquet_files(folder: Place) -> list[str]:
+    """Return the files of a table by their paths below its folder; none if other programs have removed all.
 
     Raises:
         InputError: The table is not in Parquet.
@@ -159,9 +167,9 @@ def parquet_files(name: str, folder: Place) -> list[str]:
     """
     there = below(folder)
     files = [path for path in there if path.endswith(".parquet")]
-    if not files:
-        other = next((form for form in FORMATS if any(path.endswith(f".{form}") for path in there)), "no format")
-        raise InputError(f"the table {name} is in {other}; query reads Parquet", file=str(folder.parent))
+    other = next((form for form in FORMATS if any(path.endswith(f".{form}") for path in there)), None)
+    if other and not files:
+        raise InputError(f"the table {folder.name} is in {other}; query reads Parquet", file=str(folder.parent))
     return files
 
 

@@ -461,6 +461,17 @@ def test_tables_are_chosen(tmp_path):
     assert chosen("all") == frozenset(CHOICES)
 
 
+def test_a_table_whose_files_are_gone_is_empty(tmp_path, lake):
+    """As after days that are too old were removed."""
+    shutil.copytree(lake, tmp_path / "lake")
+    for file in (tmp_path / "lake" / "frames").rglob("*.parquet"):
+        file.unlink()
+    assert rows_of(tmp_path / "lake", "select (select count(*) from frames), count(*) > 0 from records") == [(0, True)]
+    (tmp_path / "other" / "index").mkdir(parents=True)
+    with pytest.raises(InputError, match="there are no tables in this"):
+        Lake(tmp_path / "other")
+
+
 def test_an_empty_table_can_be_asked(tmp_path):
     run([next(CAPTURES.glob("*.pcapng"))], tmp_path / "lake", tables={"frames"})
     assert rows_of(tmp_path / "lake", "select count(*) from records where day is null and capture_point = ''") == [(0,)]
