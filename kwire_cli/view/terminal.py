@@ -233,11 +233,12 @@ def _fitted(
 
     Lists, texts and the last column need no more room than `_FOLDED`, maps no more than their longest entry: names
     such as those of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
-    `_NARROW`, or to words of up to `_WORD`, before numbers and times are cut.
+    `_NARROW`, or to words of up to `_WORD`. Then texts are folded within words, then names are cut, and numbers and
+    times last.
     """
     if width is None:
         return [(at, column, None) for at, column in columns]
-    wanted, needs, least = [], [], []
+    wanted, needs, least, in_words, last = [], [], [], [], []
     for at, column in columns:
         unit = len(" ms") if column.kind == "duration" else 0
         longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
@@ -248,9 +249,11 @@ def _fitted(
         needs.append(min(longest, max(_FOLDED, len(column.heading), entry)) if folds else longest)
         word = max((cell_width(word) for text in texts[at] for word in text.split()), default=0)
         least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
+        last.append(min(longest, _NARROW) if folds else longest)
+        in_words.append(last[-1] if column.kind == "map" or _folds(column, texts[at], last=False) else least[-1])
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
     room = width - _GAP * (len(stay) - 1)
-    floors = [[sizes[place] for place in stay] for sizes in (needs, least)]
+    floors = [[sizes[place] for place in stay] for sizes in (needs, least, in_words, last)]
     widths = shrunk([wanted[place] for place in stay], floors, room)
     return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
 

@@ -107,6 +107,24 @@ def test_columns_that_are_kept_least_go_first():
     assert "75.0 %" in narrow
 
 
+def test_texts_and_names_are_cut_before_times():
+    columns = (
+        Column("time", "instant", digits=3),
+        Column("transactionalId"),
+        Column("event"),
+        Column("detail"),
+        Column("errors", "map"),
+    )
+    at, detail = "2026-11-21T10:56:28.258000Z", "__consumer_offsets-0, txn-out-0, txn-out-1"
+    rows = [(at, "lab-txn-open", "initProducerId", detail, {"CONCURRENT_TRANSACTIONS": 2})]
+    text = answer_text(Answer("t", [Table("events", columns, rows)]), 80)
+    assert "2026-11-21 10:56:28.258  lab-txn-open  initProducerId  __" in text
+    rows = [(at, "a-transactional-id-of-29-char", "verifyPartitions", detail, {"CONCURRENT_TRANSACTIONS": 2})]
+    narrow = answer_text(Answer("t", [Table("events", columns, rows)]), 72)
+    assert "2026-11-21 10:56:28.258  " in narrow
+    assert max(map(len, narrow.splitlines())) <= 72
+
+
 def test_a_terminal_gets_units_in_the_heading_and_no_control_characters():
     text = answer_text(answer())
     assert "p99 ms" in text
