@@ -79,7 +79,7 @@ class Text:
         environment = self.environment
         if self._shown is not None:
             environment.write("")
-        self._shown = self._shown or Shown()
+        self._shown = self._shown or Shown(environment.width)
         if title:
             environment.write_lines([without_control(title)])
         lines = explanation_lines(self.catalog, events, short=self.short, shown=self._shown)

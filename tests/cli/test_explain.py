@@ -32,6 +32,20 @@ def test_a_topic_may_stand_behind_options(words):
     assert run("explain", *words).out == run("explain", "varint", "--format", "jsonl", "300").out
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("words", [("finding", "REBALANCE"), ("varint", "-3"), ("error", "6")])
+def test_text_is_wrapped_once_to_the_width_of_the_terminal(words, columns):
+    lines = run("explain", *words, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": str(columns)}).out.splitlines()
+    texts = [line.strip(" │→") for line in lines]
+    short = [
+        line
+        for line, text, further in zip(lines, texts, texts[1:], strict=False)
+        if text and further and text[-1].isalpha() and further[0].islower()
+        if len(line) + 1 + len(further.split()[0]) <= columns
+    ]
+    assert short == []
+
+
 def test_the_word_message_may_be_left_away():
     assert (
         run("explain", FRAME).out

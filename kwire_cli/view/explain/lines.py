@@ -27,13 +27,21 @@ CELLS = 8
 
 BYTES_WIDTH = 3 * CELLS + 1
 WIDTH = 110
-"""The column at which the text of rules and notes is wrapped."""
+"""The width at which the text of rules and notes is wrapped, where no narrower terminal asks for less."""
+_NARROWEST = 20
+"""The width that such text has at least, on terminals however narrow."""
+_INDENT = 10
+"""Cells before the texts below a step."""
 
 
 class Shown:
-    """The rules and notes that were shown already, so that each is shown once."""
+    """The rules and notes that were shown already, so that each is shown once.
 
-    def __init__(self) -> None:
+    `columns` is the width of the terminal that they are shown on; None if they go elsewhere.
+    """
+
+    def __init__(self, columns: int | None = None) -> None:
+        self.columns = columns
         self.rules: set[str] = set()
         self.notes: set[str] = set()
 
@@ -43,6 +51,11 @@ class Shown:
             return False
         kind.add(key)
         return True
+
+    def wrapped(self, text: str, indent: int, widest: int = WIDTH) -> list[str]:
+        """Return a text as lines of at most `widest` characters that fit the terminal behind an indent."""
+        width = widest if self.columns is None else max(min(widest, self.columns - indent), _NARROWEST)
+        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def explanation_lines(
@@ -66,10 +79,7 @@ def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -
         if event.anomaly:
             yield [("! ", "warning"), (event.anomaly.code, "warning"), (f" {event.anomaly.detail}", "dim")]
         elif event.plain:
-            yield from (
-                [(part, "")]
-                for part in textwrap.wrap(event.text, WIDTH, break_long_words=False, break_on_hyphens=False)
-            )
+            yield from ([(part, "")] for part in shown.wrapped(event.text, 2 * event.level))
         else:
             yield []
             yield [(event.text, "title")]
@@ -147,12 +157,12 @@ def _odd(step: Step) -> Iterator[Line]:
 def _long(catalog: Catalog, step: Step, shown: Shown) -> Iterator[Line]:
     yield [*_head(catalog, step), (f"  {step.type}", "dim")]
     if step.note and shown.first(shown.notes, f"{layout_of(step.part) if step.part else ''} {step.path}"):
-        yield from wrapped("", step.note)
+        yield from _below(step, shown, "", step.note)
     for piece in step.pieces:
         yield from _piece(step, piece, shown)
     yield from _odd(step)
     if step.then:
-        yield from wrapped("→ ", step.then, style="meaning")
+        yield from _below(step, shown, "→ ", step.then, style="meaning")
 
 
 def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
@@ -168,7 +178,7 @@ def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
     for key in used(piece.rule):
         if shown.first(shown.rules, RULES[key].text):
             name = "" if key == piece.rule else f"{RULES[key].name}: "
-            yield from wrapped("│ ", f"{name}{RULES[key].text} ({RULES[key].source})")
+            yield from _below(step, shown, "│ ", f"{name}{RULES[key].text} ({RULES[key].source})")
 
 
 def used(key: str) -> Iterator[str]:
@@ -178,10 +188,11 @@ def used(key: str) -> Iterator[str]:
         yield from used(other)
 
 
-def wrapped(mark: str, text: str, style: str = "dim") -> Iterator[Line]:
-    """A text below the bytes, in lines of a readable length."""
-    for i, part in enumerate(textwrap.wrap(text, WIDTH - len(mark), break_long_words=False, break_on_hyphens=False)):
-        yield [(f"{'':10}{mark if not i or mark == '│ ' else ' ' * len(mark)}{part}", style)]
+def _below(step: Step, shown: Shown, mark: str, text: str, style: str = "dim") -> Iterator[Line]:
+    """Yield a text below the bytes of a step, in lines of a readable length."""
+    before = 2 * step.level + _INDENT + len(mark)
+    for i, part in enumerate(shown.wrapped(text, before, WIDTH - len(mark))):
+        yield [(f"{'':{_INDENT}}{mark if not i or mark == '│ ' else ' ' * len(mark)}{part}", style)]
 
 
 # Explanations for programs: an object for each part, step and rule.
