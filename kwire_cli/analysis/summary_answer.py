@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import zone_of
@@ -23,6 +24,7 @@ from kwire_cli.analysis.summary_tables import (
 )
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.errors import counted
+from kwire_cli.source.logs.model import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -128,7 +130,9 @@ def _logs(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     names = [f"{_cut(name)} {_size(size)}" for name, size in by_count(topics)]
     yield "topics", f"{len(topics)}: {_some(names, MOST_NAMES)}", ""
     biggest = f"; the largest is {by_count(sizes)[0][0]}" if len(sizes) > 1 else ""
-    what = f"{counted(len(sizes), 'partition')}, {counted(len(total.files), 'file')}{biggest}"
+    unused = sum(1 for file in total.files if file_name(PurePath(file).name).suffix)
+    beside = f" ({unused} not in use)" if unused else ""
+    what = f"{counted(len(sizes), 'partition')}, {counted(len(total.files), 'file')}{beside}{biggest}"
     yield "disk", what, ""
     rate = f", {total.records / total.batches:.1f} records a batch" if total.batches else ""
     batches = counted(total.batches, "batch", "batches")

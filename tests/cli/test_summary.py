@@ -69,6 +69,13 @@ def test_a_capture_that_ends_early_is_said(tmp_path):
     assert any("ends" in row["what"] for row in document["tables"]["missing"])
 
 
+def test_files_that_are_not_in_use_are_said():
+    unused = json.loads(kwire("dump", LOGS, "--verify", "--format", "json").out)["facts"]["notInUse"]
+    assert unused == 2
+    assert f" ({unused} not in use); the largest" in kwire("summary", LOGS).out
+    assert "not in use" not in kwire("summary", LOGS / "txn-out-0").out
+
+
 def test_a_page_has_what_a_terminal_shows():
     blocks = page("summary", CAPTURE).data["page"]["blocks"]
     shown = " ".join(str(block) for block in blocks)
