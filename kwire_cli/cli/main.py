@@ -163,6 +163,15 @@ class Commands(Group):
         command: click.Command = module.command
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before the command. UsageError says where the options of commands stand."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            text = f"no option {name} stands before the command: kwire COMMAND {name} …, or kwire FILE {name} …"
+            raise click.UsageError(text, ctx) from None
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -131,7 +131,10 @@ def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
         ("facade", "there is no command and no file 'facade'"),
         ("deadbeef", "there is no command and no file 'deadbeef'"),
         ("missing.pcap", "there is no command and no file 'missing.pcap'"),
-        ("--nosuch", "No such option '--nosuch'"),
+        (
+            "--nosuch",
+            "no option --nosuch stands before the command: kwire COMMAND --nosuch …, or kwire FILE --nosuch …",
+        ),
     ],
 )
 def test_what_is_neither_is_an_error(word, said):
