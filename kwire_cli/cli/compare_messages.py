@@ -30,7 +30,7 @@ from kwire_cli.cli.completers import (
     complete_file,
     complete_overlay,
 )
-from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, read_values, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, missing_names, read_values, reading_of, refuse_unfit
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -166,7 +166,7 @@ def messages_compared(environment: Environment, options: MessageForms, sources: 
     """Price messages in the forms that were asked for. Raises InputError if there is no message to price."""
     result = _values(environment, options, sources) or _of_inputs(environment, options, sources)
     for reason, number in result.skipped.items():
-        environment.note(f"kwire: left out: {number} {reason}")
+        environment.note(f"kwire: skipped: {number} {reason}")
     result.flexible_headers = _headers(options.catalog, result.comparisons)
     side_by_side = result.comparisons[0].version is None
     return result.answer(by_field=options.by_field or side_by_side)
@@ -354,10 +354,10 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
     remaining = _messages(environment, options, sources, skipped, read)
     ahead = [*islice(remaining, 3)]
     if not ahead:
-        instead = "".join(f", but {number} {reason}" for reason, number in skipped.items())
+        others = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
         raise empty_inputs(read) or InputError(
-            f"there is no message to price{instead}; --api or --message, and --message-version, say what the "
-            "bytes are; kwire compare-records reads record batches"
+            f"{missing_names(sources)}there is no message to price{f' ({others})' if others else ''}; --api or "
+            "--message, and --message-version, say what the bytes are; kwire compare-records reads record batches"
         )
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)
@@ -407,11 +407,11 @@ def _body(frame: Frame) -> Decoded | None:
 def _unpriced(decoded: Decoded | None) -> str:
     """Return why a message has no price, or an empty text."""
     if not decoded:
-        return "that are no request or response that is known"
+        return "not known as a request or response"
     if not decoded.exact:
-        return "that could not be decoded whole by their own version"
+        return "not decoded completely by their own version"
     lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
-    return "that hold text which is no UTF-8, and has no other form" if lossy else ""
+    return "with text that is not UTF-8" if lossy else ""
 
 
 def _side_by_side(a: Decoded, b: Decoded, labels: list[str], options: MessageForms, skipped: Counter[str]) -> Compared:

@@ -133,8 +133,11 @@ def test_the_prices_of_one_frame_are_those_of_the_frame_alone():
 def test_what_can_not_be_priced_is_left_out_and_said():
     done = kwire("compare", ROOT / "samples" / "captures" / "not-kafka.pcapng", CAPTURE, "-f", "json")
     assert done.code == 0
-    assert "kwire: left out: " in done.err
-    assert kwire("compare", "00000004 ffffffff").code == 2
+    assert "kwire: skipped: " in done.err
+    nothing = kwire("compare", "00000004 ffffffff")
+    assert nothing.code == 2
+    assert "there is no message to price (1 not known as a request or response); --api" in nothing.err
+    assert "there is no file 'Foo'; read as text: there is no message to price" in kwire("compare", "Foo").err
 
 
 def test_a_message_that_is_cut_is_left_out():
