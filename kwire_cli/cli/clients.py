@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
+ABOUT = "this question is about packet captures and brokers' request logs, not about a folder of other files"
 NEITHER = "this is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
 
 
@@ -86,9 +87,7 @@ def _clients(environment: Environment, options: Options) -> Clients:
     read: Read = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment), waits=True):
         if opened.kind not in TRAFFIC:
-            is_folder = opened.kind is Kind.FOLDER
-            neither = f"{missing_names(options.source)}{NEITHER}"
-            what = "this is a folder; give the files in it" if is_folder else neither
+            what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
         is_log = opened.kind is Kind.REQUEST_LOG
         logs += [opened.label] * is_log

@@ -81,7 +81,7 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         """Return where the two messages are. UsageError if these are not two."""
         if self.frames is None:
             if b is None:
-                raise click.UsageError("give two messages, or one capture with --frames A,B")
+                raise click.UsageError("give two things to compare, A and B, or one capture with --frames A,B")
             return [place(a), place(b)]
         numbers = self.frames.split(",")
         if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
