@@ -235,7 +235,7 @@ class LoggedCall(Call):
 
     @property
     def topics(self) -> list[str]:
-        return self.exchange.topics
+        return list(dict.fromkeys(self.named.get(topic, topic) for topic in self.exchange.topics))
 
     @property
     def throttle(self) -> float:

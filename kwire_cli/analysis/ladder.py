@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import instant, zone_of
 from kwire_cli.analysis.call_labels import groups_of, request_label, response_label, transactions_of
-from kwire_cli.analysis.calls import Calls, LoggedCall
+from kwire_cli.analysis.calls import Calls
 from kwire_cli.answer import Answer, Arrow, Chart, Column, Fact, Facts, Note, Participant, Table
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
@@ -277,9 +277,9 @@ class LadderCalls:
             for call in self._calls.end((subject.capture, subject.stream)):
                 self._add(call, unanswered=subject.closed_by is not None)
         elif isinstance(subject, Exchange):
-            logged = LoggedCall(subject)
-            if self._is_about(logged):
-                self.ladder.add(logged)
+            for logged in self._calls.of(subject):
+                if self._is_about(logged):
+                    self.ladder.add(logged)
         elif not isinstance(subject, LineFault) and subject.is_frame:
             self._line(subject)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.calls import Calls
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.source.request_log.exchange import Exchange
 
@@ -43,13 +44,14 @@ def logged_requests(logs: Iterable[tuple[str | None, Iterable[Exchange | LineFau
 
 
 def _rows(logs: Iterable[tuple[str | None, Iterable[Exchange | LineFault]]]) -> Iterator[Row]:
+    calls = Calls()
     for name, entries in logs:
         for entry in entries:
             if isinstance(entry, Exchange):
-                yield _row(name, entry)
+                yield from (_row(name, entry, call.topics) for call in calls.of(entry))
 
 
-def _row(name: str | None, entry: Exchange) -> Row:
+def _row(name: str | None, entry: Exchange, topics: list[str]) -> Row:
     return (
         name,
         entry.line,
@@ -62,7 +64,7 @@ def _row(name: str | None, entry: Exchange) -> Row:
         entry.api or str(entry.api_key),
         entry.api_version,
         entry.correlation_id,
-        entry.topics,
+        topics,
         entry.seconds,
         [str(error) for error in entry.errors],
     )

@@ -32,6 +32,21 @@ def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
     assert kwire("clients", packed).out == kwire("clients", LOG).out == kwire("clients", stdin=LOG.read_bytes()).out
 
 
+def test_topic_ids_are_names_as_soon_as_a_line_has_told_both():
+    topic_id = "8sl9_61lQyGd_pX2cuRR1A"
+    produced = {"transactionalId": None, "acks": -1, "topicData": [{"topicId": topic_id, "partitionData": []}]}
+    lines = [
+        line(0, 13, request=produced),
+        line(3, 13, response={"topics": [{"errorCode": 0, "name": "orders", "topicId": topic_id}]}),
+        line(0, 13, request=produced),
+    ]
+    requests = json.loads(kwire("decode", "-f", "json", stdin=b"".join(lines)).out)["tables"]["requests"]
+    assert [row["topics"] for row in requests] == [[topic_id], ["orders"], ["orders"]]
+    arrows = json.loads(kwire("sequence", "-f", "json", stdin=b"".join(lines)).out)["tables"]["arrows"]
+    labels = [row["label"] for row in arrows if row["api"] == "Produce" and row["kind"] == "request"]
+    assert labels == [f"Produce v13 {topic_id}", "Produce v13 orders"]
+
+
 def test_times_without_a_zone_stay_so_in_every_report_on_every_machine(monkeypatch, tmp_path):
     zoned = tmp_path / "zoned.log"
     zoned.write_bytes(re.sub(rb"(?m)^\[([^\]]+)\]", rb"[\1Z]", LOG.read_bytes()))
