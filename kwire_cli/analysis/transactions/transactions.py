@@ -261,7 +261,7 @@ def _number(number: int) -> int | None:
 
 
 def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
-    """Return the rows of all events in the order of time."""
+    """Return the rows of all events in the order of time, of calls without a time in the order of their places."""
     rows: list[tuple[tuple[float, int], Row]] = []
     names = found.names
     for event in found.events:
@@ -269,7 +269,8 @@ def _event_rows(found: Found, records: Iterable[StateRecord]) -> list[Row]:
         name = event.transactional_id or names.get(event.producer_id)
         head = name, _number(event.producer_id), _number(event.epoch), event.what, event.count, _detail(event)
         tail = dict(event.errors), event.client, *_place(event.place)
-        rows.append(((at, 0), (instant(event.time), *head, *tail)))
+        number = 0 if event.time is not None else event.order[1]
+        rows.append(((at, number), (instant(event.time), *head, *tail)))
     for record in set(records):
         detail = record.state + (f": {few(record.partitions)}" if record.partitions else "")
         place = Evidence("", file=record.file, offset=record.offset)

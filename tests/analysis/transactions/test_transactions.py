@@ -1,10 +1,12 @@
 """Transactions of real captures and logs, and of requests that are made up."""
 
 import base64
+import json
 
 import pytest
 from asking import asked, batch, deformed_exchanges, exchanges, log_items, merged_in_all_orders, subjects
 from command_line import ROOT, kwire
+from log_lines import document
 
 from kwire_cli.analysis.transactions.model import MOST_EVENTS
 from kwire_cli.analysis.transactions.transactions import Transactions
@@ -35,6 +37,18 @@ MARKERS = ("WriteTxnMarkers", 1, {"markers": [{"producerId": 7, "producerEpoch":
            "topics": [{"name": "a", "partitionIndexes": [0]}], "coordinatorEpoch": 0}]},
            {"markers": [{"producerId": 7, "topics": [{"name": "a", "partitions": [{"partitionIndex": 0, "errorCode": 0}
            ]}]}]})  # fmt: skip
+
+
+def test_events_without_a_time_are_in_the_order_of_their_lines():
+    keys = {"InitProducerId": 22, "AddPartitionsToTxn": 24, "EndTxn": 26}
+    calls = [INIT, ADD, end(), ADD, end(committed=False)]
+    lines = [
+        json.dumps(document(keys[api], version, request=request, response=response))
+        for api, version, request, response in calls
+    ]
+    done = kwire("transactions", "--format", "json", stdin="\n".join(lines).encode())
+    events = json.loads(done.out)["tables"]["events"]
+    assert [event["line"] for event in events] == [1, 2, 3, 4, 5]
 
 
 def end(committed=True, error=0):
