@@ -177,6 +177,8 @@ def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:
         case "fenced" | "error":
             refused = event.kind == "error" or event.reason == "UNRELEASED_INSTANCE_ID"
             return f"{name} {'refused' if refused else 'fenced'}: {event.reason} {event.detail}"
+        case "removed group":
+            return event.detail
         case "status":
             return f"{name} is told: {event.reason}" + (f": {event.detail}" if event.detail else "")
     return " ".join(part for part in (name, event.kind, event.reason, event.detail) if part)

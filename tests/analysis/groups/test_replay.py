@@ -14,6 +14,7 @@ from kwire_cli.analysis.subjects import subjects_of
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.view.terminal import answer_text
 
 NAMES = ["rebalancing", "rebalancing-consumer", "rebalancing-share", "killed-member", "static-member", "idle-member"]
 INCIDENTS = ROOT / "samples" / "incidents"
@@ -257,6 +258,17 @@ def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
     assert kinds(timeline, "join", "assignment", "leave") == [("join", "a"), ("assignment", "a"), ("leave", "a")]
     assert (timeline.members["a"].host, timeline.members["a"].rebalance_timeout) == ("10.0.0.1", 300)
     assert timeline.assigned[0].place.offset == 4
+
+
+def test_the_record_of_a_deleted_group_is_told_in_one_sentence():
+    value = {"protocolType": "consumer", "generation": 2, "protocol": None, "leader": None, "members": []}
+    value["currentStateTimestamp"] = -1
+    records = [
+        logged(TOPIC, second, second, 2, "GroupMetadata", {"group": "g"}, body)
+        for second, body in ((1, value), (2, None))
+    ]
+    last = answer_text(groups_of(records).answer(), 80).splitlines()[-1]
+    assert last.split(maxsplit=2)[1:] == ["2", "the group is deleted"]
 
 
 def test_time_without_partitions_counts_once_where_calls_and_records_tell_of_it():
