@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.captured import body_of
-from kwire_cli.spec.kafka import DELETE_GROUPS, DESCRIBE_GROUPS, FIND_COORDINATOR, OFFSET_FETCH
+from kwire_cli.spec.kafka import (
+    CONSUMER_GROUP_DESCRIBE,
+    DELETE_GROUPS,
+    DESCRIBE_GROUPS,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
+    FIND_COORDINATOR,
+    OFFSET_FETCH,
+    SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_DESCRIBE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,8 +24,17 @@ if TYPE_CHECKING:
 
 Name = str | None
 """The name of a group: None if the client says no id or no software. An empty id is another name."""
-_NESTED = frozenset({DESCRIBE_GROUPS, FIND_COORDINATOR, DELETE_GROUPS, OFFSET_FETCH})
-"""Apis whose requests name groups elsewhere than in `groupId` or `groupIds`."""
+_WITH_STRUCTS = frozenset({OFFSET_FETCH, DESCRIBE_SHARE_GROUP_OFFSETS})
+"""Apis whose requests name groups in structs of an array."""
+_NESTED = _WITH_STRUCTS | {
+    DESCRIBE_GROUPS,
+    FIND_COORDINATOR,
+    DELETE_GROUPS,
+    CONSUMER_GROUP_DESCRIBE,
+    SHARE_GROUP_DESCRIBE,
+    STREAMS_GROUP_DESCRIBE,
+}
+"""Apis whose requests name groups elsewhere than in `groupId`."""
 _GROUP_KEY = 0
 """The type of a coordinator's key that says the key is a group."""
 
@@ -31,7 +49,7 @@ def groups_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
     nothing.
     """
     names = [body.get("groupId"), *_members(body, "groupIds")]
-    if api_key == OFFSET_FETCH:
+    if api_key in _WITH_STRUCTS:
         names += [group.get("groupId") for group in _members(body, "groups") if isinstance(group, dict)]
     elif api_key == DESCRIBE_GROUPS:
         names += _members(body, "groups")
@@ -53,8 +71,7 @@ def _groups_of_line(line: Captured) -> list[str]:
         return []
     if request.api_key in _NESTED:
         return groups_named(request.api_key, body_of(request))
-    names = {name: request.field(name) for name in ("groupId", "groupIds")}
-    return groups_named(request.api_key, names)
+    return groups_named(request.api_key, {"groupId": request.field("groupId")})
 
 
 OF_LINES: dict[str, Callable[[Captured], Iterable[Name]]] = {

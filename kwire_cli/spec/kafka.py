@@ -28,6 +28,10 @@ SASL_AUTHENTICATE = 36
 DELETE_GROUPS = 42
 ENVELOPE = 58
 DESCRIBE_CLUSTER = 60
+CONSUMER_GROUP_DESCRIBE = 69
+SHARE_GROUP_DESCRIBE = 77
+STREAMS_GROUP_DESCRIBE = 89
+DESCRIBE_SHARE_GROUP_OFFSETS = 90
 WAITING = {"Fetch": FETCH, "JoinGroup": 11, "SyncGroup": 14, "FetchSnapshot": 59, "ShareFetch": 78}
 """The apis whose answer a broker holds back on purpose, with their keys; their latency says nothing about how fast it
 is.

@@ -173,6 +173,28 @@ def test_an_unknown_api_is_counted_by_its_key(wire):
     assert set(keyed_answer(found.answer())["api"]) == {"Metadata 1", "9999 0"}
 
 
+def test_requests_that_name_several_groups_count_for_each_in_captures_and_logs(wire):
+    bodies = {
+        ("ConsumerGroupDescribe", 69): {"groupIds": ["a", "b"], "includeAuthorizedOperations": False},
+        ("ShareGroupDescribe", 77): {"groupIds": ["a"], "includeAuthorizedOperations": False},
+        ("StreamsGroupDescribe", 89): {"groupIds": ["b"], "includeAuthorizedOperations": False},
+        ("DescribeShareGroupOffsets", 90): {"groups": [{"groupId": "a", "topics": []}]},
+        ("DescribeGroups", 15): {"groups": ["b"], "includeAuthorizedOperations": False},
+    }
+    version = {"DescribeGroups": 5, "DescribeShareGroupOffsets": 0, "StreamsGroupDescribe": 0}
+    requests = [
+        wire.request(api, version.get(api, 1), number, **body) for number, ((api, _), body) in enumerate(bodies.items())
+    ]
+    found = Stats({"group": {}})
+    for line in wire.lines((0, b"".join(requests))):
+        found.add(line)
+    logged = Stats({"group": {}})
+    for (api, key), body in bodies.items():
+        logged.add(Reader(CATALOG).exchange(document(key, version.get(api, 1), request=body), 1, None))
+    for stats in (found, logged):
+        assert {name: group.requests for name, group in stats.groups["group"].items()} == {"a": 3, "b": 3}
+
+
 ID = "lLV6r4uOTnKlQwXY7rCQ6g"
 LOGGED = (
     document(1, 13, request={"topics": [{"topicId": ID}]}, response={"errorCode": 0}, totalTimeMs=500.25),
