@@ -202,6 +202,10 @@ class Timeline:
         blocks: list[Block] = [Facts(facts)]
         if self.width != self.every * _MS:
             blocks.append(Note(self._widened(), "warning"))
+        if self.untimed and self._first is None:
+            blocks.append(
+                Note("nothing in this has a time, so there are no intervals; kwire stats counts it", "warning")
+            )
         blocks.append(Table("overTime", (*heads, *OVER_TIME), over_time))
         blocks.append(Table("intervals", (start, *heads, *INTERVALS), [*rows] if groups else [], shown=MOST_ROWS))
         return Answer("statistics over time", blocks)

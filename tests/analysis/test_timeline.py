@@ -109,6 +109,13 @@ def test_subjects_without_a_time_are_counted_apart():
     assert tables(fold)["overTime"][0]["requests"] == 1
 
 
+def test_without_any_time_a_note_says_why_there_are_no_intervals():
+    answered = answer_document(timeline_of([Reader(CATALOG).exchange(document(), 1, None)]).answer())
+    assert answered["tables"]["intervals"] == []
+    assert answered["notes"] == ["nothing in this has a time, so there are no intervals; kwire stats counts it"]
+    assert answer_document(timeline_of([logged(1)]).answer())["notes"] == []
+
+
 def test_a_year_of_seconds_is_widened_and_says_so():
     year = 365 * 24 * 3600
     exchanges = [logged(second % (27 * 86400)) for second in range(0, year, 86400 // 2)]
