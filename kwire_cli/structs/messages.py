@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError
+from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError, close_to, did_you_mean
 from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING, NONE, FieldSpec, MessageSpec, Versions, default_value
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct, Sized, TaggedField, TagSection
@@ -94,7 +94,8 @@ class MessageStruct(construct.Struct):
             elif key == UNKNOWN_KEY:
                 raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=value)
             else:
-                raise EncodeError("no such field", path=where, value=value)
+                close = did_you_mean(close_to(key, self.known_keys))
+                raise EncodeError(f"no such field{close}", path=where, value=value)
 
 
 def _missing(sc: Any, obj: dict[str, Any]) -> str:
