@@ -122,7 +122,8 @@ class Producers(Rule):
                     name = event.transactional_id or f"producer {event.producer_id}"
                     clients = () if event.by_broker else (event.client,)
                     trouble = self._add(self._fenced, name, call, clients)
-                    trouble.errors.update({f"{call.api} {error}": event.errors[error] for error in fences})
+                    whose = " (asked by the broker)" if event.by_broker else ""
+                    trouble.errors.update({f"{call.api} {error}{whose}": event.errors[error] for error in fences})
             if call.api == "Produce" and not call.field("transactionalId"):
                 self._add(self._fenced, f"client {call.who}", call, (call.who,)).errors.update(map(str, errors))
 

@@ -49,6 +49,18 @@ def test_both_instances_of_a_fenced_producer_are_named():
     assert "checkout-0 got 1 Produce INVALID_PRODUCER_EPOCH; 2 clients initialised it" in row["text"]
 
 
+def test_errors_that_the_broker_got_for_a_producer_are_said_to_be_the_brokers():
+    ids = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
+    asked_for = {"transactions": [{**ids, "verifyOnly": False, "topics": [{"name": "a", "partitions": [0]}]}]}
+    refused = [{"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 90}]}]
+    answer = {"errorCode": 0, "resultsByTransaction": [{"transactionalId": "t", "topicResults": refused}]}
+    given = exchanges(
+        ("AddPartitionsToTxn", 5, asked_for, answer, 0), ("EndTxn", 3, {**ids, "committed": True}, {"errorCode": 90}, 1)
+    )
+    [row] = [row for row in rows(given) if row["code"] == "FENCED_PRODUCER"]
+    assert row["text"] == "c got 1 AddPartitionsToTxn PRODUCER_FENCED (asked by the broker), 1 EndTxn PRODUCER_FENCED"
+
+
 def test_batches_that_come_again_and_acks_0():
     again = found(subjects(INCIDENTS / "not-leader.pcap"))
     assert ("info", "DUPLICATE_BATCH", "client checkout") in again
