@@ -95,9 +95,10 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
             if (grid := _facts(block)).row_count:
                 yield grid
         case Outline():
-            yield Text(block.title, STYLES["title"]) if block.title else _outline(block, width)
             if block.title:
-                yield _outline(block, width)
+                yield Text(block.title, STYLES["title"])
+            if items := _outline(block, width):
+                yield items
         case Note():
             yield Text(text_of(block.text), _LEVEL[block.level])
         case Chart(kind="ladder"):

@@ -153,6 +153,11 @@ def test_empty_columns_go_and_totals_stay():
     assert text.splitlines()[-1].split() == ["total", "1"]
 
 
+def test_an_outline_without_items_is_no_line():
+    note = Note("nothing found", "good")
+    assert answer_text(Answer("t", [Facts([]), Outline("", []), note])) == "nothing found"
+
+
 def test_a_page_holds_every_block_and_no_markup_of_the_data():
     page = answer_page(answer())
     for said in (
