@@ -354,9 +354,9 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
     remaining = _messages(environment, options, sources, skipped, read)
     ahead = [*islice(remaining, 3)]
     if not ahead:
-        others = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
+        unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
         raise empty_inputs(read) or InputError(
-            f"{missing_names(sources)}there is no message to price{f' ({others})' if others else ''}; --api or "
+            f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
             "--message, and --message-version, say what the bytes are; kwire compare-records reads record batches"
         )
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:

@@ -77,8 +77,8 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
                     files.setdefault((kind, file), Found(path, kind, file))
     if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
-    for each in files.values():
-        refuse_bytes(each.file)
+    for file_of_kind in files.values():
+        refuse_bytes(file_of_kind.file)
     return [*files.values()]
 
 

@@ -31,6 +31,7 @@ BATCH = 1 << 14
 """Rows of a result that are read at once."""
 _EXPLODE = "create macro explode(list) as unnest(list)"
 """Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
+_INTERVAL, _INTERVAL_AS = pa.month_day_nano_interval(), pa.float64()
 _MEANINGS = re.compile(r"[=*?\[\\]")
 """Characters of a path that DuckDB takes for a column and its value, or for a glob."""
 
@@ -99,35 +100,23 @@ def as_answer(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         return reader
     names: list[str] = []
     for name in reader.schema.names:
-        others = (f"{name}_{number}" for number in count(1))
-        names.append(name if name not in names else next(other for other in others if other not in names))
-    intervals = [each.type == pa.month_day_nano_interval() for each in reader.schema]
-    kinds = [
-        pa.float64() if is_interval else each.type for each, is_interval in zip(reader.schema, intervals, strict=True)
-    ]
-    schema = pa.schema(zip(names, kinds, strict=True))
-    batches = (
-        pa.RecordBatch.from_arrays(
-            [
-                _seconds(column) if is_interval else column
-                for column, is_interval in zip(batch.columns, intervals, strict=True)
-            ],
-            schema=schema,
-        )
-        for batch in reader
-    )
+        numbered = (f"{name}_{number}" for number in count(1))
+        names.append(name if name not in names else next(other for other in numbered if other not in names))
+    types = [_INTERVAL_AS if column.type == _INTERVAL else column.type for column in reader.schema]
+    schema = pa.schema(zip(names, types, strict=True))
+    batches = (pa.RecordBatch.from_arrays([*map(_in_seconds, batch.columns)], schema=schema) for batch in reader)
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def _seconds(column: pa.Array) -> pa.Array:
-    """Return intervals in seconds, with months of 30 days as DuckDB's epoch() has them."""
-    return pa.array(
-        [
-            None if each is None else (each.months * 30 + each.days) * 86400 + each.nanoseconds / 1e9
-            for each in column.to_pylist()
-        ],
-        pa.float64(),
-    )
+def _in_seconds(column: pa.Array) -> pa.Array:
+    """Return intervals in seconds, with months of 30 days as DuckDB's epoch() has them; other values as they are."""
+    if column.type != _INTERVAL:
+        return column
+    seconds = [
+        None if value is None else (value.months * 30 + value.days) * 86400 + value.nanoseconds / 1e9
+        for value in column.to_pylist()
+    ]
+    return pa.array(seconds, _INTERVAL_AS)
 
 
 def tables_in(folder: Place) -> dict[str, tuple[Place, list[str]]]:
