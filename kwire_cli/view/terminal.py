@@ -234,12 +234,12 @@ def _fitted(
 
     Lists, texts and the last column need no more room than `_FOLDED`, maps no more than their longest entry: names
     such as those of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
-    `_NARROW`, or to words of up to `_WORD`. Then texts are folded within words, then names are cut, and numbers and
-    times last.
+    `_NARROW`, or to words of up to `_WORD`, the long ones first. Then texts are folded within words, then names are
+    cut, and numbers and times last.
     """
     if width is None:
         return [(at, column, None) for at, column in columns]
-    wanted, needs, least, in_words, last = [], [], [], [], []
+    wanted, needs, long, least, in_words, last = [], [], [], [], [], []
     for at, column in columns:
         unit = len(" ms") if column.kind == "duration" else 0
         longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
@@ -251,10 +251,12 @@ def _fitted(
         word = max((cell_width(word) for text in texts[at] for word in text.split()), default=0)
         least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
         last.append(min(longest, _NARROW) if folds else longest)
-        in_words.append(last[-1] if column.kind == "map" or _folds(column, texts[at], last=False) else least[-1])
+        is_long = column.kind == "map" or _folds(column, texts[at], last=False)
+        long.append(least[-1] if is_long else needs[-1])
+        in_words.append(last[-1] if is_long else least[-1])
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
     room = width - _GAP * (len(stay) - 1)
-    floors = [[sizes[place] for place in stay] for sizes in (needs, least, in_words, last)]
+    floors = [[sizes[place] for place in stay] for sizes in (needs, long, least, in_words, last)]
     widths = shrunk([wanted[place] for place in stay], floors, room)
     return [(*columns[place], size) for place, size in zip(stay, widths, strict=True)]
 

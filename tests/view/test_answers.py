@@ -125,6 +125,12 @@ def test_texts_and_names_are_cut_before_times():
     assert max(map(len, narrow.splitlines())) <= 72
 
 
+def test_long_texts_are_folded_before_names_are_cut():
+    columns = (Column("code", "id"), Column("name"), Column("meaning"), Column("clients"))
+    rows = [(6, "NOT_LEADER_OR_FOLLOWER", "is not the leader of the partition " * 3, "refresh their metadata " * 4)]
+    assert "NOT_LEADER_OR_FOLLOWER" in answer_text(Answer("t", [Table("errors", columns, rows)]), 70)
+
+
 def test_a_terminal_gets_units_in_the_heading_and_no_control_characters():
     text = answer_text(answer())
     assert "p99 ms" in text
