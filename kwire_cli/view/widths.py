@@ -90,7 +90,7 @@ def _head(text: str, width: int) -> str:
 
 # Lines that are longer than the terminal go on in further lines, which stand further in.
 
-_STEM = re.compile(r"^(?:[│├└─ ]|\.)*")
+_STEM = re.compile(r"^(?:[│├└─ ]|\.(?=\s))*")
 _AFTER = re.compile(r"(?:[\s,;/]|\.(?=[a-zA-Z]))(?:[^\s,;/.]|\.(?![a-zA-Z]))*$")
 _INDENT, _LEAST = 4, 16
 """Cells that a line goes on further in, and cells that its text has at least."""

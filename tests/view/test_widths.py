@@ -27,6 +27,11 @@ def test_wide_characters_take_two_cells():
     assert cut("世界世界世界", 7) == "世…界" or cell_width(cut("世界世界世界", 7)) <= 7
 
 
+def test_a_path_at_the_beginning_of_a_line_is_no_branch():
+    lines = [plain(line).rstrip() for line in folded([[("../specs/Fetch.json:5:3: wire MESSAGE_REMOVED", "")]], 30)]
+    assert lines == ["../specs/Fetch.json:5:3: wire", "    MESSAGE_REMOVED"]
+
+
 @given(TEXTS, st.integers(26, 60))
 def test_folded_lines_fit_and_lose_nothing_but_spaces(text, width):
     lines = [plain(line) for line in folded([[("│  ├─ ", "dim"), (text, "")]], width)]
