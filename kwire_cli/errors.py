@@ -93,6 +93,24 @@ def did_you_mean(close: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
+def json_kind(value: object) -> str:
+    """Return what a value is in JSON, such as `an integer`, `text` or `null`.
+
+    Values that JSON has no form for are called by their type.
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    kinds = {
+        str: "text",
+        int: "an integer",
+        float: "a number with a fraction",
+        dict: "an object",
+        list: "a list",
+        tuple: "a list",
+    }
+    return kinds.get(type(value), type(value).__name__)
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """Return `1 byte` or `2 bytes`; `many` is the plural of `one` if it is not `one` with an s."""
     return f"{number} {one if number == 1 else many or f'{one}s'}"

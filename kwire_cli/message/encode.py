@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import Fixed, fixed
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import EncodeError, InputError, json_kind
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, apply, build, decode_spec, whole_frame
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.messages import SIZE_PREFIX, declare
@@ -159,7 +159,7 @@ def encode_document(
     `"prefixed": false`. Raises EncodeError if something is missing or does not fit.
     """
     if not isinstance(document, dict):
-        raise EncodeError(f"a document is an object, not {type(document).__name__}", value=document)
+        raise EncodeError(f"a document is an object, not {json_kind(document)}", value=document)
     if LOSSLESS_KEY in document:
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import EncodeError
+from kwire_cli.errors import EncodeError, json_kind
 from kwire_cli.structs.numbers import (
     INTS,
     UVARINT,
@@ -108,7 +108,7 @@ class Sized(Prefixed):
         if not isinstance(value, str):
             form = "text" if self.kind == "string" else "base64 text"
             raise EncodeError(
-                f"{self.kind} takes {form}{' or null' * self.nullable}, not {type(value).__name__}",
+                f"{self.kind} takes {form}{' or null' * self.nullable}, not {json_kind(value)}",
                 path=path,
                 value=value,
             )
@@ -151,7 +151,7 @@ class ArrayOf(Prefixed):
             return obj
         if not isinstance(obj, list | tuple):
             raise EncodeError(
-                f"an array takes a list{' or null' * self.nullable}, not {type(obj).__name__}",
+                f"an array takes a list{' or null' * self.nullable}, not {json_kind(obj)}",
                 path=field_path(path),
                 value=obj,
             )

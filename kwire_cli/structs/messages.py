@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError, close_to, did_you_mean
+from kwire_cli.errors import FIELD_MISSING, EncodeError, SpecError, close_to, did_you_mean, json_kind
 from kwire_cli.spec.model import MAX_FIELDS, MAX_NESTING, NONE, FieldSpec, MessageSpec, Versions, default_value
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, NullableStruct, Sized, TaggedField, TagSection
@@ -66,7 +66,7 @@ class MessageStruct(construct.Struct):
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, dict):
             raise EncodeError(
-                f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}",
+                f"a struct takes an object, not {json_kind(obj)}",
                 path=field_path(path),
                 value=obj,
             )

@@ -10,7 +10,7 @@ from typing import Any
 
 import construct
 
-from kwire_cli.errors import EncodeError
+from kwire_cli.errors import EncodeError, json_kind
 from kwire_cli.spec.model import INTEGER_RANGES
 
 # Where in a message a declaration is at work: construct's own path text, turned into kwire's paths.
@@ -53,7 +53,7 @@ _FLOAT_TEXT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 def checked_int(value: Any, low: int, high: int, what: str, path: str) -> int:
     """`value` if it is an int from `low` to `high`; EncodeError otherwise."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise EncodeError(f"{what} takes an integer, not {type(value).__name__}", path=field_path(path), value=value)
+        raise EncodeError(f"{what} takes an integer, not {json_kind(value)}", path=field_path(path), value=value)
     if not low <= value <= high:
         raise EncodeError(f"{shown(value)} does not fit {what} ({low} to {high})", path=field_path(path), value=value)
     return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.errors import FIELD_MISSING, EncodeError
+from kwire_cli.errors import FIELD_MISSING, EncodeError, json_kind
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import FIXED, field_path
@@ -129,7 +129,7 @@ class SizedStruct(MessageStruct):
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, dict):
             raise EncodeError(
-                f"a struct takes an object, not {'null' if obj is None else type(obj).__name__}",
+                f"a struct takes an object, not {json_kind(obj)}",
                 path=field_path(path),
                 value=obj,
             )
@@ -197,7 +197,7 @@ class Series(construct.Construct):
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if not isinstance(obj, list | tuple):
-            raise EncodeError(f"a series takes a list, not {type(obj).__name__}", path=field_path(path), value=obj)
+            raise EncodeError(f"a series takes a list, not {json_kind(obj)}", path=field_path(path), value=obj)
         content = io.BytesIO()
         for i, item in enumerate(obj):
             self.element._build(item, content, context, f"{path} -> [{i}]")
