@@ -187,8 +187,15 @@ def empty_table(name: str) -> pa.Table:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn errors of DuckDB into InputError: results are made while they are read."""
+    """Turn errors of DuckDB into InputError, and that of Ctrl-C into KeyboardInterrupt.
+
+    Results are made while they are read.
+    """
     try:
         yield
+    except RuntimeError as error:
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         raise InputError(f"DuckDB: {str(error).strip()}") from None
