@@ -174,9 +174,13 @@ def _local(text: str) -> Path:
 
 def absolute(path: str | os.PathLike[str]) -> str:
     """Return the path as any other process of this machine finds the file: relative paths begin in this process's
-    working directory.
+    working directory, and no path has `..` in it, so that a file has one path however it is given.
     """
-    return str(path_of(path).absolute())
+    place = path_of(path).absolute()
+    if isinstance(place, Stored) or ".." not in place.parts:
+        return str(place)
+    behind = len(place.parts) - place.parts[::-1].index("..")
+    return str(Path(*place.parts[:behind]).resolve().joinpath(*place.parts[behind:]))
 
 
 def location(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ import fsspec
 
 import kwire_cli as kwire
 from kwire_cli.source.files import named
-from kwire_cli.stores import Stored, in_order, in_parallel, is_url, path_of, sizes
+from kwire_cli.stores import Stored, absolute, in_order, in_parallel, is_url, path_of, sizes
 
 TREE = (
     "logs/t-0/00000000000000000000.log",
@@ -163,3 +163,14 @@ def test_the_base_commands_import_no_pyarrow():
         "for name in ('pyarrow', 'fsspec', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False, cwd=Path(__file__).parent).returncode == 0
+
+
+def test_an_absolute_path_has_no_parents_in_it(tmp_path, monkeypatch):
+    (tmp_path / "far" / "b").mkdir(parents=True)
+    (tmp_path / "near").mkdir()
+    (tmp_path / "near" / "link").symlink_to(tmp_path / "far" / "b")
+    monkeypatch.chdir(tmp_path / "near")
+    assert absolute("../near/x.pcap") == str(tmp_path / "near" / "x.pcap")
+    assert absolute("link/../x.pcap") == str(tmp_path / "far" / "x.pcap")  # as the system opens it
+    assert absolute("link/x.pcap") == str(tmp_path / "near" / "link" / "x.pcap")
+    assert absolute("s3://bucket/a/../b") == "s3://bucket/a/../b"
