@@ -1,7 +1,12 @@
 """`kwire query`: results that answers cannot have."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
-from command_line import kwire
+from command_line import ROOT, kwire
 
 pytest.importorskip("duckdb")
 pytest.importorskip("numba")
@@ -33,3 +38,19 @@ def test_types_that_parquet_lacks_are_errors(lake):
     result = kwire("query", lake, "select [interval 1 day]", "--format", "parquet")
     assert result.code == 2
     assert "cast it to varchar" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_a_query(lake):
+    code = "import sys, kwire_cli.pipeline.lake.query; from kwire_cli.cli.main import main; print('ready'); main()"
+    endless = "select sum(a.range * b.range) as s from range(9000000) a, range(9000000) b"
+    words = [sys.executable, "-u", "-c", code, "query", lake, endless, "--format", "table"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        try:
+            assert running.stdout.readline() == "ready\n"
+            time.sleep(1)
+            running.send_signal(signal.SIGINT)
+            _, error = running.communicate(timeout=60)
+        finally:
+            running.kill()
+    assert (running.returncode, error.strip()) == (130, "interrupted")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
@@ -21,7 +22,7 @@ from kwire_cli.stores.paths import told as told_of_store
 from kwire_cli.stores.writing import arrow_place, below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyarrow.dataset import Dataset
 
@@ -50,6 +51,7 @@ class Lake:
         self._folder = folder
         self.tables = tables_in(folder)
         self._connection = duckdb.connect()
+        self._thread = ThreadPoolExecutor(1)
         self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
         self._connection.execute(_EXPLODE)
         with told():
@@ -78,6 +80,7 @@ class Lake:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
         self._connection.close()
 
     def arrow(self, query: str) -> pa.RecordBatchReader:
@@ -91,7 +94,20 @@ class Lake:
             result: Any = self._connection.sql(query)
             if result is None:  # of a statement that is no select
                 return pa.schema([]).empty_table().to_reader()
-            return as_answer(result.to_arrow_reader(BATCH))
+            reader = self._awaited(result.to_arrow_reader, BATCH)
+            batches = iter(partial(self._awaited, next, reader, None), None)
+            return as_answer(pa.RecordBatchReader.from_batches(reader.schema, batches))
+
+    def _awaited(self, work: Callable[..., Any], *given: Any) -> Any:
+        """Return what some work of DuckDB gives. The work is done in a thread: in this one Ctrl-C would wait for its
+        end.
+        """
+        future = self._thread.submit(work, *given)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self._connection.interrupt()
+            raise
 
 
 def as_answer(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -187,15 +203,8 @@ def empty_table(name: str) -> pa.Table:
 
 @contextlib.contextmanager
 def told() -> Iterator[None]:
-    """Turn errors of DuckDB into InputError, and that of Ctrl-C into KeyboardInterrupt.
-
-    Results are made while they are read.
-    """
+    """Turn errors of DuckDB into InputError: results are made while they are read."""
     try:
         yield
-    except RuntimeError as error:
-        if "interrupted" not in str(error):
-            raise
-        raise KeyboardInterrupt from None
     except duckdb.Error as error:
         raise InputError(f"DuckDB: {str(error).strip()}") from None

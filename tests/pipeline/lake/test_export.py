@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 
 import kwire_cli as kwire
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake import CHOICES, captures, chosen, query as lake_query, units, writing
+from kwire_cli.pipeline.lake import CHOICES, captures, chosen, units, writing
 from kwire_cli.pipeline.lake.export import export
 from kwire_cli.pipeline.lake.query import Lake
 from kwire_cli.pipeline.lake.tables import SCHEMA_KEY, SCHEMA_VERSION, SHAPES
@@ -470,12 +470,6 @@ def test_a_table_whose_files_are_gone_is_empty(tmp_path, lake):
     (tmp_path / "other" / "index").mkdir(parents=True)
     with pytest.raises(InputError, match="there are no tables in this"):
         Lake(tmp_path / "other")
-
-
-def test_ctrl_c_is_no_error_of_a_query():
-    """DuckDB raises this while it makes a result."""
-    with pytest.raises(KeyboardInterrupt), lake_query.told():
-        raise RuntimeError("Query interrupted")
 
 
 def test_an_empty_table_can_be_asked(tmp_path):
