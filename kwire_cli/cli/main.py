@@ -328,7 +328,7 @@ def main() -> None:
         sys.meta_path.insert(0, _NoOthers())  # PySpark needs pandas
     gc.freeze()  # what is imported lives to the end: to look for circles in it takes time and finds nothing
     gc.set_threshold(OBJECTS)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads for matrices, of which there are none here
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else numpy starts threads for matrices
     if COMPLETES in os.environ:
         importlib.import_module("kwire_cli.cli.shells").register()
     code = run()

@@ -218,6 +218,11 @@ class Entry(NamedTuple):
     root: Struct
 
 
+def holds_records(entry: Entry) -> bool:
+    """Return whether a layout has any field of type records."""
+    return any(leaf.kind == "records" for leaf in entry.program.leaves)
+
+
 CERTAIN, TEXT, FLAG, DOUBTFUL = range(4)
 
 

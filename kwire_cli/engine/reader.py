@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.program import Series, Struct
+from kwire_cli.engine.program import Series, Struct, holds_records
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID, Counter, MalformedError, Sink, Skip, UnsupportedError
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ def often_read(entry: Entry, form: str) -> Callable[[Any, int, int], Read] | Non
     if tally is None:
         if len(_SEEN) >= MOST_READERS:
             _SEEN.clear()
-        has_records = any(leaf.kind == "records" for leaf in entry.program.leaves)
-        tally = _SEEN[id(entry)] = [entry, 0, has_records]  # as above
+        tally = _SEEN[id(entry)] = [entry, 0, holds_records(entry)]  # as above
     own = form if tally[2] else "base64"  # forms differ in records alone
     if (id(entry), own, False) not in _READERS:
         tally[1] += 1

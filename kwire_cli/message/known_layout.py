@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.program import holds_records
 from kwire_cli.engine.python_source import Read
 from kwire_cli.engine.reader import OFTEN, SKIP, reader_of
 from kwire_cli.engine.spans import walk
@@ -28,7 +29,6 @@ from kwire_cli.message.roles import (
     all_error_codes,
     can_hold_secrets,
     filled,
-    holds_records,
     role_values,
     roles,
     top_value,

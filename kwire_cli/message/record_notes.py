@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.program import holds_records
 from kwire_cli.engine.values import Form
 from kwire_cli.message.decoded import Decoded
-from kwire_cli.message.roles import FETCHED, RAW, holds_records, records_fields, roles
+from kwire_cli.message.roles import FETCHED, RAW, records_fields, roles
 from kwire_cli.records.batch import TRUNCATED, Batch, deep_faults
 
 if TYPE_CHECKING:

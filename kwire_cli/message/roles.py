@@ -243,11 +243,6 @@ class RecordsField(NamedTuple):
     name: str
 
 
-def holds_records(entry: Entry) -> bool:
-    """Return whether a layout has any field of type records."""
-    return any(leaf.kind == "records" for leaf in entry.program.leaves)
-
-
 def filled(found: Roles, body: dict[str, Any], reading: RecordsAs) -> dict[str, Any]:
     """A body in RAW form with what is in its records in place of their bytes; the body itself is changed."""
     for _, topic, struct, name in records_fields(found, body):

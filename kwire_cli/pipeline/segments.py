@@ -376,24 +376,27 @@ def index_rows(
     indexes: list[_Index] = []
     entries = 0
     for file in part:
-        unread: InputError | None = None
         try:
             contents = read_log_file(file.path)
         except InputError as error:
             reading.told.fault(file.path, error.reason)
-            unread = error
-        else:
-            reading.told.size += contents.size
-            if reading.told.stop and contents.anomalies:
-                reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
-            indexes.append((contents, file))
-            entries += len(contents.entries)
-        if unread or entries >= _ROWS:
-            yield from ((table.name, rows) for table in tables for rows in table.rows(indexes))
+            yield from _rows_of(tables, indexes)
             indexes, entries = [], 0
-        if unread:
-            yield from ((table.name, rows) for table in tables for rows in table.unread(file, unread.reason))
-    yield from ((table.name, rows) for table in tables for rows in table.rows(indexes))
+            yield from ((table.name, rows) for table in tables for rows in table.unread(file, error.reason))
+            continue
+        reading.told.size += contents.size
+        if reading.told.stop and contents.anomalies:
+            reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
+        indexes.append((contents, file))
+        entries += len(contents.entries)
+        if entries >= _ROWS:
+            yield from _rows_of(tables, indexes)
+            indexes, entries = [], 0
+    yield from _rows_of(tables, indexes)
+
+
+def _rows_of(tables: Sequence[IndexTable], indexes: Sequence[_Index]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    return ((table.name, rows) for table in tables for rows in table.rows(indexes))
 
 
 def _entries(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:

@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import records_entry
+from kwire_cli.engine.program import holds_records
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.errors import counted
 from kwire_cli.message.decoded import cut_records
 from kwire_cli.message.frames import PAYLOADS, Forwarded, hidden_below
-from kwire_cli.message.roles import holds_records, roles
+from kwire_cli.message.roles import roles
 from kwire_cli.message.secrets import OUTSIDE
 from kwire_cli.records.batch import Batch, has_payloads, visible_payload
 from kwire_cli.records.schemas.record import ReadPart

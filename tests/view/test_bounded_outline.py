@@ -1,4 +1,4 @@
-"""What there is room for of an outline: rows and bytes, none of them secret; and the anomalies of what it shows."""
+"""The part of an outline that there is room for: rows and bytes without secrets, and the anomalies of what it shows."""
 
 import pytest
 from record_sets import batch, committed, message, record, wrapper

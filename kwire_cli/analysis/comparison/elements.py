@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.comparison.differences import Difference, Side, by_key, parts_of, reached
-from kwire_cli.engine.program import Leaf, Struct, Tags
+from kwire_cli.engine.program import Leaf, Struct, Tags, holds_records
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.values import ABSENT, Form, leaf_value, value
-from kwire_cli.message.roles import RecordsAs, holds_records, roles
+from kwire_cli.message.roles import RecordsAs, roles
 from kwire_cli.spec.model import ZERO_UUID, field_at
 from kwire_cli.structs.lengths import redacted
 

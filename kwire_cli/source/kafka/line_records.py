@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.program import holds_records
 from kwire_cli.message.record_notes import raw_body, record_notes
-from kwire_cli.message.roles import RAW, holds_records, records_fields, roles
+from kwire_cli.message.roles import RAW, records_fields, roles
 from kwire_cli.records.batch import Batch
 
 if TYPE_CHECKING:
