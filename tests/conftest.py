@@ -49,6 +49,21 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.option.markexpr == QUICK:
         settings.load_profile("quick")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Failures(config))
+
+
+class Failures:
+    """Names each failure at once: a run that is ended from outside prints no summary."""
+
+    def __init__(self, config):
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report):
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        if report.failed and terminal:
+            terminal.write_line(f"\n{report.nodeid}: {report.longreprtext.rpartition(chr(10))[2]}")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,9 @@
 import signal
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
@@ -14,6 +16,10 @@ pytest.importorskip("pyarrow")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from kwire_cli.pipeline.lake.query import Lake
+
+ENDLESS = "select sum(a.range * b.range) as s from range(9000000) a, range(9000000) b"
 
 
 @pytest.fixture
@@ -41,10 +47,20 @@ def test_types_that_parquet_lacks_are_errors(lake):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_is_heard_before_duckdb_begins(lake):
+    """The thread that DuckDB works in still does something else."""
+    with Lake(Path(lake)) as tables:
+        tables._thread.submit(time.sleep, 0.5)
+        press = threading.Timer(0.1, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+        press.start()
+        with pytest.raises(KeyboardInterrupt):
+            tables.arrow(ENDLESS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_a_query(lake):
     code = "import sys, kwire_cli.pipeline.lake.query; from kwire_cli.cli.main import main; print('ready'); main()"
-    endless = "select sum(a.range * b.range) as s from range(9000000) a, range(9000000) b"
-    words = [sys.executable, "-u", "-c", code, "query", lake, endless, "--format", "table"]
+    words = [sys.executable, "-u", "-c", code, "query", lake, ENDLESS, "--format", "table"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
         try:
             assert running.stdout.readline() == "ready\n"

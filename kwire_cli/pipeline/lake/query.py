@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 14
 """Rows of a result that are read at once."""
+INTERRUPTED = 0.1
+"""Seconds after which DuckDB is told once more that nobody waits for a result."""
 _EXPLODE = "create macro explode(list) as unnest(list)"
 """Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
 _INTERVAL, _INTERVAL_AS = pa.month_day_nano_interval(), pa.float64()
@@ -91,7 +93,7 @@ class Lake:
 
         """
         with told():
-            result: Any = self._connection.sql(query)
+            result: Any = self._awaited(self._connection.sql, query)
             if result is None:  # of a statement that is no select
                 return pa.schema([]).empty_table().to_reader()
             reader = self._awaited(result.to_arrow_reader, BATCH)
@@ -106,7 +108,9 @@ class Lake:
         try:
             return future.result()
         except KeyboardInterrupt:
-            self._connection.interrupt()
+            while not future.done():  # DuckDB forgets an interrupt that comes before it begins
+                self._connection.interrupt()
+                wait([future], INTERRUPTED)
             raise
 
 
