@@ -46,6 +46,10 @@ def test_types_that_parquet_lacks_are_errors(lake):
     assert "cast it to varchar" in result.err
 
 
+def test_variables_are_no_tables(lake):
+    assert "Table with name self does not exist" in kwire("query", lake, "select * from self").err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_is_heard_before_duckdb_begins(lake):
     """The thread that DuckDB works in still does something else."""

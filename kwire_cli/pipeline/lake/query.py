@@ -32,6 +32,10 @@ BATCH = 1 << 14
 """Rows of a result that are read at once."""
 INTERRUPTED = 0.1
 """Seconds after which DuckDB is told once more that nobody waits for a result."""
+_SETTINGS = (
+    "set timezone = 'UTC'; set autoinstall_known_extensions = false; "
+    "set python_enable_replacements = false"  # else the name of a variable of this program is a table
+)
 _EXPLODE = "create macro explode(list) as unnest(list)"
 """Gives `unnest` the name that it has in Spark, so that reports are the same text for both."""
 _INTERVAL, _INTERVAL_AS = pa.month_day_nano_interval(), pa.float64()
@@ -54,8 +58,7 @@ class Lake:
         self.tables = tables_in(folder)
         self._connection = duckdb.connect()
         self._thread = ThreadPoolExecutor(1)
-        self._connection.execute("set timezone = 'UTC'; set autoinstall_known_extensions = false")
-        self._connection.execute(_EXPLODE)
+        self._connection.execute(f"{_SETTINGS}; {_EXPLODE}")
         with told():
             for name in {**SHAPES, **self.tables}:
                 self._create(name)
