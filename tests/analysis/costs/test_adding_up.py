@@ -16,8 +16,8 @@ from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.overhead import report
 from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.analysis.costs.tallies import Tallies
+from kwire_cli.engine.program import holds_records
 from kwire_cli.message.decoded import decode
-from kwire_cli.message.roles import holds_records
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 
