@@ -1,7 +1,7 @@
 """Calls made up by tests: of captures or request logs in shape, with any bodies."""
 
 from kwire_cli.analysis.call import Call, Evidence, instant, named_topic
-from kwire_cli.spec.kafka import WAITING
+from kwire_cli.spec.kafka import FIND_COORDINATOR, WAITING
 
 HOSTILE = (None, 0, -1, 1 << 70, 2.5, True, "", "x" * 500, "\x1b[2J", [], {}, [None], [[]], [{}], [1, "a", None])
 """Values that no definition has in their place."""
@@ -13,7 +13,7 @@ class FakeCall(Call):
     def __init__(self, api="Metadata", version=12, *, request=None, response=None, **more):
         self.values = {
             "api": api,
-            "api_key": 3,
+            "api_key": FIND_COORDINATOR if api == "FindCoordinator" else 3,
             "version": version,
             "client_id": "app",
             "software": None,

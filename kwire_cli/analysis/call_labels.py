@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
+from kwire_cli.source.kafka.group_names import groups_named, transactions_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from kwire_cli.analysis.call import Call
 
@@ -17,16 +18,13 @@ LONGEST = 60
 """Characters of a name in a label: names come from outside."""
 TOPICS = ("topics", "topicData", "topicNames")
 """Arrays of requests that are about topics."""
-GROUPS = ("groupId", "groups", "groupIds", "groupsNames")
-TRANSACTIONS = ("transactionalId", "transactions", "transactionalIds")
-"""The field for one name, and arrays of names or of objects with that field."""
 LEAST_THROTTLE = 0.001
 
 
 def request_label(call: Call) -> str:
     """Return the label of a request, such as `JoinGroup v7 billing`."""
     body = call.request
-    words = [listed([*_named(body, *GROUPS)]), listed([*_named(body, *TRANSACTIONS)])]
+    words = [listed(groups_of(call)), listed(transactions_of(call))]
     words += _REQUESTS.get(call.api, _nothing)(body)
     if topics := listed(_topics(call)):
         words.append(topics)
@@ -43,35 +41,14 @@ def response_label(call: Call) -> str:
     return " -> ".join([f"{call.api} v{call.version}", *([", ".join(words)] if words else [])])
 
 
-def groups_of(call: Call) -> Iterator[str]:
-    """Yield the groups that a request is about."""
-    body = call.request
-    yield from _named(body, *GROUPS)
-    if call.api == "FindCoordinator" and body.get("keyType", 0) == 0:
-        yield from _keys(body)
+def groups_of(call: Call) -> list[str]:
+    """Return the groups that a request names."""
+    return groups_named(call.api_key, call.request)
 
 
-def transactions_of(call: Call) -> Iterator[str]:
-    """Yield the transactional ids that a request is about."""
-    body = call.request
-    yield from _named(body, *TRANSACTIONS)
-    if call.api == "FindCoordinator" and body.get("keyType", 0) == 1:
-        yield from _keys(body)
-
-
-def _named(body: dict[str, Any], field: str, *arrays: str) -> Iterator[str]:
-    """Yield the texts of a field, and those of arrays of texts or of objects with that field."""
-    for value in (body.get(field), *(member for name in arrays for member in _members(body.get(name)))):
-        if isinstance(value, dict):
-            value = value.get(field)  # noqa: PLW2901 - the name in the object
-        if isinstance(value, str):
-            yield value
-
-
-def _keys(body: dict[str, Any]) -> Iterator[str]:
-    for key in (body.get("key"), *_members(body.get("coordinatorKeys"))):
-        if isinstance(key, str):
-            yield key
+def transactions_of(call: Call) -> list[str]:
+    """Return the transactional ids that a request names."""
+    return transactions_named(call.api_key, call.request)
 
 
 def _members(value: Any) -> list[Any]:
@@ -112,7 +89,8 @@ def _count(body: dict[str, Any], field: str, word: str) -> list[str]:
 
 
 def _find_coordinator(body: dict[str, Any]) -> list[str]:
-    return [name] if (name := listed([*_keys(body)])) else []
+    keys = [body.get("key"), *_members(body.get("coordinatorKeys"))]
+    return [name] if (name := listed([key for key in keys if isinstance(key, str) and key])) else []
 
 
 def _coordinators(body: dict[str, Any]) -> list[str]:

@@ -269,6 +269,13 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("broker", "number", "the node id of the broker's end, if Metadata responses named its address for one node"),
     Column("topics", "text", "the topics that it is about, ids resolved to names", aliases=("topic",), many=True),
+    Column(
+        "groups",
+        "text",
+        "the groups that a request names; a response has those of its request",
+        aliases=("group",),
+        many=True,
+    ),
     Column("latency", "duration", "from request to response; null where that is unknown"),
     Column("throttle", "duration", "for how long a response asks its client to wait; null where it says nothing of it"),
     Column(

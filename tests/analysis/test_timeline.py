@@ -11,14 +11,13 @@ from log_lines import document
 
 import kwire_cli
 from kwire_cli.analysis import timeline
-from kwire_cli.analysis.dimensions import DIMENSIONS, groups_named
+from kwire_cli.analysis.dimensions import DIMENSIONS
 from kwire_cli.analysis.stats import OTHERS, Stats
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.source.request_log.reading import RequestLog
-from kwire_cli.spec.kafka import DELETE_GROUPS, DESCRIBE_GROUPS, FIND_COORDINATOR, OFFSET_FETCH
 from kwire_cli.view.answers import answer_document
 
 CATALOG = kwire_cli.catalog()
@@ -160,17 +159,3 @@ def test_an_empty_part_changes_nothing():
     fold.merge(empty)
     empty.merge(fold)
     assert answer_document(fold.answer()) == answer_document(empty.answer()) == before
-
-
-@pytest.mark.parametrize("body", [{}, {"groupId": 7, "groupIds": "x", "groups": [1, {"groupId": None}, []]}])
-@pytest.mark.parametrize("api_key", [None, OFFSET_FETCH, DESCRIBE_GROUPS, DELETE_GROUPS, FIND_COORDINATOR])
-def test_bodies_of_other_types_name_no_group(api_key, body):
-    assert groups_named(api_key, body) == []
-
-
-def test_groups_stand_in_several_places():
-    assert groups_named(OFFSET_FETCH, {"groups": [{"groupId": "a"}, {"groupId": "b"}]}) == ["a", "b"]
-    assert groups_named(DESCRIBE_GROUPS, {"groups": ["a", "a"]}) == ["a"]
-    assert groups_named(DELETE_GROUPS, {"groupsNames": ["a"]}) == ["a"]
-    assert groups_named(FIND_COORDINATOR, {"key": "", "keyType": 0, "coordinatorKeys": ["a"]}) == ["a"]
-    assert groups_named(FIND_COORDINATOR, {"key": "transaction", "keyType": 1}) == []

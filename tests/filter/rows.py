@@ -65,6 +65,7 @@ FETCH = Row(
         "software": "apache-kafka-java 4.4.0",
         "broker": 2,
         "topics": ["orders.v1", "orders.v2", "Audit"],
+        "groups": ["billing", "audit"],
         "latency": 0.25,
         "throttle": 1.5,
         "inFlight": None,
@@ -102,6 +103,7 @@ FETCH = Row(
 
 UNKNOWN = Row(
     dict.fromkeys(FETCH.columns)
-    | {"host": [], "port": [], "topics": [], "error": [], "anomaly": (), "apiKey": 99, "kind": "request"}
+    | {"host": [], "port": [], "topics": [], "groups": [], "error": []}
+    | {"anomaly": (), "apiKey": 99, "kind": "request"}
 )
 """A request of which next to nothing is known."""

@@ -35,7 +35,7 @@ WORDS = Vocabulary(
         ("api !", ["api !=", "api !~"]),
         ("latency !", ["latency != 10ms", "latency != 100ms", "latency != 1s"]),
         ("frame !", ["frame !=", "frame != "]),
-        ("group", [f"groupId {word}" for word in ("==", "!=", "<", "<=", ">", ">=", "~", "!~", "in (", "not in (")]),
+        ("groupI", [f"groupId {word}" for word in ("==", "!=", "<", "<=", ">", ">=", "~", "!~", "in (", "not in (")]),
         ("topics.error", ["topics.errorCode", "topics.errorMessage"]),
         ("not (has err", ["not (has error", "not (has errorCode", "not (has errorMessage"]),
         ("not header.corr", [f"not header.correlationId {word}" for word in ("==", "!=")]),

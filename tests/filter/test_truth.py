@@ -15,6 +15,7 @@ api == Fetch | api == fetch | api == 1 | api == "FETCH" | apiKey == Fetch | api 
 api ~ ^fe | api !~ x | api >= 1
 api in (Fetch, null) | api != null | api not in (Produce, null) | apiKey < 2
 topic == orders.v2 | topics == "Audit" | topic != Audit | topic ~ 'orders\\.v\\d$' | topic !~ orders | topic ~ "(?i)^AUDIT" | topic ~ "\\x41"
+group == billing | groups == audit | group != billing | group ~ ^bill | has group | group in (x, audit)
 topic > b | topic in (x, Audit) | topic not in (Audit)
 client == billing-1 | clientId ~ "g-\\d+$" | clientId < c | clientId != 1
 src == [fd00::1]:9092 | src == fd00::1 | src == [fd00::1] | dst == 10.0.0.5 | dst == 10.0.0.5:50012 | dst != 10.0.0.6 | src in (10.0.0.5, fd00::1)
@@ -102,6 +103,7 @@ def test_it_does_not_hold(text):
         ("topic != x", False),
         ("topic !~ x", False),
         ("topics", False),
+        ("has group", False),
         ("has error", False),
         ("anomaly", False),
         ("api == null", True),

@@ -13,6 +13,7 @@ from kwire_cli.message.frames import HEAD
 from kwire_cli.message.record_notes import decoded_record_notes
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
 from kwire_cli.records.batch import PADDING, Batch, base64_text, deep_faults
+from kwire_cli.source.kafka.group_names import groups_named, groups_of
 from kwire_cli.source.kafka.line_records import anomaly_codes
 
 if TYPE_CHECKING:
@@ -195,6 +196,11 @@ def _topics(row: FrameRow) -> list[str]:
     return [*names, *ids]
 
 
+def _groups(row: FrameRow) -> list[str]:
+    body = row.fields().get("body") if row.frame.kind == "request" else None
+    return groups_named(row.shown.api_key, body) if isinstance(body, dict) else []
+
+
 def _errors(row: FrameRow) -> list[str | int]:
     codes = error_codes(row.roles()) if row.frame.kind == "response" else []
     return [row.redaction.catalog.error_name(code) or code for code in codes]
@@ -210,6 +216,7 @@ _FRAME_COLUMNS: dict[str, Callable[[FrameRow], Any]] = {
     "correlationId": lambda row: row.header("correlationId"),
     "clientId": lambda row: row.header("clientId"),
     "topics": _topics,
+    "groups": _groups,
     "error": _errors,
     "anomaly": lambda row: [
         *(anomaly.code for anomaly in row.frame.anomalies),
@@ -252,6 +259,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "software": lambda line: line.software,
     "broker": lambda line: line.broker,
     "topics": lambda line: line.topics,
+    "groups": groups_of,
     "latency": lambda line: line.latency,
     "throttle": lambda line: None if line.throttle is None else line.throttle / 1000,
     "inFlight": lambda line: line.seen.in_flight,
@@ -262,7 +270,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "reason": lambda line: line.seen.reason,
     "anomaly": lambda line: anomaly_codes(line, deep=True),
 }
-ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics"}
+ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics", "group": "groups"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ def test_columns_of_a_request_and_its_response(lines):
         "correlationId": 8,
         "clientId": "me",
         "topics": ["a", "b"],
+        "groups": [],
     }
     wanted |= {
         "latency": None,
