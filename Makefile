@@ -55,11 +55,14 @@ lint: $(VENV)/dev
 compiled: $(VENV)/dev
 	$(BIN)/python -m compileall -q kwire_cli tests
 
+# A process that runs Spark takes 2 GB with its Java and its workers.
+PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+
 test: lint compiled
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 check: lint compiled
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest $(PARALLEL)
 
 format: $(VENV)/dev
 	$(BIN)/ruff check --fix .

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,12 +92,23 @@ class Share:
 
     def parts(self) -> Iterator[Part]:
         """Yield the parts of the share; the first share of a file that cannot be read is one part."""
-        try:
-            places: Sequence[tuple[int, int | None]] = split_file(self.segment.path, self.split_size, self.size)
-        except InputError:
-            places = [(0, None)]
-        for start, stop in islice(places, self.share, None, self.shares):
+        path, places = self.segment.path, _UNREAD
+        with suppress(InputError, OSError):
+            now = path_of(path).stat()
+            places = _places(path, self.split_size, self.size, now.st_size, now.st_mtime)
+        for start, stop in places[self.share :: self.shares]:
             yield Part(self.segment, self.selection, start, stop)
+
+
+_UNREAD: Sequence[tuple[int, int | None]] = ((0, None),)
+
+
+@lru_cache(maxsize=4)
+def _places(path: str, split_size: int, size: int, *_: float) -> Sequence[tuple[int, int | None]]:
+    """Return where the parts of a segment are, which is in the state that the last numbers say. A process may read
+    several shares of it.
+    """
+    return split_file(path, split_size, size)
 
 
 @dataclass(frozen=True)
