@@ -34,7 +34,7 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     if options.table is not None and options.sort is None and chosen not in {"csv", *FORMATS}:
         raise click.UsageError("--table goes with --format csv, parquet or arrow, or with --sort")
     refuse_place(environment, options)
-    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in _FOR_EYES), options)
+    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in FOR_EYES), options)
     return Exit.FOUND if answer.found else Exit.DONE
 
 
@@ -89,7 +89,7 @@ def refuse_terminal(environment: Environment, chosen: str) -> None:
         raise click.UsageError(why)
 
 
-_FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
+FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
 _NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",

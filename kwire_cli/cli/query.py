@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from click.shell_completion import CompletionItem
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import emit, refuse_place
+from kwire_cli.cli.emit import FOR_EYES, emit, refuse_place
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Kind
     from kwire_cli.cli.environment import Environment
 
+ROWS = 1000
+"""Rows of a result that people are shown, unless --top says otherwise: a table is laid out as a whole."""
 EXAMPLES = (
     ('kwire query lake "select api, count(*) from frames group by api"', "how often each api occurs"),
     ("kwire query lake --report latency", "which apis are slow"),
@@ -58,6 +61,12 @@ class Options(Report):
         help=f"Answer a ready-made question: {', '.join(lake.report_names())}.",
     )
 
+    top: int | None = option(
+        "--top",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"Show only the first N rows.  [default: all; {ROWS} for people]",
+    )
     master: str | None = option(
         "--master",
         section="Advanced",
@@ -114,8 +123,15 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
         for at, each in zip(range(room), reader.schema, strict=False)
     ]
     counts: list[int] = []
-    code = emit(environment, Answer(title, [Table("rows", columns, _rows(reader, room, counts))]), options)
+    rows, cut = _rows(reader, room, counts), None
+    if fmt in FOR_EYES and options.order is None:
+        rows, cut = _first(rows, options.top)
+    code = emit(environment, Answer(title, [Table("rows", columns, rows)]), options)
     environment.flush()
+    if cut is not None:
+        environment.note(
+            f"kwire: there are more rows than these {cut}: --top says how many to show, --format jsonl shows all"
+        )
     if not sum(counts):
         environment.note("kwire: no rows")
     elif left := names[room:]:
@@ -124,6 +140,13 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
             "--format jsonl"
         )
     return code
+
+
+def _first(rows: Iterator[tuple[Any, ...]], top: int | None) -> tuple[Iterator[tuple[Any, ...]], int | None]:
+    """Return all rows if they are not too many, else the first ones and how many these are."""
+    most = ROWS if top is None else top
+    first = [*islice(rows, max(ROWS, most) + 1)]
+    return (iter(first), None) if len(first) <= max(ROWS, most) else (iter(first[:most]), most)
 
 
 _LEAST_WIDTH = 12

@@ -22,18 +22,25 @@ def answer_document(answer: Answer) -> dict[str, Any]:
 
     Shape: {"title": text, "tables": {name: [row]}, "facts": {name: value}, "notes": [text]}.
     """
-    document: dict[str, Any] = {
-        "title": answer.title,
-        "tables": {table.name: [*table_documents(table)] for table in answer.tables},
+    tables = {name: [*rows] for name, rows in _tables(answer).items()}
+    return {"title": answer.title, "tables": tables, **_facts_and_notes(answer)}
+
+
+def _tables(answer: Answer) -> dict[str, Iterator[dict[str, Any]]]:
+    """Return the rows of tables and of outlines by name."""
+    tables = {table.name: table_documents(table) for table in answer.tables}
+    return tables | {
+        block.name: ({"depth": item.depth, "text": item.text, "detail": item.detail} for item in block.items)
+        for block in answer.blocks
+        if isinstance(block, Outline) and block.name
+    }
+
+
+def _facts_and_notes(answer: Answer) -> dict[str, Any]:
+    return {
         "facts": {fact.name: _json(fact.value) for fact in _facts(answer)},
         "notes": [block.text for block in answer.blocks if isinstance(block, Note)],
     }
-    for block in answer.blocks:
-        if isinstance(block, Outline) and block.name:
-            document["tables"][block.name] = [
-                {"depth": item.depth, "text": item.text, "detail": item.detail} for item in block.items
-            ]
-    return document
 
 
 def table_documents(table: Table) -> Iterator[dict[str, Any]]:
@@ -45,8 +52,22 @@ def table_documents(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def answer_json(answer: Answer) -> Iterator[str]:
-    """Yield one indented document."""
-    yield dumps(answer_document(answer), indent=True)
+    """Yield the lines of one indented document, that of `answer_document`, of which one row is in memory at a time."""
+    tables = _tables(answer)
+    yield f'{{\n  "title": {dumps(answer.title, indent=False)},\n  "tables": {{' + ("" if tables else "},")
+    for number, (name, rows) in enumerate(tables.items(), 1):
+        end = "]," if number < len(tables) else "]"
+        text, comma = f"    {dumps(name, indent=False)}: [", ""
+        for row in rows:
+            yield text + comma
+            text, comma = "      " + dumps(row, indent=True).replace("\n", "\n      "), ","
+        if comma:
+            yield text
+            text = "    "
+        yield text + end
+    if tables:
+        yield "  },"
+    yield dumps(_facts_and_notes(answer), indent=True).removeprefix("{\n")
 
 
 def answer_jsonl(answer: Answer) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """`kwire query`: results that answers cannot have."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -44,6 +45,26 @@ def test_types_that_parquet_lacks_are_errors(lake):
     result = kwire("query", lake, "select [interval 1 day]", "--format", "parquet")
     assert result.code == 2
     assert "cast it to varchar" in result.err
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html"])
+def test_people_are_shown_the_first_rows_of_many(lake, form):
+    many = "select range + 7000000 as number from range(1000000000000)"
+    for top, shown in (("--top", "3"), 3), ((), 1000):
+        result = kwire("query", lake, many, "--format", form, *top)
+        assert len({*re.findall(r"7,?00\d,?\d{3}", result.out)}) == shown
+        assert f"kwire: there are more rows than these {shown}: --top says how many to show" in result.err
+    assert kwire("query", lake, "select range from range(1000)", "--format", form).err == ""
+
+
+def test_json_is_written_row_by_row(lake):
+    """The first rows are there before the last ones are made."""
+    code = "import sys; from kwire_cli.cli.main import main; main()"
+    words = [sys.executable, "-c", code, "query", lake, "select range as n from range(1000000000)", "--format", "json"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        lines = [running.stdout.readline().strip() for _ in range(6)]
+        running.kill()
+    assert lines == ["{", '"title": "kwire query",', '"tables": {', '"rows": [', "{", '"n": 0']
 
 
 def test_variables_are_no_tables(lake):

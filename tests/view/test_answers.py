@@ -9,9 +9,10 @@ import pytest
 
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table, together
 from kwire_cli.errors import InputError
-from kwire_cli.view.answers import answer_csv, answer_document, answer_jsonl
+from kwire_cli.view.answers import answer_csv, answer_document, answer_json, answer_jsonl
 from kwire_cli.view.arrow import write_table
 from kwire_cli.view.html.answers import answer_page
+from kwire_cli.view.json import dumps
 from kwire_cli.view.tables import fewer, spark
 from kwire_cli.view.terminal import answer_text
 
@@ -70,6 +71,17 @@ def test_json_has_numbers_as_numbers_and_no_bars():
     assert first["errors"] == {"NOT_LEADER": 2}
     assert "drawn" not in first
     assert document["tables"]["tree"][1] == {"depth": 1, "text": "a", "detail": ""}
+
+
+def test_a_document_is_written_line_by_line():
+    """It is the text of the whole document, also around empty tables and line ends of Unicode."""
+    rows = [("a\u2028b\n", ["x", {}])]
+    empty, one = Table("empty", COLUMNS[:1], []), Table("one", COLUMNS[:1], rows)
+    for blocks in ([], [empty], [one, empty], [empty, one, Note("n")], [Table("three", COLUMNS[:1], rows * 3)]):
+        answer = Answer("titles\u2029", blocks)
+        assert "\n".join(answer_json(answer)) == dumps(answer_document(answer), indent=True)
+    lines = answer_json(Answer("one by one", [Table("t", COLUMNS[:1], iter([("a",), ("b",), ()]))]))
+    assert json.loads([next(lines) for _ in range(3)][2].removesuffix(",")) == {"api": "a"}
 
 
 def test_every_line_of_jsonl_names_its_table():
