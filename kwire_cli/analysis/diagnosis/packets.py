@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
-from kwire_cli.analysis.diagnosis.tallies import MOST_OPEN, Book
+from kwire_cli.analysis.diagnosis.tallies import Book
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.call import Call, Evidence
-    from kwire_cli.analysis.diagnosis.tracks import Track
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
 
@@ -119,14 +118,9 @@ class Packets(Rule):
         self._points: Book[str | None, _Point] = Book(_Point)
         self._sides: Book[tuple[str | None, str], Counter[str]] = Book(Counter)
         self._met: dict[tuple[str, str], dict[str | None, list[float]]] = {}
-        self._spoken: set[Hashable] = set()
         self._backwards = 0.0
 
     unusual_only = True
-
-    def track(self, track: Track) -> None:
-        """Take a connection with calls."""
-        self._speaks(track.connection)
 
     def call(self, call: Call) -> None:
         """Take a call: a response does not come before its request."""
@@ -140,21 +134,12 @@ class Packets(Rule):
 
     def line(self, line: Captured) -> None:
         """Take a gap: its place shows where bytes are missing."""
-        self._speaks((line.origin.capture, line.stream))
         if line.seen.code == "LOST":
             self._points[line.origin.capture].add("gap", evidence_of(line, "gap"))
 
-    def _speaks(self, connection: Hashable) -> None:
-        """Keep which connections carry anything, until they end."""
-        if len(self._spoken) < MOST_OPEN:
-            self._spoken.add(connection)
-
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended: of one that had begun before, its end alone may be there, which is nothing."""
-        key = connection.capture, connection.stream
-        spoken = key in self._spoken
-        self._spoken.discard(key)
-        if not connection.opened and not spoken:
+        if not connection.opened and not connection.spoke:
             return
         point = self._points[connection.capture]
         place = place_of(connection)
@@ -197,7 +182,6 @@ class Packets(Rule):
         for ends, met in other._met.items():
             for capture, times in met.items():
                 self._met.setdefault(ends, {}).setdefault(capture, []).extend(times)
-        self._spoken |= other._spoken
         self._backwards = min(self._backwards, other._backwards)
 
     def findings(self) -> Iterator[Finding]:

@@ -33,7 +33,8 @@ class TcpConnection(NamedTuple):
     the beginning was not seen. `repeated` counts segments with payload that were sent again, and `again` their bytes.
     `first` and `closed` are nanoseconds; `closed_by` is `client` or `broker`, None if neither closed it; `reset` says
     that it was by a RST. `shut` are the nanoseconds for which a side took no bytes of the other (a window of 0),
-    `lost` the bytes of a side that the capture does not have, and `cut` those that it cut off packets.
+    `lost` the bytes of a side that the capture does not have, and `cut` those that it cut off packets. `spoke` says
+    that there is a line of it.
     """
 
     stream: int
@@ -54,6 +55,7 @@ class TcpConnection(NamedTuple):
     capture: str | None
     file: str | None
     packet: int | None
+    spoke: bool = True
     again: tuple[int, int] = (0, 0)
     shut: tuple[int, int] = (0, 0)
     lost: tuple[int, int] = (0, 0)
@@ -61,8 +63,8 @@ class TcpConnection(NamedTuple):
 
     @property
     def is_unused(self) -> bool:
-        """Tell whether nobody said anything on it: it was refused, or only opened."""
-        return self.opened and not any(self.sizes)
+        """Tell whether nobody said anything on it: it was refused, or only opened, or only its end is there."""
+        return not any(self.sizes) if self.opened else not self.spoke
 
     @property
     def outcome(self) -> str:
@@ -299,6 +301,7 @@ class Watch:
             self.origin.capture,
             file,
             packet,
+            any(ends.places),
             *((pair[at], pair[1 - at]) for pair in (life.again, life.shut, life.lost, life.cut)),
         )
 

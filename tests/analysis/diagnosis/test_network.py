@@ -1,6 +1,7 @@
 """Segments that are sent again, receivers that do not read, and what captures lack."""
 
 import pytest
+from command_line import kwire
 from diagnosed import INCIDENTS, REAL, SAMPLES, SECOND, codes, diagnosed, is_connection, rewritten, subjects, texts
 
 from kwire_cli.analysis.diagnosis.packets import Packets
@@ -159,6 +160,27 @@ def test_one_direction(tmp_path):
         (finding,) = [row for row in texts(made) if row[0] == "ONE_SIDE_ONLY"]
         assert finding[2].endswith(f"only the {side}'s packets are there, not the {other}'s")
         assert not {"CONNECTION_REFUSED", "NO_ANSWER", "LOST_PACKETS"} & set(codes(made))
+
+
+def test_one_direction_of_connections_that_had_begun_before(tmp_path):
+    """Responses without a request are no calls, but they show that the connection was used."""
+
+    def responses(there):
+        segments = Segments()(there)
+        return [packet for packet, segment in zip(there, segments, strict=True) if 29092 < segment.source.port < 29095]
+
+    made = rewritten(INCIDENTS / "slow-broker.pcap", tmp_path / "responses.pcap", responses)
+    *sides, begun = texts(made)
+    assert sides == [
+        (
+            "ONE_SIDE_ONLY",
+            f"broker 127.0.0.1:{port}",
+            "of 1 connection only the broker's packets are there, not the client's",
+        )
+        for port in (29093, 29094)
+    ]
+    assert begun == ("MID_STREAM", "the capture", "2 of 2 connections had begun before the capture")
+    assert "2 of 2 connections on one side only" in kwire("summary", made).out
 
 
 @pytest.mark.shared
