@@ -206,6 +206,11 @@ class Half:
         """The bytes of payload from this side modulo 2^32; None if its beginning was not seen."""
         return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
 
+    def repeats(self, again: int, size: int) -> None:
+        """Count a segment of `size` bytes of payload, `again` of which were there before, cut off bytes among them."""
+        if size > KEEP_ALIVE:
+            self.repeated, self.again = self.repeated + 1, self.again + again
+
     def opens_or_shuts(self, segment: Segment) -> None:
         """Note whether a segment of this side says that it takes no more bytes, or takes some again."""
         if segment.flags & ZERO_WINDOW:
@@ -334,25 +339,26 @@ class Delivery:
         before = half.held.cost
         size = len(payload)
         if half.next != UNKNOWN and start < half.position:
-            old = min(half.position - start, size)
+            behind = half.position - start
+            old = min(behind, size)
             self.count("duplicate", old)
-            if size > KEEP_ALIVE:
-                half.repeated, half.again = half.repeated + 1, half.again + old
+            half.repeats(min(behind, size + missing), size + missing)
             payload, missing, start, size = (
                 payload[old:],
-                missing - max(half.position - start - size, 0),
+                missing - max(behind - size, 0),
                 max(start + old, half.position),
                 size - old,
             )
+        duplicate = 0
         if size:
             insertion = half.held.insert(start, size, payload, tag)
-            self.count("duplicate", insertion.duplicate)
-            if insertion.duplicate > KEEP_ALIVE:
-                half.repeated, half.again = half.repeated + 1, half.again + insertion.duplicate
+            duplicate = insertion.duplicate
+            self.count("duplicate", duplicate)
             if insertion.differs:
                 events.append(Conflict(half.connection.number, half.direction, segment.time, segment.packet))
         if missing > 0:
-            half.held.insert(start + size, missing, None, tag)
+            duplicate += half.held.insert(start + size, missing, None, tag).duplicate
+        half.repeats(duplicate, duplicate)
         self.held += half.held.cost - before
         return half.held.cost != before
 

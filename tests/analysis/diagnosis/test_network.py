@@ -96,6 +96,16 @@ def test_each_packet_twice(tmp_path):
     assert [code for code, _, _ in found if code in {"RETRANSMISSIONS", "DUPLICATED_PACKETS"}] == ["DUPLICATED_PACKETS"]
 
 
+def test_each_packet_twice_and_cut_short(tmp_path):
+    """As with `tcpdump -i any -s 96`: the bytes that were cut off count as those that are there."""
+
+    def cut(there):
+        return [one._replace(data=one.data[:96], wire_length=len(one.data)) for one in there for _ in range(2)]
+
+    made = rewritten(BUSY, tmp_path / "twice.pcap", cut)
+    assert sorted(code for code in codes(made) if code != "MID_STREAM") == ["CUT_SHORT", "DUPLICATED_PACKETS"]
+
+
 def test_packets_that_the_capture_lost(tmp_path):
     """A response in the middle is missing, and was acknowledged."""
 
