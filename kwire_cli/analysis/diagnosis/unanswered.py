@@ -65,26 +65,19 @@ class Unanswered(Rule):
         self._end: float | None = None
 
     def track(self, track: Track) -> None:
-        """Take the time of a connection's last call, and whether its broker answers at all."""
+        """Take the time of a connection's last call, its first request that waits, and whether its broker answers."""
         self._end = later(self._end, track.last)
+        call = track.unanswered
+        if call is not None and call.asked is not None:
+            self._open.keep(track.connection, _Open(client_of(call), _waiting(call, call.asked, None)))
         if track.answers and len(self._heard) < MOST_OPEN:
             self._heard.add(track.broker)
 
     def call(self, call: Call) -> None:
-        """Take a call: what counts is whether it was answered."""
+        """Take a call: an answer may be late."""
         asked, answered = call.asked, call.answered
-        if call.has_response:
-            if asked is None or answered is None or answered - asked < PATIENCE:
-                return
-            place = call.evidence(of_request=True)
-            late = _Waiting(asked, answered, _patience(call), f"{call.api} {call.version}", place)
-            self._brokers[client_of(call), call.broker].append(late)
-            return
-        if asked is None or (call.api == "Produce" and call.field("acks") == 0) or call.connection in self._open:
-            return
-        place = call.evidence(of_request=True)
-        first = _Waiting(asked, None, _patience(call), f"{call.api} {call.version}", place)
-        self._open.keep(call.connection, _Open(client_of(call), first))
+        if asked is not None and answered is not None and answered - asked >= PATIENCE:
+            self._brokers[client_of(call), call.broker].append(_waiting(call, asked, answered))
 
     def connection(self, connection: TcpConnection) -> None:
         """Take a connection that ended; its calls came before."""
@@ -114,6 +107,12 @@ class Unanswered(Rule):
             never = "" if address in self._heard else "; it answered nothing in this capture"
             text = f"{address} did not answer {counted(len(over), 'request')} ({apis}) for up to {longest:.0f} s{never}"
             yield Finding(SILENT, f"client {who}", text, in_time(one.place for _, one in over), len(over))
+
+
+def _waiting(call: Call, asked: float, until: float | None) -> _Waiting:
+    """Return a call as one that waited from when it was asked."""
+    place = call.evidence(of_request=True)
+    return _Waiting(asked, until, _patience(call), f"{call.api} {call.version}", place)
 
 
 def _patience(call: Call) -> float:

@@ -120,6 +120,19 @@ def test_packets_that_the_capture_lost(tmp_path):
     assert row["text"].endswith("missing in 1 connection")
 
 
+def test_an_answer_that_the_capture_lost_was_given(tmp_path):
+    """The broker answers later requests of the connection, so it answered this one: the capture goes on for 12 s."""
+
+    def lossy(there):
+        answers = [number for number, segment in with_payload(there).items() if segment.source.port == 29092]
+        return [packet for packet in there if packet.number != answers[8]]
+
+    assert codes(rewritten(INCIDENTS / "lag.pcap", tmp_path / "lossy.pcap", lossy)) == [
+        "LOST_PACKETS",
+        "MID_STREAM",
+    ]
+
+
 def test_packets_that_were_cut_short(tmp_path):
     """As with `tcpdump -s 200`."""
 
