@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import zone_of
+from kwire_cli.analysis.call import long_duration, zone_of
 from kwire_cli.analysis.diagnosis.diagnosis import COLUMNS as FINDINGS, count_facts, row_of
 from kwire_cli.analysis.stats import by_count
 from kwire_cli.analysis.summary_next import proposals
@@ -248,12 +248,7 @@ def _duration(seconds: float | None) -> str:
     if seconds < 60:
         scaled, unit = (seconds * 1000, "ms") if seconds < 1 else (seconds, "s")
         return f"{scaled:.3g} {unit}"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        words = (f"{hours} h" * bool(hours), f"{minutes} min" * bool(minutes), f"{rest} s" * bool(rest and not hours))
-        return " ".join(filter(None, words))
-    return f"{hours // 24} days"
+    return long_duration(seconds)
 
 
 def _partition(topic: str, partition: int | None) -> str:

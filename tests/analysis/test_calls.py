@@ -4,7 +4,7 @@ import pytest
 from command_line import ROOT
 from wire import BROKER, CATALOG, CLIENT, Wire
 
-from kwire_cli.analysis.call import instant, moment, parts, zone_of
+from kwire_cli.analysis.call import duration, instant, moment, parts, zone_of
 from kwire_cli.analysis.calls import Calls, LoggedCall
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.opening import open_input
@@ -113,3 +113,24 @@ def test_times_go_both_ways():
     assert (zone_of("2026-11-23T14:22:03Z"), zone_of("2026-11-23T14:22:03Z", "2026-11-23T14:22:03")) == (" UTC", "")
     assert moment("no time") is None
     assert moment(None) is instant(None) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 ms"),
+        (4e-8, "0.04 µs"),
+        (0.00045, "450 µs"),
+        (0.012, "12 ms"),
+        (0.9999, "1.0 s"),
+        (1.94, "1.9 s"),
+        (104, "104.0 s"),
+        (300, "5 min"),
+        (303.4, "5 min 3 s"),
+        (3601, "1 h"),
+        (7500, "2 h 5 min"),
+        (34_560_012, "400 days"),
+    ],
+)
+def test_durations_have_the_unit_that_fits(seconds, text):
+    assert duration(seconds) == text

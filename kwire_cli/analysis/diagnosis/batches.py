@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
+from kwire_cli.analysis.call import Evidence, between, duration, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent, merge_all
 from kwire_cli.analysis.transactions.traffic import whole
@@ -326,7 +326,7 @@ def _small(subject: str, use: _Use) -> Iterator[Finding]:
     seconds = between(use.first, use.last)
     text = (
         f"{counted(use.records, 'record')} in {counted(use.batches, 'batch', 'batches')} of "
-        f"{use.bytes / use.batches:.0f} bytes in {seconds:.1f} s; linger.ms={LINGERS[at]} would have made "
+        f"{use.bytes / use.batches:.0f} bytes in {duration(seconds)}; linger.ms={LINGERS[at]} would have made "
         f"{use.batches - merged} of them, with {100 * saved / use.bytes:.0f} % fewer bytes"
     )
     yield Finding(SMALL, subject, text, use.evidence, saved, None, "overhead --batching")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import between
+from kwire_cli.analysis.call import between, duration
 from kwire_cli.analysis.calls import CapturedCall
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, size_text
@@ -166,7 +166,7 @@ class ClosedAtRequest(Rule):
             times = "a connection" if count == 1 else counted(count, "connection")
             text = f"{broker} closed {times} at {at}, without an answer"
             if code == STALE.code:
-                text = f"{broker} reset {times} at {at}, up to {closed.idle:.0f} s after the call before"
+                text = f"{broker} reset {times} at {at}, up to {duration(closed.idle)} after the call before"
             elif code == CLOSED.code:
                 text += f"; the largest request has {size_text(closed.size)}" if closed.size >= LARGE else ""
                 text += ", more than a broker takes by default" if closed.size > MAX_SIZE else ""

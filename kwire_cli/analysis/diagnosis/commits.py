@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, rate
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, rate
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, earliest, merge_all, some, whole
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, earliest, merge_all, some, whole
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

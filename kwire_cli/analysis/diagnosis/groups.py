@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.group_kinds import (
     AGAIN,
     CONFLICT,
@@ -20,7 +21,7 @@ from kwire_cli.analysis.diagnosis.group_kinds import (
 from kwire_cli.analysis.diagnosis.model import Finding, Rule
 from kwire_cli.analysis.groups.groups import GroupState
 from kwire_cli.analysis.groups.reading import APIS
-from kwire_cli.analysis.groups.timeline import FENCED as FENCING, INCONSISTENT, LATE, STATIC, duration, names
+from kwire_cli.analysis.groups.timeline import FENCED as FENCING, INCONSISTENT, LATE, STATIC, names
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between
+from kwire_cli.analysis.call import Evidence, between, duration
 from kwire_cli.analysis.diagnosis.fetches import MOST_OFFSET, size_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, duration, earliest, merge_all, rate, some
+from kwire_cli.analysis.diagnosis.tallies import Book, earliest, merge_all, rate, some
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import host_of, parts
+from kwire_cli.analysis.call import duration, host_of, parts
 from kwire_cli.analysis.diagnosis.fetches import is_replica
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import (
     Book,
     Tally,
-    duration,
     earliest,
     merge_all,
     part_errors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from kwire_cli.analysis.call import between, earlier, later, parts
+from kwire_cli.analysis.call import between, duration, earlier, later, parts
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, client_of, counted, host_of, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book
@@ -156,7 +156,7 @@ class Listeners(Rule):
                 continue
             names = ", ".join(sorted(client.told)[:3])
             text = (
-                f"{count} Metadata responses in {between(client.first, client.last):.0f} s name {names}; "
+                f"{count} Metadata responses in {duration(between(client.first, client.last))} name {names}; "
                 "the client never used a connection to it"
             )
             yield Finding(UNREACHABLE, f"client {who}", text, client.evidence.earliest, count)

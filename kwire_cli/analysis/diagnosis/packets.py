@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.calls import evidence_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, place_of, size_text
@@ -217,7 +218,7 @@ class Packets(Rule):
             text = f"{point.begun} of {counted(point.connections, 'connection')} had begun before the capture"
             yield Finding(MID_STREAM, subject, text, places(MID_STREAM.code), point.begun)
         if point.late:
-            text = f"{counted(point.late, 'response')} earlier than the request, by up to {-self._backwards:.3g} s"
+            text = f"{counted(point.late, 'response')} earlier than the request, by up to {duration(-self._backwards)}"
             yield Finding(CLOCKS, subject, text, places(CLOCKS.code), point.late)
 
     def _apart(self) -> Iterator[Finding]:
@@ -231,7 +232,7 @@ class Packets(Rule):
         for (one, another), differences in apart.items():
             if abs(middle := median(differences)) >= LEAST_APART:
                 text = (
-                    f"{counted(len(differences), 'connection')} of both begin {abs(middle):.3g} s "
+                    f"{counted(len(differences), 'connection')} of both begin {duration(abs(middle))} "
                     f"{'later' if middle > 0 else 'earlier'} in {another} than in {one}"
                 )
                 yield Finding(CLOCKS, f"captures {one} and {another}", text, (), abs(middle))

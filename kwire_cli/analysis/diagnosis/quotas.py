@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import host_of
+from kwire_cli.analysis.call import duration, host_of
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
-from kwire_cli.analysis.diagnosis.tallies import Book, Tally, duration, merge_all, some
+from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, some
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:

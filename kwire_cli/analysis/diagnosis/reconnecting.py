@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import later, seconds
+from kwire_cli.analysis.call import duration, later, seconds
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, host_of, in_time, place_of
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
@@ -145,6 +145,6 @@ class Reconnecting(Rule):
             storm = short[at : at + most]
             answered = sum(one.calls for one in storm) / most
             lasting = storm[-1].first - storm[0].first
-            text = f"{most} connections to {broker} in {lasting:.2g} s, each for less than {SHORT:.0f} s"
+            text = f"{most} connections to {broker} in {duration(lasting)}, each for less than {SHORT:.0f} s"
             text += f", with {answered:.1f} answers on average" if answered else ""
             yield Finding(STORM, f"client {who}", text, in_time(one.place for one in storm), most)

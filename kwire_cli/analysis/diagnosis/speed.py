@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.quotas import Quotas
 from kwire_cli.analysis.diagnosis.tallies import Book, Tally, merge_all, some
@@ -177,7 +178,7 @@ class Speed(Rule):
             if slow.count < LEAST_SLOW:
                 continue
             apis = some(f"{api} {count}" for api, count in slow.apis.items())
-            text = f"{counted(slow.count, 'request')} ({apis}) were slow or late, {slow.slowest:.1f} s at most"
+            text = f"{counted(slow.count, 'request')} ({apis}) were slow or late, {duration(slow.slowest)} at most"
             text += f"; {slow.pending} waited at a time" if slow.pending > 1 else ""
             text += f"; {slow.timed_out} REQUEST_TIMED_OUT" if slow.timed_out else ""
             forwards = FROM_BROKERS.isdisjoint(slow.apis)
@@ -200,8 +201,8 @@ class Speed(Rule):
                 peers = others[len(others) // 2]
                 if its >= TIMES * peers and its - peers >= LEAST_MORE:
                     text = (
-                        f"{api}: 95 % take {its * 1000:.0f} ms at most "
-                        f"({counted(brokers[broker].steps.total(), 'call')}), at the others {peers * 1000:.1f} ms"
+                        f"{api}: 95 % take {duration(its)} at most "
+                        f"({counted(brokers[broker].steps.total(), 'call')}), at the others {duration(peers)}"
                     )
                     slow.setdefault(broker, []).append((its / peers, api, text))
         for broker, apis in slow.items():

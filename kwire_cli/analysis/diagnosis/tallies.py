@@ -151,11 +151,6 @@ def some(names: Iterable[Any], most: int = 3) -> str:
     return few(sorted({str(name) for name in names}), most)
 
 
-def duration(seconds: float) -> str:
-    """Return seconds for people: `0.31 s`, `2.4 s`, `312 s`."""
-    return f"{seconds:.0f} s" if seconds >= 100 else f"{seconds:.1f} s" if seconds >= 1 else f"{seconds:.2f} s"
-
-
 def rate(per_second: float) -> str:
     """Return a rate for people: `0.4`, `23`."""
     return f"{per_second:.0f}" if per_second >= 9.95 else f"{per_second:.1f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.analysis.call import Evidence, between, earlier, instant, later, parts
+from kwire_cli.analysis.call import Evidence, between, duration, earlier, instant, later, parts
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.tallies import Recent
 from kwire_cli.analysis.transactions.model import ABORTED, OPEN, UNKNOWN
@@ -259,7 +259,7 @@ class TransactionTrouble(Rule):
             holders = strange or open_
             is_hanging = bool(strange) or held.seconds >= MAX_TIMEOUT
             text = (
-                f"for {held.seconds:.1f} s {counted(held.responses, 'Fetch response')} to "
+                f"for {duration(held.seconds)} {counted(held.responses, 'Fetch response')} to "
                 f"{few(sorted(held.clients))} had the last stable offset {stable}, "
                 f"{counted(held.high - stable, 'offset')} behind the high watermark {held.high}"
             )
@@ -293,7 +293,7 @@ def _waiting(by_name: dict[str, list[Transaction]], all_events: Sequence[Event])
         waits = sorted(before[-1].partitions.keys() - before[-1].marked) if before else []
         text = f"{count} requests were answered with {WAITS}"
         text += f", {longest.requests} of them" if longest.requests < count else ", all"
-        text += f" in a row in {seconds:.1f} s"
+        text += f" in a row in {duration(seconds)}"
         if waits:
             text += f"; the previous transaction wrote to {few(waits)}"
         command = f"transactions --transactional-id {name}"
@@ -331,7 +331,7 @@ def _long(name: str, transactions: Sequence[Transaction]) -> Iterator[Finding]:
     long = [own for own in transactions if own.duration is not None and own.duration >= _limit(own)]
     if long:
         slowest = max(long, key=lambda own: own.duration or 0.0)
-        text = f"{counted(len(long), 'transaction')} took up to {slowest.duration:.1f} s"
+        text = f"{counted(len(long), 'transaction')} took up to {duration(slowest.duration or 0.0)}"
         if slowest.timeout is not None:
             text += f" with a transaction.timeout.ms of {slowest.timeout * 1000:.0f}"
         yield _finding(LONG, name, text, long, slowest.duration or 0.0)

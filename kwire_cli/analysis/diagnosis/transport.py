@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import Places, counted, host_of, place_of, size_text
 from kwire_cli.analysis.diagnosis.tallies import Book, Recent
@@ -132,13 +133,13 @@ class Transport(Rule):
                 f"{100 * share:.1f} % of all bytes"
             )
             if direction.slowest >= LEAST_WAIT:
-                text += f"; the slowest answer on these connections took {direction.slowest:.3g} s"
+                text += f"; the slowest answer on these connections took {duration(direction.slowest)}"
             yield Finding(AGAIN, f"client {host}", text, direction.places.earliest, direction.segments)
         for (host, broker, side), shut in self._shut.items():
             reader = f"client {host}" if side == 0 else f"broker {broker}"
             sender = broker if side == 0 else host
             text = (
-                f"it took no bytes from {sender} for up to {shut.longest / 1e9:.1f} s, "
+                f"it took no bytes from {sender} for up to {duration(shut.longest / 1e9)}, "
                 f"on {counted(shut.places.count, 'connection')}"
             )
             yield Finding(SHUT, reader, text, shut.places.earliest, shut.longest / 1e9)

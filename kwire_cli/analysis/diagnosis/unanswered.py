@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.call import later, seconds
+from kwire_cli.analysis.call import duration, later, seconds
 from kwire_cli.analysis.diagnosis.limits import PATIENCE
 from kwire_cli.analysis.diagnosis.model import Bounded, Finding, FindingKind, Rule
 from kwire_cli.analysis.diagnosis.places import client_of, counted, in_time
@@ -105,7 +105,8 @@ class Unanswered(Rule):
             apis = ", ".join(sorted({one.api for _, one in over})[:3])
             longest = max(waited for waited, _ in over)
             never = "" if address in self._heard else "; it answered nothing in this capture"
-            text = f"{address} did not answer {counted(len(over), 'request')} ({apis}) for up to {longest:.0f} s{never}"
+            text = f"{address} did not answer {counted(len(over), 'request')} ({apis}) for up to {duration(longest)}"
+            text += never
             yield Finding(SILENT, f"client {who}", text, in_time(one.place for _, one in over), len(over))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.call import instant, to_microseconds
+from kwire_cli.analysis.call import duration, instant, to_microseconds
 from kwire_cli.analysis.groups.moves import UNTIMED
-from kwire_cli.analysis.groups.timeline import Timeline, duration, names, short
+from kwire_cli.analysis.groups.timeline import Timeline, names, short
 from kwire_cli.answer import Answer, Column, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 

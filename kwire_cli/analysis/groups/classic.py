@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.generations import Generation, add_assignments, add_away, add_idle
 from kwire_cli.analysis.groups.moves import NOTHING
 from kwire_cli.analysis.groups.reading import MEMBER_ID_REQUIRED
@@ -20,7 +21,6 @@ from kwire_cli.analysis.groups.timeline import (
     Rebalance,
     Timeline,
     Trigger,
-    duration,
     in_effect,
     moved_between,
     refusal,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.generations import changes
 from kwire_cli.analysis.groups.moves import NOTHING, Assignment
 from kwire_cli.analysis.groups.timeline import (
@@ -15,7 +16,6 @@ from kwire_cli.analysis.groups.timeline import (
     Rebalance,
     Timeline,
     Trigger,
-    duration,
     in_effect,
     moved_between,
     names,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from kwire_cli.analysis.call import duration
 from kwire_cli.analysis.groups.moves import NOTHING, UNTIMED, Assignment
 from kwire_cli.errors import few
 
@@ -349,13 +350,6 @@ def short(member: str, client: str = "") -> str:
     """Return the beginning of a member id that tells it from others: client ids and names are cut from its front."""
     rest = member.removeprefix(f"{client}-") if client else member
     return rest[:8] if len(rest) > 8 else rest
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as text: `1.9 s`, `12 ms`, `5 min 3 s`."""
-    if seconds >= 120:
-        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
-    return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
 
 
 def names(partitions: Iterable[Partition], most: int = 3) -> str:

@@ -15,7 +15,7 @@ def test_an_election_after_a_controller_was_killed():
     assert (row["severity"], row["subject"]) == ("info", "quorum of controllers")
     assert row["text"] == (
         "3 pre-vote requests of controllers 1, 3; 3 vote requests of controllers 1, 3 for epochs 3, 4; "
-        "controller 3 leads from epoch 4 on; 0.75 s from first to last"
+        "controller 3 leads from epoch 4 on; 748 ms from first to last"
     )
 
 

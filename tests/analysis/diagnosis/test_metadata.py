@@ -15,7 +15,7 @@ def metadata(at, *topics, who="mailer"):
 def test_a_misspelt_topic_is_the_cause():
     code, severity, subject, text, frames = first("incidents/any.pcap")
     assert (code, severity, subject) == ("UNKNOWN_TOPIC_LOOP", "warning", "client mailer")
-    assert text == "4 answers (Metadata) in 0.31 s: UNKNOWN_TOPIC_OR_PARTITION for order; is orders meant?"
+    assert text == "4 answers (Metadata) in 314 ms: UNKNOWN_TOPIC_OR_PARTITION for order; is orders meant?"
     assert frames == [64, 70, 72, 74]
 
 
