@@ -41,6 +41,8 @@ LONGEST_TEXT, LONGEST_NAME, LONGEST_PATH = 170, 40, 100
 """Characters of a finding, which then takes two lines of 100 columns, of a name, and of the path of the only input."""
 _LEAST_AVERAGE = 2.0
 """Seconds of traffic that have an average beside a peak."""
+_LEAST_RATE = 0.001
+"""Requests a second below which an average is by the hour."""
 _WHOLE = 100
 """A rate from which on a fraction says nothing."""
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -190,8 +192,9 @@ def _rates(summary: Contents) -> Iterator[str]:
     _, requests = course.peak(0)
     _, size = course.peak(1)
     rate = course.requests / seconds
-    shown = f"{rate:.0f}" if rate >= _WHOLE else f"{rate:.3g}"
-    average = f", {shown}/s on average" if seconds >= _LEAST_AVERAGE else ""
+    often, unit = (rate, "s") if rate >= _LEAST_RATE else (rate * 3600, "h")
+    shown = f"{often:.0f}" if often >= _WHOLE else f"{often:.3g}"
+    average = f", {shown}/{unit} on average" if seconds >= _LEAST_AVERAGE else ""
     yield f"{counted(requests, 'request')} in the busiest second{average}"
     if size:
         yield f"{_size(size)}/s at the peak"

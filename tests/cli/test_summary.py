@@ -131,3 +131,12 @@ def test_records_and_their_times_are_those_that_dump_shows(path):
     said = [record["timestamp"] for record in records if (record["timestamp"] or -1) >= 0]
     assert bool(times) == bool(said)
     assert not said or min(said) <= min(times) <= max(times) <= max(said)
+
+
+def test_the_average_of_idle_clients_is_by_the_hour(tmp_path):
+    """Two requests in four days: 5.79e-06/s says little."""
+    line = LOG.read_text("utf-8").splitlines()[0]
+    day = re.search(r"20\d\d-\d\d-\d\d", line)[0]
+    log = tmp_path / "kafka-request.log"
+    log.write_text(f"{line.replace(day, '2026-11-01', 1)}\n{line.replace(day, '2026-11-05', 1)}\n", "utf-8")
+    assert "1 request in the busiest second, 0.0208/h on average" in kwire("summary", log).out
