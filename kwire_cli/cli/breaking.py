@@ -12,7 +12,7 @@ import click
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import emit
+from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.options import REPORT_FORMATS, Report
 from kwire_cli.cli.typed_options import argument, option, takes
@@ -138,12 +138,12 @@ def command(environment: Environment, options: Options) -> Exit:
     ]
     wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
+    table = Table("breaks", COLUMNS, [_row(breakage) for breakage in reported])
     if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
         compared = [parsed.spec.name for parsed, _ in message_pairs(old, new, part=part) if parsed]
-        write(environment, reported, compared)
+        write(environment, arranged_subjects(environment, reported, table, options), compared)
     else:
-        rows = [_row(breakage) for breakage in reported]
-        emit(environment, Answer("What breaks", [Table("breaks", COLUMNS, rows)]), options)
+        emit(environment, Answer("What breaks", [table]), options)
     environment.note(_summary(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 

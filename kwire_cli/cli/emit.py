@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from kwire_cli.answer import Block, Note, Row, Table
+from kwire_cli.answer import Answer, Block, Note, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import InputError
@@ -17,11 +17,13 @@ from kwire_cli.view.arrow import FORMATS, write_table
 from kwire_cli.view.ladder import DRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from kwire_cli.answer import Answer, Chart
+    from kwire_cli.answer import Chart
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
+
+Subject = TypeVar("Subject")
 
 
 def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
@@ -31,11 +33,33 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     InputError if the answer has no table of the name that --table gives, or no ladder for a format that draws one.
     """
     chosen = options.format_for(environment)
-    if options.table is not None and options.sort is None and chosen not in {"csv", *FORMATS}:
-        raise click.UsageError("--table goes with --format csv, parquet or arrow, or with --sort")
+    _refuse_table(options, chosen)
     refuse_place(environment, options)
     WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in FOR_EYES), options)
     return Exit.FOUND if answer.found else Exit.DONE
+
+
+def arranged_subjects(
+    environment: Environment, subjects: Sequence[Subject], table: Table, options: Report
+) -> list[Subject]:
+    """Return what the rows of a table are of, in the order and number that --sort and --top ask for, for formats that
+    are no table. People are told how many more there are.
+
+    Raises UsageError for --table without --sort, and for an unknown column.
+    """
+    _refuse_table(options, "")
+    rows = [*table.rows]
+    subject_of = {id(row): subject for row, subject in zip(rows, subjects, strict=True)}
+    [first] = arranged(Answer("", [table._replace(rows=rows)]), options, for_eyes=False).tables
+    chosen = [subject_of[id(row)] for row in first.rows]
+    if hidden := len(rows) - len(chosen):
+        environment.note(f"… and {hidden} more")
+    return chosen
+
+
+def _refuse_table(options: Report, chosen: str) -> None:
+    if options.table is not None and options.sort is None and chosen not in {"csv", *FORMATS}:
+        raise click.UsageError("--table goes with --format csv, parquet or arrow, or with --sort")
 
 
 def arranged(answer: Answer, options: Report, *, for_eyes: bool) -> Answer:

@@ -13,7 +13,7 @@ from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import emit
+from kwire_cli.cli.emit import arranged_subjects, emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import Terminal
 from kwire_cli.cli.options import REPORT_FORMATS, Decryption, Report
@@ -139,14 +139,15 @@ def command(environment: Environment, options: Options) -> Exit:
     if options.traffic:
         findings += _of_traffic(environment, paths, options)
     counts = Counter(finding.severity for finding in findings)
+    rows = [
+        (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
+        for finding in findings
+    ]
+    table = Table("findings", COLUMNS, rows)
     if write := TEXTS.get(options.format_for(environment, (*TEXTS, *REPORT_FORMATS), "text")):
-        write(environment, findings)
+        write(environment, arranged_subjects(environment, findings, table, options))
     else:
-        rows = [
-            (finding.file, finding.line, finding.column, finding.severity, finding.rule, finding.path, finding.message)
-            for finding in findings
-        ]
-        emit(environment, Answer("Definitions", [Table("findings", COLUMNS, rows)]), options)
+        emit(environment, Answer("Definitions", [table]), options)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if options.advice or options.traffic else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE

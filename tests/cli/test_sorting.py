@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from command_line import ROOT, kwire
@@ -15,6 +16,7 @@ CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 OTHER = ROOT / "samples/captures/ipv6.pcap"
 SEGMENTS = ROOT / "samples/segments"
 OFFSETS = SEGMENTS / "__consumer_offsets-0"
+BEFORE, AFTER = (ROOT / "samples/definitions" / when for when in ("before", "after"))
 
 
 def lines(*words):
@@ -230,6 +232,24 @@ def test_an_unknown_column_of_an_answer_lists_the_columns():
     done = kwire("errors", "--sort", "nane")
     assert done.code == 2
     assert "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?" in done.err
+
+
+@pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
+@pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", "--advice", AFTER)])
+def test_lines_about_definitions_are_sorted_too(words, fmt):
+    """What is no table has the rows of the table, each as the format shows it."""
+    table = list(csv.DictReader(io.StringIO(kwire(*words, "--sort", "line:desc", "--format", "csv").out)))
+    done = kwire(*words, "--sort", "line:desc", "--top", "2", "--format", fmt)
+    places = re.findall(r'(?:Response\.json:|line=|"startLine": )(\d+)', done.out)
+    assert places == [row["line"] for row in table[:2]]
+    assert f"… and {len(table) - 2} more\n" in done.err
+
+
+@pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", AFTER)])
+def test_lines_about_definitions_have_no_table_to_choose(words):
+    done = kwire(*words, "--table", "breaks")
+    assert (done.code, done.out) == (2, "")
+    assert "--table goes with --format csv, parquet or arrow, or with --sort" in done.err
 
 
 # --filter with --pairs.
