@@ -46,7 +46,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
-from kwire_cli.spec.model import Versions
+from kwire_cli.spec.model import NONE, Versions
 from kwire_cli.spec.overlay import load_overlay
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
@@ -234,8 +234,10 @@ def _versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
         meant = valid if text == "all" else Versions.parse(text)
     except ValueError as error:
         raise click.UsageError(f"--versions: {error}, or all") from None
+    if meant.low > meant.high and meant != NONE:
+        raise click.UsageError(f"--versions takes the lower number first, not {text!r}")
     if not meant & valid:
-        raise InputError(f"{spec.name if spec else 'no message'} has versions {valid}, not {text}")
+        raise InputError(f"{spec.name} has versions {valid}, not {text}" if spec else f"no message has versions {text}")
     return tuple((meant & valid).each())
 
 

@@ -240,6 +240,21 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert not done.out
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("-m", "FetchRequest", "--versions", "5-3"), "--versions takes the lower number first, not '5-3'"),
+        ((CAPTURE, "--versions", "5-3"), "--versions takes the lower number first, not '5-3'"),
+        (("-m", "FetchRequest", "--versions", "19-20"), "FetchRequest has versions 0-18, not 19-20"),
+        ((CAPTURE, "--versions", "300"), "no message has versions 300"),
+    ],
+)
+def test_versions_that_are_none_are_named(words, reason):
+    done = kwire("compare", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"kwire: {reason}\n")
+
+
 def test_bytes_by_field_of_messages_that_have_other_versions():
     done = kwire(
         "compare", ROOT / "samples/incidents/rebalancing.pcap", "--versions", "all", "--by-field", "-f", "json"
