@@ -94,14 +94,15 @@ def set_fields(
     form: Form, before: StructAt | None = None, renamed: Mapping[str, str] | None = None
 ) -> Iterator[SetField]:
     """Yield each tagged field of a form, set to its smallest value that is not the default, in default values with one
-    element in each array. With a layout `before`, yield only the fields that are not tagged there.
+    element in each array, and with the structs that the field is in. With a layout `before`, yield only the fields that
+    are not tagged there.
     """
     if not form.is_flexible:
         return
     layout = layout_at(form.spec, form.version)
-    unset = price(form, _one_each(layout)).size
     for path, former, chain in _tagged(layout, before, renamed or {}):
         smallest = _smallest(chain[-1])
+        unset = price(form, _around(layout, chain)).size
         priced = price(form, _one_each(layout, chain, smallest))
         size = None if unset is None or priced.size is None else priced.size - unset
         yield SetField(path, former, smallest, priced, size)
@@ -162,6 +163,17 @@ def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None
         elif inner and (is_chosen or not field.nullable):
             out[field.spec.json_name] = inner
     return out
+
+
+def _around(layout: StructAt, chain: Chain) -> dict[str, Any]:
+    """Return the values in which a chain of fields leads to a field that is at its default: the structs that it is in
+    are there, also those that are null by default.
+    """
+    nullable = [number for number, field in enumerate(chain[:-1]) if field.nullable and not field.spec.is_array]
+    if not nullable:
+        return _one_each(layout)
+    above = chain[: nullable[-1] + 1]
+    return _one_each(layout, above, _one_each(above[-1].struct) if above[-1].struct else {})
 
 
 def _chains(struct: StructAt, prefix: str = "", above: Chain = ()) -> Iterator[tuple[str, Chain]]:

@@ -135,6 +135,17 @@ def test_the_smallest_value_that_is_not_the_default(field, size):
     assert cost.new.size == cost.when_set + 1
 
 
+@pytest.mark.parametrize("null", ["null", None])
+def test_a_tagged_field_costs_what_it_adds_to_the_structs_that_it_is_in(null):
+    """A nullable struct that is null by default is there without the field too."""
+    tagged = {"name": "T", "type": "string", "tag": 0, "taggedVersions": "1+", "versions": "1+"}
+    inner = {"name": "I", "type": "I", "fields": [{"name": "A", "type": "[]int64"}, tagged]}
+    outer = {"name": "S", "type": "S", "fields": [{"name": "B", "type": "int64"}, inner], "nullableVersions": "1+"}
+    spec = definition(outer | ({"default": null} if null else {}))
+    *_, cost = costs(Form("old", spec, 0), Form("new", spec, 1))
+    assert (cost.values, cost.path, cost.when_set) == ("set", "s.i.t", 4)
+
+
 def test_all_fields_tagged_pays_for_headers_counts_and_lengths_and_leaves_out_defaults():
     spec = all_tagged(
         definition({"name": "A", "type": "int32"}, {"name": "B", "type": "string"}, {"name": "C", "type": "int8"})
