@@ -32,6 +32,15 @@ def test_a_topic_may_stand_behind_options(words):
     assert run("explain", *words).out == run("explain", "varint", "--format", "jsonl", "300").out
 
 
+def test_a_header_by_the_definition_is_no_exception_of_kafka(tmp_path):
+    document = json.loads((ROOT / "specs" / "HeartbeatRequest.json").read_text())
+    document |= {"headerVersions": {"0-3": 1, "4+": 1}}
+    (tmp_path / "HeartbeatRequest.json").write_text(json.dumps(document))
+    out = " ".join(run("explain", "header", "Heartbeat", "4", "--specs", tmp_path, "--short").out.split())
+    assert "which would mean header 2, but the definition's headerVersions say otherwise." in out
+    assert "Kafka's exceptions" in run("explain", "header", "ApiVersions", "4", "--short").out
+
+
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("words", [("finding", "REBALANCE"), ("varint", "-3"), ("error", "6")])
 def test_text_is_wrapped_once_to_the_width_of_the_terminal(words, columns):

@@ -171,7 +171,9 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
         usual = flexible + (kind == "request")
         why = f"version {version} of {name} is {'' if flexible else 'not '}flexible"
         if number != usual:
-            why += f", which would mean header {usual}, but it is one of Kafka's exceptions"
+            declared = any(version in versions for versions, _ in entry.header_versions)
+            rule = "the definition's headerVersions say otherwise" if declared else "it is one of Kafka's exceptions"
+            why += f", which would mean header {usual}, but {rule}"
         yield Remark(f"{name} {version}: {kind} header {number}")
         yield say(f"{why[:1].upper()}{why[1:]}.")
         value = {"requestApiKey": api.key, "requestApiVersion": version, "correlationId": 1, "clientId": "client-1"}
