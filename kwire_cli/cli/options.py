@@ -470,6 +470,8 @@ class Report(Csv, Output, Top):
         if suffix := self.suffix_among((*formats, *LADDER_FORMATS), **SUFFIXES):
             if suffix in LADDER_FORMATS and not self.DRAWS:
                 raise click.UsageError(f"-o {self.output}: {suffix} is for ladders, as kwire sequence draws them")
+            if suffix not in {*formats, *LADDER_FORMATS}:
+                raise click.UsageError(f"-o {self.output}: this has the formats {', '.join(formats)}, not {suffix}")
             return suffix
         return for_eyes if environment.to_terminal or self.output else self.PIPED
 

@@ -185,6 +185,16 @@ def test_results_go_to_a_file_in_the_format_of_its_suffix(words, name, start, tm
     assert [*tmp_path.iterdir()] == [file]
 
 
+@pytest.mark.parametrize(
+    "words", [("decode", FRAME), ("decode", CAPTURE), ("dump", ROOT / "samples/segments/__consumer_offsets-0")]
+)
+def test_a_format_of_a_suffix_that_the_command_lacks_is_refused(words, tmp_path):
+    done = kwire(*words, "-o", tmp_path / "a.md")
+    assert (done.code, done.raw, [*tmp_path.iterdir()]) == (2, b"", [])
+    assert "a.md: this has the formats tree, " in done.err
+    assert done.err.endswith(", not markdown\n")
+
+
 def test_a_file_stays_where_nothing_is_written(tmp_path):
     file = tmp_path / "a.json"
     file.write_text("before")
