@@ -94,7 +94,7 @@ class MessageStruct(construct.Struct):
             elif key == UNKNOWN_KEY:
                 raise EncodeError("this version is not flexible and has no tagged fields", path=where, value=value)
             else:
-                close = did_you_mean(close_to(key, self.known_keys))
+                close = did_you_mean(close_to(str(key), self.known_keys))  # Python has keys of other types
                 raise EncodeError(f"no such field{close}", path=where, value=value)
 
 

@@ -63,6 +63,7 @@ def changed(value, path, new):
         ),
         (("topics", 0, "partitions", 1), None, "topics[0].partitions[1]", "a struct takes an object, not null"),
         (("topics", 0, "partitions", 1, "leader"), 1, "topics[0].partitions[1].leader", "no such field"),
+        (("topics", 0, 7), 1, "topics[0].7", "no such field"),
         (("brokers", 0, "nodId"), 1, "brokers[0].nodId", r"no such field; did you mean nodeId\?"),
         (("topics", 0, "isInternal"), 1, "topics[0].isInternal", "bool takes true or false"),
         (("topics", 0, "topicId"), "x", "topics[0].topicId", "uuid takes 22 characters"),
