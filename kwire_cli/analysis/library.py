@@ -72,7 +72,8 @@ def ask(
 
     """
     if question not in QUESTIONS:
-        raise InputError(f"{question!r} is no question{did_you_mean(close_to(question, QUESTIONS))}")
+        hint = did_you_mean(close_to(question, QUESTIONS)) or f"; questions are {', '.join(QUESTIONS)}"
+        raise InputError(f"{question!r} is no question{hint}")
     asked = QUESTIONS[question]
     fold = getattr(import_module(f"kwire_cli.analysis.{asked.module}"), asked.fold)()
     how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=asked.connections)

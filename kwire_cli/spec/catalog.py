@@ -185,9 +185,13 @@ class Catalog:
 
     def __getitem__(self, key: str | int) -> MessageSpec | Api:
         """A message by its full name, or an api by its key (3) or name ("metadata"); InputError if there is neither."""
-        if isinstance(key, int) or key.strip().lower() not in self._by_name:
+        if isinstance(key, str) and key.strip().lower() in self._by_name:
+            return self.message(key)
+        try:
             return self.api(key)
-        return self.message(key)
+        except InputError:
+            names = [*(entry.name for entry in self.entries), *(api.name for api in self.apis)]
+            raise _unknown("message or api", str(key), names) from None
 
     @cached_property
     def _by_name(self) -> dict[str, Entry]:

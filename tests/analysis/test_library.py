@@ -53,6 +53,7 @@ def test_options_are_those_of_the_fold():
     ("question", "path", "text"),
     [
         ("diagnos", CAPTURE, "did you mean diagnose"),
+        ("why", CAPTURE, "'why' is no question; questions are clients, diagnose, "),
         ("stats", ROOT / "samples/segments", "this is a folder"),
         ("groups", ROOT / "samples/frames/produce-v13-request.hex", "this is"),
         ("groups", ROOT / "nothing-here", "there is no such file"),
@@ -61,3 +62,8 @@ def test_options_are_those_of_the_fold():
 def test_what_cannot_be_asked_is_said(question, path, text):
     with pytest.raises(kwire.InputError, match=text):
         kwire.ask(question, path)
+
+
+def test_a_dimension_that_is_none_is_said():
+    with pytest.raises(kwire.InputError, match="'colour' is no dimension; dimensions are api, message, "):
+        kwire.overhead(CAPTURE, by=["colour"])

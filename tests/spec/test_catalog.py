@@ -96,6 +96,10 @@ def test_close_matches_are_offered(bundled):
         bundled.api("Metdata")
     with pytest.raises(InputError, match="FetchRequest"):
         bundled.message("FetchReqest")
+    with pytest.raises(InputError, match="no message or api is called 'FetchReqest'; did you mean FetchRequest"):
+        bundled["FetchReqest"]
+    with pytest.raises(InputError, match="no message or api is called '999'"):
+        bundled[999]
 
 
 @pytest.mark.parametrize(

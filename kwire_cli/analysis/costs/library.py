@@ -34,7 +34,8 @@ def overhead(
     Raises InputError for an unknown dimension, and as `ask` does.
     """
     if unknown := [name for name in by if name not in DIMENSIONS]:
-        raise InputError(f"{unknown[0]!r} is no dimension{did_you_mean(close_to(unknown[0], DIMENSIONS))}")
+        hint = did_you_mean(close_to(unknown[0], DIMENSIONS)) or f"; dimensions are {', '.join(DIMENSIONS)}"
+        raise InputError(f"{unknown[0]!r} is no dimension{hint}")
     definitions = catalog(specs, kafka)
     fold = Overhead([(name,) for name in by], Tallies(definitions, [name for name in OF_MESSAGE if name in by]))
     count(fold, captures, Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog)), {Kind.CAPTURE})
