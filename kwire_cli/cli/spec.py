@@ -162,7 +162,7 @@ def specs_of(catalog: Catalog, name: str) -> list[MessageSpec]:
 
 
 def _table(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:
-    environment.write_lines(table_lines(spec, version))
+    environment.write_lines(table_lines(spec, version, environment.width))
 
 
 def _bnf(environment: Environment, _: Catalog, spec: MessageSpec, version: int | None) -> None:

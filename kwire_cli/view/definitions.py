@@ -9,6 +9,7 @@ from kwire_cli.spec.evolution.breaking import RULES, spans
 from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.view.lines import without_control
+from kwire_cli.view.widths import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 # Definitions for eyes and programs: a message at one version or over all of them, as a table, in Kafka's BNF,
 # or as JSON.
 
+_LEAST = 14
+"""The fewest columns that notes are folded to; where there are less, they go on behind an indent of their own."""
 HEADINGS = ("field", "type", "versions", "tag", "nullable", "default", "notes")
 
 
@@ -44,21 +47,42 @@ def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None,
             yield from _rows(spec, spec.struct_fields(field) if field.struct_name else (), version, depth + 1)
 
 
-def table_lines(spec: MessageSpec, version: int | None) -> Iterator[Line]:
+def table_lines(spec: MessageSpec, version: int | None, room: int | None = None) -> Iterator[Line]:
     """A title, then one line a field. Without a version the ranges stand in the columns, with one only what holds
-    there.
+    there. Where the columns do not fit into the `room` of a terminal, the notes say what most of them do, folded.
     """
     yield _title(spec, version)
     rows = [_cells(spec, row, version) for row in field_rows(spec, version)]
     if not rows:
         yield [("  no fields", "dim")]
         return
-    used = [i for i in range(len(HEADINGS)) if i < 2 or any(row[i] for row in rows)]
-    widths = [max(len(HEADINGS[i]), *(len(row[i]) for row in rows)) for i in used]
+    used, widths = _columns(rows)
+    notes = 0
+    if room is not None and sum(widths) + 2 * len(used) - 2 > room:
+        rows = [(*row[:3], "", "", "", _told(row)) for row in rows]
+        used, widths = _columns(rows)
+        notes = sum(widths[:-1]) + 2 * len(used) - 2
     styles = ("name", "text", "number", "number", "number", "bytes", "dim")
-    yield [("  ".join(f"{HEADINGS[i]:<{width}}" for i, width in zip(used, widths, strict=True)).rstrip(), "dim")]
-    for row in rows:
-        yield [(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)]
+    heading = "  ".join(f"{HEADINGS[i]:<{width}}" for i, width in zip(used, widths, strict=True)).rstrip()
+    lines: list[Line] = [[(heading, "dim")]]
+    lines += [[(f"{row[i]:<{width}}  ", styles[i]) for i, width in zip(used, widths, strict=True)] for row in rows]
+    for line in lines:
+        line[-1] = (line[-1][0].rstrip(), line[-1][1])
+        yield from fold(line, room, " " * notes) if room is not None and 0 < notes <= room - _LEAST else [line]
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> tuple[list[int], list[int]]:
+    """Return the columns of which a row has a text, and their widths."""
+    used = [i for i in range(len(HEADINGS)) if i < 2 or any(row[i] for row in rows)]
+    return used, [max(len(HEADINGS[i]), *(len(row[i]) for row in rows)) for i in used]
+
+
+def _told(row: tuple[str, ...]) -> str:
+    """Return the notes on a field with its tag, its null and its default in words."""
+    tag, nullable, default, notes = row[3:]
+    null = "nullable" if nullable == "yes" else f"nullable {nullable}"
+    told = (tag and f"tag {tag}", nullable and null, default and f"default {default}", notes)
+    return ", ".join(text for text in told if text)
 
 
 def _title(spec: MessageSpec, version: int | None) -> Line:
