@@ -5,6 +5,7 @@ writes.
 import csv
 import io
 import json
+import re
 
 import pytest
 from command_line import ROOT, kwire
@@ -238,6 +239,18 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert done.code == 2
     assert done.err.count("\n") <= 3
     assert not done.out
+
+
+def test_a_narrow_terminal_shows_whole_numbers_of_the_newest_versions():
+    arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2")
+    whole = json.loads(kwire(*arguments, "-f", "json").out)["tables"]["byCounts"]
+    done = kwire(*arguments, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "120"})
+    heading, *rows = (line for line in done.out.splitlines() if line.startswith(("partitions ", "         ")))
+    names = re.split("  +", heading.strip())
+    others = list(whole[0])[2:]
+    assert names == ["partitions", "as given", *others[-len(names) + 2 :]]
+    assert others[len(others) - len(names) + 1].startswith("version ")
+    assert [[*map(int, row.split())] for row in rows] == [[row[name] for name in names] for row in whole]
 
 
 @pytest.mark.parametrize(

@@ -147,8 +147,9 @@ class Compared:
             (*self._count(at), *(_of(comparison, name, lambda total: total.size) for name in names))
             for at, comparison in enumerate(self.comparisons)
         ]
-        columns = (*self._count_columns(), *(Column(name, "bytes", name, absent="refused") for name in names))
-        return Table("byCounts", columns, rows)
+        others = (column._replace(absent="refused") for column in _form_columns(names[1:]))
+        given = Column(names[0], "bytes", names[0], absent="refused")
+        return Table("byCounts", (*self._count_columns(), given, *others), rows)
 
     def _by_message(self) -> Table:
         """Return a row for each message and version, and a column for each form with its difference in bytes."""
@@ -162,7 +163,7 @@ class Compared:
             for one in ordered
         ]
         columns = [Column("message"), Column("version", "id"), Column("messages", "count", keep=1)]
-        columns += [Column("given", "bytes", "as given"), *(Column(name, "bytes", name, keep=2) for name in names)]
+        columns += [Column("given", "bytes", "as given"), *_form_columns(names)]
         title = "by message: bytes as given, and how many more or fewer they are in each form"
         return Table("byMessage", columns, rows, title)
 
@@ -219,6 +220,13 @@ class Compared:
 
 def _form_names(comparisons: Sequence[Comparison]) -> list[str]:
     return [*dict.fromkeys(name for comparison in comparisons for name in comparison.sums)]
+
+
+def _form_columns(names: Sequence[str]) -> list[Column]:
+    """Return a column of bytes for each form. The lowest versions are the first to go on a narrow terminal."""
+    versions = [name for name in names if name.startswith("version ")]
+    goes = {name: number for number, name in enumerate(reversed(versions), 1)}
+    return [Column(name, "bytes", name, keep=2 + goes.get(name, 0)) for name in names]
 
 
 def _written(comparison: Comparison, name: str) -> bool:
