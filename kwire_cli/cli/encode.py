@@ -19,7 +19,7 @@ from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
 from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError, counted
-from kwire_cli.message.encode import encode_document, encode_spec
+from kwire_cli.message.encode import encode_document, encode_spec, header_version
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 from kwire_cli.source.opening import not_files
@@ -27,6 +27,7 @@ from kwire_cli.source.opening import not_files
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
 FORMS = ("hex", "raw", "base64")
@@ -72,13 +73,11 @@ class Options(Output, OverlaidDefinitions):
         show_default=True,
         help="Set the header's correlation id (with --api).",
     )
-    client_id: str = option(
+    client_id: str | None = option(
         "--client-id",
         section="Input",
         rare=True,
-        default="kwire",
-        show_default=True,
-        help="Set the header's client id; empty is null (with --api).",
+        help="Set the header's client id; empty is null (with --api).  [default: kwire]",
     )
     fill_defaults: bool = flag(
         "--fill-defaults", section="Input", help="Write missing fields of a message at their defaults."
@@ -239,8 +238,10 @@ def _document(value: Any, options: Options) -> Any:
     if options.version is None or not options.kind:
         raise click.UsageError("--api needs --message-version, and --request or --response")
     header: dict[str, Any] = {"correlationId": options.correlation_id}
-    if options.kind == "request":
+    if options.client_id is not None and options.kind == "request":
         header["clientId"] = options.client_id or None
+    elif options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
+        header["clientId"] = "kwire"
     return {
         "kind": options.kind,
         "api": options.api,
@@ -248,6 +249,11 @@ def _document(value: Any, options: Options) -> Any:
         "header": header,
         "body": value,
     }
+
+
+def _has_client_id(catalog: Catalog, api: str, version: int) -> bool:
+    """Return whether the header of a request has a client id, which that of ControlledShutdown 0 lacks."""
+    return header_version(catalog, "request", catalog.api(api).key, version) > 0
 
 
 def _writer(environment: Environment, options: Options) -> Callable[[bytes, Any], None]:
