@@ -197,6 +197,16 @@ def _check(options: Options) -> None:
         raise click.UsageError("packets carry whole frames with their sizes: omit --as-records and --no-size")
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
+        if options.message:
+            refuse(options, ("api", "kind", "correlation_id", "client_id"), "does not go with --message, a body alone")
+        if not options.api:
+            refuse(options, ("kind", "correlation_id", "client_id"), "needs --api")
+        if not options.api and not options.message:
+            refuse(options, ("version",), "needs --message or --api: a document of decode has its own")
+        if options.kind == "response":
+            refuse(options, ("client_id",), "is for requests: the header of a response has none")
+        if options.message and options.prefixed:
+            raise click.UsageError("--size is for frames, and --message is a body alone; --api makes it a frame")
         return
     for text in given(options, "message", "version", "api", "kind", "fill_defaults"):
         raise click.UsageError(f"--as-records and {text} exclude each other")

@@ -1,8 +1,10 @@
-"""kwire encode: headers that --api makes."""
+"""kwire encode: headers that --api makes, and options that do not go together."""
 
+import pytest
 from command_line import kwire
 
 BODY = ("--fill-defaults", "{}")
+HEARTBEAT = ("--message-version", "4", *BODY)
 
 
 def test_a_header_without_a_client_id_is_written():
@@ -16,3 +18,23 @@ def test_a_header_without_a_client_id_is_written():
         2,
         "kwire: input, document 1: header.clientId: version 0 has no place for this value\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("-m", "HeartbeatRequest", "--api", "Fetch", *HEARTBEAT), "--api does not go with --message, a body alone"),
+        (("-m", "HeartbeatRequest", "--request", *HEARTBEAT), "--request does not go with --message, a body alone"),
+        (("-m", "HeartbeatRequest", "--client-id", "x", *HEARTBEAT), "--client-id does not go with --message, a"),
+        (("-m", "HeartbeatRequest", "--correlation-id", "1", *HEARTBEAT), "--correlation-id does not go with --mes"),
+        (("-m", "HeartbeatRequest", "--size", *HEARTBEAT), "--size is for frames, and --message is a body alone"),
+        (("--api", "Heartbeat", "--response", "--client-id", "x", *HEARTBEAT), "--client-id is for requests: "),
+        (("--response", *BODY), "--response needs --api"),
+        (("--correlation-id", "1", *BODY), "--correlation-id needs --api"),
+        (("--message-version", "3", *BODY), "--message-version needs --message or --api: "),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(words, reason):
+    done = kwire("encode", *words)
+    assert (done.code, done.out) == (2, "")
+    assert f"kwire: {reason}" in done.err
