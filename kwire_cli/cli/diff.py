@@ -23,7 +23,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import Terminal, read_values, reading_of
 from kwire_cli.cli.options import REPORT_FORMATS, Report
 from kwire_cli.cli.spec import specs_of
-from kwire_cli.cli.typed_options import argument, flag, given, option, takes
+from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import holds_batches, open_inputs
@@ -55,6 +55,7 @@ def _versions(environment: Environment, options: Options, message: str, versions
         raise click.UsageError(
             f"two versions are numbers, as in kwire diff MetadataResponse 9 12; these are {' and '.join(versions)}"
         )
+    _refuse_for_definitions(options)
     a, b = map(int, versions)
     message_values = None if values is None else read_values(environment, catalog, values)
     specs = specs_of(catalog, message)
@@ -84,8 +85,16 @@ def _versions(environment: Environment, options: Options, message: str, versions
     return _with_traffic(environment, options, differences, priced)
 
 
+def _refuse_for_definitions(options: Options) -> None:
+    """Raise UsageError for an option of messages, partitions or captures: it would change nothing here."""
+    refuse(options, (*_OF_MESSAGES, "ignore_legal"), "is not for definitions, nor for versions of a message")
+    if not options.traffic:
+        refuse(options, _OF_TRAFFIC, "is for --traffic where definitions, or versions of a message, are compared")
+
+
 def _definitions(environment: Environment, options: Options, a: str, b: str) -> Answer:
     """Return what differs between two definitions, or two sets of them."""
+    _refuse_for_definitions(options)
     catalog, values = options.catalog, options.values
     old, new = read_definitions([a]), read_definitions([b])
     message_values = None if values is None else read_values(environment, catalog, values)
@@ -173,6 +182,12 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 _TRAFFIC = frozenset({Kind.CAPTURE, Kind.FRAMES})
+_OF_MESSAGES = (
+    *("message", "version", "kind", "framed", "frames", "ignore", "ignore_bytes"),
+    *("value", "key", "schemas", "serdes", "redact"),
+)
+_OF_TRAFFIC = ("api", "form", "port", "tls_keylog")
+"""Options of what is read that definitions have no use for, the latter but for the bytes of --traffic."""
 _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 """Two versions in one argument, as in `12..18`."""
 
@@ -282,6 +297,7 @@ def _answer(environment: Environment, options: Options) -> Answer:
     for name in ("values", "traffic"):
         if getattr(options, name):
             raise click.UsageError(f"--{name} is for definitions, or versions of a message")
+    refuse(options, ("ignore_legal",), "is for two copies of a partition")
     return messages_answer(environment, options, a, b)
 
 

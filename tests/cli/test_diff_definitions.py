@@ -229,3 +229,27 @@ def test_values_are_one_object(command, values, tmp_path):
 def test_an_odd_version_in_a_document_is_none():
     text = '{"api": "Metadata", "kind": "request", "apiVersion": "x", "body": {"topics": null}}'
     assert kwire("compare", "--values", text, "--versions", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--ignore-legal",), "is not for definitions, nor for versions of a message"),
+        (("--frames", "1,2"), "is not for definitions, nor for versions of a message"),
+        (("--ignore", "x"), "is not for definitions, nor for versions of a message"),
+        (("--message-version", "3"), "is not for definitions, nor for versions of a message"),
+        (("--api", "Fetch"), "is for --traffic where definitions, or versions of a message, are compared"),
+        (("--port", "9092"), "is for --traffic where definitions, or versions of a message, are compared"),
+    ],
+)
+def test_options_of_what_is_no_definition_are_refused(words, why):
+    for things in (("HeartbeatRequest", "3", "4"), (BEFORE, AFTER)):
+        done = kwire("diff", *things, *words)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.endswith(f"kwire: {words[0]} {why}\n")
+
+
+def test_only_copies_of_partitions_differ_legally():
+    done = kwire("diff", "00", "00", "--ignore-legal")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("kwire: --ignore-legal is for two copies of a partition\n")
