@@ -41,7 +41,7 @@ from kwire_cli.cli.options import (
     message_option,
     version_option,
 )
-from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option
+from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option, refuse
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -64,6 +64,11 @@ if TYPE_CHECKING:
 EVERY_ENCODING = ("packed", "upacked")
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 _FITS = FITS | {"limit": CAPTURES}
+_OF_INPUT = (
+    *("kind", "form", "framed", "api", "filter", "frames", "stream", "limit"),
+    *("tls_keylog", "port", "capture_point", "merge_points"),
+)
+"""Options of what is read as bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -251,6 +256,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
     if options.values is not None:
         if sources or generated:
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
+        refuse(options, _OF_INPUT, "is for an INPUT of bytes; --values is JSON")
         return _of_values(environment, options, options.values)
     if sources and generated:
         raise click.UsageError(
@@ -260,6 +266,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
         return None
     if not options.message:
         raise click.UsageError("--message is needed to generate values")
+    refuse(options, _OF_INPUT, "is for an INPUT of bytes; without one values are generated")
     return _of_generated(environment, options, ranges, dict(options.counts))
 
 

@@ -241,6 +241,18 @@ def test_options_that_do_not_fit_are_refused(arguments):
     assert not done.out
 
 
+@pytest.mark.parametrize(
+    "words", [("--api", "Fetch"), ("--response",), ("--filter", "api == Fetch"), ("--frames", "1"), ("--port", "1")]
+)
+@pytest.mark.parametrize(
+    ("values", "why"), [((), "without one values are generated"), (("--values", "{}"), "--values is JSON")]
+)
+def test_options_of_bytes_are_refused_where_there_are_none(values, why, words):
+    done = kwire("compare", "-m", "HeartbeatRequest", *values, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"kwire: {words[0]} is for an INPUT of bytes; {why}\n")
+
+
 def test_a_narrow_terminal_shows_whole_numbers_of_the_newest_versions():
     arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2")
     whole = json.loads(kwire(*arguments, "-f", "json").out)["tables"]["byCounts"]
