@@ -213,7 +213,7 @@ def hidden_in_frame(
 
 def _of_secret_api(frame: Frame) -> bool:
     """Return whether a request or response of the frame's api can hold secrets."""
-    api = frame.catalog.api_by_key(frame.api_key) if frame.api_key is not None else None
+    api = frame.catalog.named_api(frame.api_key) if frame.api_key is not None else None
     return api is not None and any(map(can_hold_secrets, (api.request, api.response)))
 
 

@@ -254,8 +254,19 @@ class Catalog:
         names = {alias.lower(): api for api in self.apis for alias in api.aliases}
         return names | {api.name.lower(): api for api in self.apis}
 
+    @cached_property
+    def _readable_by_key(self) -> dict[int, Api]:
+        def is_readable(api: Api) -> bool:
+            return all(self.entry(half).valid_versions for half in (api.request, api.response) if half)
+
+        return {key: api for key, api in self._apis_by_key.items() if is_readable(api)}
+
     def api_by_key(self, key: int) -> Api | None:
-        """The api of a key, if there is one."""
+        """The api of a key whose messages can be read; None if there is none, or if it is reserved (no versions)."""
+        return self._readable_by_key.get(key)
+
+    def named_api(self, key: int) -> Api | None:
+        """The api of a key, reserved or not, for its name; None if there is none."""
         return self._apis_by_key.get(key)
 
     def api(self, text: str | int) -> Api:

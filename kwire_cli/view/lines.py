@@ -145,7 +145,7 @@ def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | Non
     if isinstance(value, float) or value is None:
         return None
     if leaf.name in API_KEYS and leaf.kind == "int16":
-        api = catalog.api_by_key(value)
+        api = catalog.named_api(value)
         return api.name if api else None
     return _named(catalog, message, leaf.path, value) or _date(leaf, value)
 

@@ -9,10 +9,12 @@ import pytest
 from bad_definitions import message
 from command_line import ROOT
 
+from kwire_cli import read_frames
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.files import read_bundled, specs_folder
 from kwire_cli.spec.model import field_at
+from kwire_cli.view.wireshark.dissector import dissector
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +188,23 @@ def test_definitions_of_ones_own_are_added(bundled, tmp_path):
     assert [finding.rule for finding in mine.findings] == ["UNKNOWN_KEY"]
     with pytest.raises(InputError, match="response of Foo"):
         mine.response_header_version(9000, 0)
+
+
+@pytest.mark.parametrize("halves", [("Request", "Response"), ("Request",), ("Response",)])
+def test_a_reserved_api_is_there_by_name_and_reads_no_bytes(tmp_path, halves):
+    """As Kafka 4 has LeaderAndIsr; a capture with such a request is read like one of an api that no definition has."""
+    for half in halves:
+        document = read_bundled(f"LeaderAndIsr{half}.json") | {"validVersions": "none"}
+        (tmp_path / f"LeaderAndIsr{half}.json").write_text(json.dumps(document))
+    reserved = catalog(tmp_path)
+    assert reserved.api("LeaderAndIsr") == reserved.api(4)
+    assert (reserved.named_api(4), reserved.api_by_key(4)) == (reserved.api(4), None)
+    [frame, _] = read_frames(
+        bytes.fromhex("0000000d00040000000000070003617070" + "0000000d00120000000000070003617070"), specs=tmp_path
+    )
+    assert (frame.api_key, frame.header.value["clientId"]) == (4, "app")
+    assert [anomaly.code for anomaly in frame.anomalies] == ["UNKNOWN_API"]
+    assert '[4] = {"LeaderAndIsr", ' in dissector(reserved)
 
 
 def test_definitions_of_ones_own_replace(tmp_path):

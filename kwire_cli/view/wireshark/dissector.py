@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.engine.program import Entry
-    from kwire_cli.spec.catalog import Catalog, Entry as Definition
+    from kwire_cli.spec.catalog import Api, Catalog, Entry as Definition
     from kwire_cli.spec.model import MessageSpec
     from kwire_cli.structs.records.parts import Bits
 
@@ -89,7 +89,7 @@ def dissector(catalog: Catalog) -> str:
 def _tables(catalog: Catalog) -> Iterator[str]:
     yield _table("K.messages", (_message(catalog, entry) for entry in catalog if entry.valid_versions))
     yield _table("K.records", _record_messages())
-    yield _table("K.apis", (_api(catalog, api.key) for api in catalog.apis))
+    yield _table("K.apis", (_api(catalog, api) for api in catalog.apis))
     yield _table("K.errors", (f"[{row.code}] = {_text(row.name)}" for row in catalog.errors))
     yield _table("K.meaning", (f"{code} = {_text(meaning)}" for code, meaning in MEANING.items()))
     yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
@@ -175,13 +175,11 @@ def _runs(layouts: Iterable[tuple[int, str]]) -> str:
     return ", ".join(f'{{{low}, {high}, "{text}"}}' for low, high, text in runs)
 
 
-def _api(catalog: Catalog, key: int) -> str:
-    api = catalog.api_by_key(key)
-    assert api is not None  # noqa: S101 - the key is that of an api
+def _api(catalog: Catalog, api: Api) -> str:
     names = [
         _text(name) if name and catalog.entry(name).valid_versions else "nil" for name in (api.request, api.response)
     ]
-    return f"[{key}] = {{{', '.join([_text(api.name), *names])}}}"
+    return f"[{api.key}] = {{{', '.join([_text(api.name), *names])}}}"
 
 
 # Records
