@@ -46,7 +46,7 @@ from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
-from kwire_cli.spec.model import NONE, Versions
+from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
@@ -338,12 +338,8 @@ def _message(catalog: Catalog, name: str | None, version: int | None) -> tuple[M
     if not name:
         raise click.UsageError("--message is needed to read --values")
     spec = catalog.message(name)
-    if not spec.valid_versions:
-        raise InputError(f"{spec.name} is reserved: no version of it is valid")
-    version = highest(spec) if version is None else version
-    if version not in spec.valid_versions:
-        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
-    return spec, version
+    check_version(spec, version)
+    return spec, highest(spec) if version is None else version
 
 
 # Messages in bytes: bodies, frames, and those of captures.

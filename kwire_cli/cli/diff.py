@@ -30,6 +30,7 @@ from kwire_cli.source.opening import holds_batches, open_inputs
 from kwire_cli.spec.evolution.changes import changes, definition_part, version_part
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
+from kwire_cli.spec.model import check_version
 from kwire_cli.stores import exists, path_of
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def _versions(environment: Environment, options: Options, message: str, versions
     differences, priced = [], {}
     for spec in specs:
         for version in (a, b):
-            if version not in spec.valid_versions:
-                raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+            check_version(spec, version)
         forms = (Form(f"version {a}", spec, a), Form(f"version {b}", spec, b))
         body = message_values.written(spec) if message_values else None
         part = changes(version_part(spec, a), version_part(spec, b))

@@ -44,6 +44,7 @@ from kwire_cli.cli.options import OverlaidDefinitions, Report, version_option
 from kwire_cli.cli.typed_options import argument, flag, takes
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.model import check_version
 from kwire_cli.view.json import dumps
 from kwire_cli.view.schemas import (
     FORMS,
@@ -163,8 +164,6 @@ def _schema(catalog: Catalog, name: str, options: Options) -> dict[str, Any]:
         raise InputError(
             f"no schema is called {name}{did_you_mean(close_to(name, [*OTHERS, *ANSWERS]))}, and {error}"
         ) from None
-    versions = message.valid_versions
-    version = versions.high if options.version is None else options.version
-    if version not in versions:
-        raise InputError(f"{message.name} has versions {versions}, not {version}")
+    check_version(message, options.version)
+    version = message.valid_versions.high if options.version is None else options.version
     return document(f"the body of {message.name} {version}", body_schema(message, version))

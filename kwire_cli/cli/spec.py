@@ -16,6 +16,7 @@ from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.encode import HEADERS, header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
+from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.stores import exists
 from kwire_cli.view.definitions import bnf_lines, table_lines, version_document
@@ -139,8 +140,8 @@ def show(environment: Environment, options: ShowOptions) -> None:
     """
     version, write = options.version, VIEWS[options.fmt or options.suffix_among(VIEWS) or "table"]
     for number, spec in enumerate(specs_of(options.catalog, options.message)):
-        if version is not None and version not in spec.valid_versions:
-            raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+        if version is not None or write is _bnf:
+            check_version(spec, version)
         if number and write is not _document:
             environment.write("")
         write(environment, options.catalog, spec, version)

@@ -20,6 +20,7 @@ from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.errors import DecodeError, EncodeError, InputError
 from kwire_cli.message.roles import RAW, RecordsAs, filled, roles
+from kwire_cli.spec.model import check_version
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import uuid_text
@@ -223,8 +224,7 @@ def build(spec: MessageSpec, value: Any, version: int, *, lenient: bool = False)
     """The bytes of a value without anything lossless; `lenient` lets pass what only faulty peers write (null where it
     is not allowed).
     """
-    if version not in spec.valid_versions:
-        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
+    check_version(spec, version)
     try:
         return bytes(declare(spec, version).build(with_bytes(spec, value), lenient=lenient))
     except construct.ConstructError as error:
@@ -366,9 +366,8 @@ def decode_spec(
     """As `decode`, with the definition itself; `notes` are known beforehand. Unless it stands `alone`, something else
     may follow.
     """
+    check_version(spec)
     valid = spec.valid_versions
-    if not valid:
-        raise InputError(f"{spec.name} is reserved: no version of it is valid")
     layout = min(max(version, valid.low), valid.high)
     data = as_bytes(data)
     if layout != version:

@@ -11,6 +11,7 @@ from kwire_cli.message.decoded import as_bytes, checked, decode as decode_body
 from kwire_cli.message.encode import encode as encode_body
 from kwire_cli.message.redaction import redacting_body
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.model import check_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,8 +85,7 @@ def columns(
     or version, for data that is not bytes, and if a package of the extras is missing.
     """
     spec = catalog(specs, kafka, overlays).message(message)
-    if version not in spec.valid_versions:
-        raise InputError(f"{spec.name} has versions {spec.valid_versions}, and not {version}")
+    check_version(spec, version)
     try:
         import numpy as np  # noqa: PLC0415 - an extra
         import pyarrow as pa  # noqa: PLC0415 - an extra

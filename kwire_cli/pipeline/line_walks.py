@@ -27,10 +27,10 @@ from kwire_cli.engine.arrow import batch_of, counts_of, field_rows, numbers as a
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.spans import walk
-from kwire_cli.errors import InputError
 from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
+from kwire_cli.spec.model import check_version
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.records import v2
@@ -98,9 +98,8 @@ def together(data: Any, places: Iterable[Place]) -> Iterator[Group]:
     buffer = octets(data) if len(data) else octets(b"\0")
     for same in groups.values():
         spec, version = same[0][1].spec, same[0][1].version
+        check_version(spec)
         valid = spec.valid_versions
-        if not valid:
-            raise InputError(f"{spec.name} is reserved: no version of it is valid")
         layout = min(max(version, valid.low), valid.high)
         entry = entry_for(spec, layout)
         jobs = jobs_of(entry, [place.start for _, place in same], [place.stop for _, place in same])

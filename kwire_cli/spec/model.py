@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.errors import SpecError
+from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import read_bundled
 
 if TYPE_CHECKING:
@@ -417,6 +417,14 @@ class Headed(Protocol):
     @property
     def header_versions(self) -> HeaderVersions:
         """Its headerVersions, which go before all else."""
+
+
+def check_version(spec: MessageSpec, version: int | None = None) -> None:
+    """Raise InputError if a message does not have a version, or no version at all."""
+    if not spec.valid_versions:
+        raise InputError(f"{spec.name} is reserved: no version of it is valid")
+    if version is not None and version not in spec.valid_versions:
+        raise InputError(f"{spec.name} has versions {spec.valid_versions}, not {version}")
 
 
 def header_version_of(message: Headed, version: int) -> int | None:

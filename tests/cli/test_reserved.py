@@ -1,0 +1,28 @@
+"""What the commands say of a message without versions, as Kafka 4 has LeaderAndIsrRequest."""
+
+import json
+
+import pytest
+from command_line import ROOT, kwire
+
+NAME = "LeaderAndIsrRequest"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("schema", NAME),
+        ("spec", "show", NAME, "--format", "bnf"),
+        ("spec", "show", NAME, "0"),
+        ("diff", NAME, "0", "1"),
+        ("encode", "-m", NAME, "--message-version", "0", "{}"),
+        ("decode", "-m", NAME, "--message-version", "0", "00"),
+        ("compare", "-m", NAME),
+    ],
+)
+def test_a_reserved_message_has_no_version(words, tmp_path):
+    document = json.loads((ROOT / "specs" / f"{NAME}.json").read_text()) | {"validVersions": "none"}
+    (tmp_path / f"{NAME}.json").write_text(json.dumps(document))
+    done = kwire(*words, "--specs", tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"{NAME} is reserved: no version of it is valid\n")
