@@ -30,7 +30,16 @@ from kwire_cli.cli.completers import (
     complete_file,
     complete_overlay,
 )
-from kwire_cli.cli.inputs import CAPTURES, FITS, Terminal, missing_names, read_values, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import (
+    CAPTURES,
+    FITS,
+    OF_BYTES,
+    Terminal,
+    missing_names,
+    read_values,
+    reading_of,
+    refuse_unfit,
+)
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -64,11 +73,6 @@ if TYPE_CHECKING:
 EVERY_ENCODING = ("packed", "upacked")
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 _FITS = FITS | {"limit": CAPTURES}
-_OF_INPUT = (
-    *("kind", "form", "framed", "api", "filter", "frames", "stream", "limit"),
-    *("tls_keylog", "port", "capture_point", "merge_points"),
-)
-"""Options of what is read as bytes."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -256,7 +260,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
     if options.values is not None:
         if sources or generated:
             raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
-        refuse(options, _OF_INPUT, "is for an INPUT of bytes; --values is JSON")
+        refuse(options, (*OF_BYTES, "limit"), "is for an INPUT of bytes; --values is JSON")
         return _of_values(environment, options, options.values)
     if sources and generated:
         raise click.UsageError(
@@ -266,7 +270,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
         return None
     if not options.message:
         raise click.UsageError("--message is needed to generate values")
-    refuse(options, _OF_INPUT, "is for an INPUT of bytes; without one values are generated")
+    refuse(options, (*OF_BYTES, "limit"), "is for an INPUT of bytes; without one values are generated")
     return _of_generated(environment, options, ranges, dict(options.counts))
 
 

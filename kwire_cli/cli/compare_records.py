@@ -25,7 +25,7 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, FITS, OF_BYTES, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Report, Verbose
 from kwire_cli.cli.typed_options import argument, given, option, takes
 from kwire_cli.errors import EncodeError, InputError, counted
@@ -315,7 +315,7 @@ def _wanted(options: Options) -> Wanted | None:
         for text in given(options, *_GENERATED):
             raise click.UsageError(f"{text} is for generated records: it needs --record-count")
         return None
-    for text in given(options, "record_format", "limit"):
+    for text in given(options, "record_format", "limit", "message", "version", *OF_BYTES):
         raise click.UsageError(f"{text} is for records that are read, and --record-count generates them")
     key, value = (
         default if size is None else None if size < 0 else size

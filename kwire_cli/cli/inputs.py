@@ -158,6 +158,8 @@ FITS: dict[str, Fit] = {
     "topics": Fit(BATCHES.kinds, "folders of a log directory"),
 }
 """The inputs that options are for. An option that stands here is refused with any other input."""
+OF_BYTES = ("form", *(name for name, fit in FITS.items() if name != "message" and fit in {CAPTURES, FRAMES}))
+"""Options of inputs that are captures and frames, for which generated values have no use."""
 
 
 def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FITS) -> None:

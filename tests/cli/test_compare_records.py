@@ -248,3 +248,14 @@ def test_bodies_that_hold_records_are_read(expected):
     message = ("--message", "ProduceRequest", "--message-version", "9")
     done = kwire("encode", *message, json.dumps(body))
     assert sizes(compared(*message, done.out.strip(), *NONE)) == sizes(expected)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest"), ("--limit", "3")],
+)
+def test_options_of_what_is_read_are_refused_where_records_are_generated(words):
+    done = kwire("compare-records", "--record-count", "3", *words)
+    assert (done.code, done.out) == (2, "")
+    flag = {"-m": "--message"}.get(words[0], words[0])
+    assert done.err.endswith(f"kwire: {flag} is for records that are read, and --record-count generates them\n")
