@@ -56,18 +56,23 @@ def read_bundled(name: str) -> Any:
 
 
 def json_files(paths: Sequence[str | os.PathLike[str]]) -> Iterator[Path]:
-    """The files among `paths` and the *.json files in the folders among them; InputError for a path that does not
-    exist.
+    """The files among `paths` and the *.json files in the folders among them, each once, also if it is named and in a
+    folder too; InputError for a path that does not exist.
     """
+    earlier: set[Path] = set()
     for path in map(Path, paths):
         if path.is_dir():
             # Beside an index, as in kwire's own folder, files in lower case are data of other kinds.
             indexed = (path / "index.json").exists()
-            yield from sorted(file for file in path.glob("*.json") if not indexed or file.name[0].isupper())
+            files = sorted(file for file in path.glob("*.json") if not indexed or file.name[0].isupper())
         elif path.exists():
-            yield path
+            files = [path]
         else:
             raise InputError("there is no such file or folder", file=str(path))
+        for file in files:
+            if (place := file.resolve()) not in earlier:
+                earlier.add(place)
+                yield file
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -42,6 +42,13 @@ def test_what_the_old_definitions_have_too_is_no_finding(tmp_path):
     assert (same.code, none, same.err) == (0, [], "0 errors, 0 warnings, 0 advice\n")
 
 
+def test_a_file_that_is_given_twice_is_no_duplicate():
+    file = SPECS / "FetchRequest.json"
+    for words in ((file, file), (SPECS, file), (file, "--specs", SPECS)):
+        done, rows = found(*words)
+        assert (done.code, rows) == (0, [])
+
+
 def test_of_files_that_are_named_no_other_half_is_missing():
     files = [SPECS / "SyncGroupRequest.json", SPECS / "JoinGroupResponse.json"]
     assert kwire("lint", *files).code == 0
