@@ -159,7 +159,12 @@ def _bytes(value: Any) -> bytes | None:
         return None
     if form == "text":
         return inner.encode()
-    return bytes.fromhex(inner) if form == "hex" else None
+    if form != "hex":
+        return None
+    try:
+        return bytes.fromhex(inner)
+    except ValueError:
+        raise ValueError("hex has two digits for each byte") from None
 
 
 # How batches and messages of any format are built: through their declaration, and then with the right

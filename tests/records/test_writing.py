@@ -406,7 +406,7 @@ def test_sample_segments_are_written_again():
         ([{"records": [{"value": "%"}]}], "[0].records[0].value", "it takes base64 text"),
         ([{"records": [{"value": {"text": 5}}]}], "[0].records[0].value", "it takes base64 text"),
         ([{"records": [{"value": {"text": "a", "hex": ""}}]}], "[0].records[0].value", "it takes base64 text"),
-        ([{"records": [{"value": {"hex": "0"}}]}], "[0].records[0].value", "it takes base64 text"),
+        ([{"records": [{"value": {"hex": "0"}}]}], "[0].records[0].value", "hex has two digits for each byte"),
         ([{"records": [{"value": {"text": "\ud800"}}]}], "[0].records[0].value", "lone surrogate"),
         ([{"records": [{"value": {"json": float("nan")}}]}], "[0].records[0].value", "it takes base64 text"),
         ([{"records": [{"value": {"json": object()}}]}], "[0].records[0].value", "it takes base64 text"),
