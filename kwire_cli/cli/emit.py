@@ -35,7 +35,7 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     chosen = options.format_for(environment)
     _refuse_table(options, chosen)
     refuse_place(environment, options)
-    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in FOR_EYES), options)
+    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in _FOR_EYES), options)
     return Exit.FOUND if answer.found else Exit.DONE
 
 
@@ -48,10 +48,9 @@ def arranged_subjects(
     Raises UsageError for --table without --sort, and for an unknown column.
     """
     _refuse_table(options, "")
-    rows = [*table.rows]
-    subject_of = {id(row): subject for row, subject in zip(rows, subjects, strict=True)}
+    rows = [(*row, subject) for row, subject in zip(table.rows, subjects, strict=True)]
     [first] = arranged(Answer("", [table._replace(rows=rows)]), options, for_eyes=False).tables
-    chosen = [subject_of[id(row)] for row in first.rows]
+    chosen: list[Subject] = [row[-1] for row in first.rows]
     if hidden := len(rows) - len(chosen):
         environment.note(f"… and {hidden} more")
     return chosen
@@ -102,6 +101,11 @@ def _first_rows(table: Table, order: Order | None, top: int | None, *, for_eyes:
     return table._replace(rows=ordering.rows(), shown=shown)
 
 
+def is_for_eyes(environment: Environment, options: Report) -> bool:
+    """Return whether the options ask for a format for people, which is laid out as a whole."""
+    return options.format_for(environment) in _FOR_EYES
+
+
 def refuse_place(environment: Environment, options: Report) -> None:
     """Raise UsageError if a page, Parquet or Arrow would go to a terminal; before long work."""
     refuse_terminal(environment, options.format_for(environment))
@@ -109,12 +113,12 @@ def refuse_place(environment: Environment, options: Report) -> None:
 
 def refuse_terminal(environment: Environment, chosen: str) -> None:
     """Raise UsageError if results of a format that is not for people would go to a terminal."""
-    if environment.to_terminal and (why := _NOT_FOR_EYES.get(chosen)):
+    if environment.to_terminal and (why := _NOT__FOR_EYES.get(chosen)):
         raise click.UsageError(why)
 
 
-FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
-_NOT_FOR_EYES = {
+_FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
+_NOT__FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import FOR_EYES, emit, refuse_place
+from kwire_cli.cli.emit import emit, is_for_eyes, refuse_place
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
@@ -124,7 +124,7 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     ]
     counts: list[int] = []
     rows, cut = _rows(reader, room, counts), None
-    if fmt in FOR_EYES and options.order is None:
+    if is_for_eyes(environment, options) and options.order is None:
         rows, cut = _first(rows, options.top)
     code = emit(environment, Answer(title, [Table("rows", columns, rows)]), options)
     environment.flush()

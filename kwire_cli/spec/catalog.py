@@ -1,4 +1,6 @@
-"""Every message definition, looked up by name or api key, and the names of its fields."""
+"""Every message definition, looked up by name, api key or alias; header versions, error names and named values beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,79 +9,20 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
+from kwire_cli.spec.field_names import FieldNames
 from kwire_cli.spec.files import Finding, Report, json_files, read_bundled, specs_folder
 from kwire_cli.spec.model import NONE, Enums, Versions, field_at, header_version_of
 from kwire_cli.spec.reading import read_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.overlay import Loaded, Overlay
     from kwire_cli.spec.serdes import Serdes
 
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-# The names that fields have in any definition of a catalogue: what a path of a field can be made of.
-
-_FRAMES = ("header", "response", "request")
-"""The types of definitions that frames are made of, those first in which the names are that people ask for."""
-
-
-class FieldNames:
-    """The names of the fields of all headers and messages, in JSON form. Definitions are read until one has the name
-    that is asked for.
-
-    `definitions` are pairs of a type and a name, in the order of the catalogue; `read` returns the definition of a
-    name.
-    """
-
-    any_in_records = False  # whether decoded records may have fields of any name
-
-    def __init__(self, definitions: Iterable[tuple[str, str]], read: Callable[[str], MessageSpec]) -> None:
-        self._frames: set[str] = set()
-        self._others: set[str] = set()
-        pairs = [*definitions]
-        frames = sorted((pair for pair in pairs if pair[0] in _FRAMES), key=lambda pair: _FRAMES.index(pair[0]))
-        self._unread = (read(name) for _, name in frames)
-        self._unread_others = (read(name) for kind, name in pairs if kind not in _FRAMES)
-
-    def in_frames(self, name: str) -> bool:
-        """Return whether a header, request or response has a field of this name."""
-        return name in self._frames or any(name in _add(spec, self._frames) for spec in self._unread)
-
-    def in_payloads(self, name: str) -> bool:
-        """Return whether another definition has a field of this name: a record of Kafka's own topics, or a payload."""
-        return name in self._others or any(name in _add(spec, self._others) for spec in self._unread_others)
-
-    def of_payloads(self) -> Iterator[str]:
-        """Return the names of the fields of these definitions, sorted."""
-        for spec in self._unread_others:
-            _add(spec, self._others)
-        return iter(sorted(self._others))
-
-    def __contains__(self, name: str) -> bool:
-        return self.in_frames(name) or self.in_payloads(name)
-
-    def __iter__(self) -> Iterator[str]:
-        for spec in self._unread:
-            _add(spec, self._frames)
-        return iter(sorted({*self._frames, *self.of_payloads()}))
-
-
-def _add(spec: MessageSpec, names: set[str]) -> set[str]:
-    waiting: list[FieldSpec] = [*spec.fields, *(field for struct in spec.common_structs for field in struct.fields)]
-    while waiting:
-        field = waiting.pop()
-        names.add(field.json_name)
-        waiting += field.fields
-    return names
-
-
-# The catalogue: every message definition, by name, api key or alias; header versions, error names and named
-# values beside them.
 
 HeaderVersions = tuple[tuple[Versions, int], ...]
 

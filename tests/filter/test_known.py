@@ -10,7 +10,8 @@ from record_sets import batch, record
 from kwire_cli.filter import FilterError
 from kwire_cli.source.kafka.columns import ANOMALIES, filter_of
 from kwire_cli.source.kafka.connection import _GAPS
-from kwire_cli.spec.catalog import FieldNames, catalog
+from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.field_names import FieldNames
 from kwire_cli.spec.model import fields_by_path
 
 CAPTURE = "samples/captures/ipv6.pcap"

@@ -147,9 +147,9 @@ class Compared:
             (*self._count(at), *(_of(comparison, name, lambda total: total.size) for name in names))
             for at, comparison in enumerate(self.comparisons)
         ]
-        others = (column._replace(absent="refused") for column in _form_columns(names[1:]))
-        given = Column(names[0], "bytes", names[0], absent="refused")
-        return Table("byCounts", (*self._count_columns(), given, *others), rows)
+        forms = [Column(names[0], "bytes", names[0]), *_form_columns(names[1:])]
+        columns = (*self._count_columns(), *(column._replace(absent="refused") for column in forms))
+        return Table("byCounts", columns, rows)
 
     def _by_message(self) -> Table:
         """Return a row for each message and version, and a column for each form with its difference in bytes."""
