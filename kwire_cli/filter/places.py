@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
@@ -115,15 +116,13 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
     if name.header is not None:
         return Places(("value",), message=False, header=name.header)
     parts = tuple(name.text.removeprefix(".").split("."))
-    if RECORDS in parts[:-1]:
-        tail = parts[parts.index(RECORDS) + 1 :]
-        return Places(parts, message=False, records=tail if tail[0] in BATCH else (RECORDS, *tail))
     if parts[0] == PAYLOADS and len(parts) > 1:
         return Places(parts[1:], message=False, payloads=True)
-    if parts[0] in _READ and len(parts) > 1:
-        return Places(parts, message=False, records=(RECORDS, "decoded", parts[0], "data", *parts[1:]))
-    if parts[0] in _BELOW and len(parts) > 1:
-        return Places(parts, message=False, records=(RECORDS, *parts))
+    if path := _from_batch(parts):
+        decoded = path[1] if path[0] == RECORDS and path[1:2] and path[1] in _READ else ""
+        if decoded and len(path) > 2:
+            path, decoded = (RECORDS, "decoded", decoded, "data", *path[2:]), ""
+        return Places(parts, message=False, records=path, decoded=decoded)
     if len(parts) == 1 and parts[0] in BATCH + RECORD and parts[0] != RECORDS:
         message = not of_batches and (fields is None or fields.in_frames(parts[0]))
         decoded = parts[0] if parts[0] in _READ else ""
@@ -138,6 +137,18 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
             parts, message=True, payloads=any(part in fields and not fields.in_frames(part) for part in parts)
         )
     return Places(parts)
+
+
+def _from_batch(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the path from a batch that a name of several parts means: behind `records` in a message, or from a record
+    on; none if it goes into no batch.
+    """
+    if parts[0] in _READ | _BELOW:
+        return (RECORDS, *parts) if len(parts) > 1 else ()
+    if RECORDS not in parts[:-1]:
+        return ()
+    tail = parts[parts.index(RECORDS) + 1 :]
+    return tail if tail[0] in BATCH else (RECORDS, *tail)
 
 
 def values_of(column: Column | None, places: Places, rows: Rows) -> tuple[str, ...]:
@@ -218,9 +229,8 @@ def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | Non
 
 def _in_data(name: Name) -> bool:
     """Return whether a path goes into the decoded key or value of a record."""
-    parts = name.text.removeprefix(".").split(".")
-    parts = parts[parts.index(RECORDS) + 1 :] if RECORDS in parts[:-1] else parts
-    return len(parts) > 1 and parts[0] in {*_READ, "decoded"}
+    parts = [RECORDS, *name.text.removeprefix(".").split(".")]
+    return any(above == RECORDS and part in {*_READ, "decoded"} for above, part in pairwise(parts[:-1]))
 
 
 def column_of(name: Name, fields: Fields | None, rows: Rows) -> Column | None:

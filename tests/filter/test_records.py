@@ -319,3 +319,16 @@ def test_headers_have_the_shape_of_dump_in_every_format(lengths):
         "records.records"
     ]
     assert [len(each["headers"]) for each in shown] == lengths
+
+
+@pytest.mark.parametrize("before", ["", "records.", "records.records.", "topicData.partitionData.records.records."])
+@pytest.mark.parametrize("name", ["value.card.number", "value.records.id", "decoded.value.data.records.id", "key"])
+def test_paths_into_decoded_data_may_have_the_path_in_the_message(tmp_path, before, name):
+    value = json.dumps({"card": {"number": 7}, "records": [{"id": 7}]})
+    given = json.dumps({"records": [{"key": {"text": "7"}, "value": {"text": value}}]})
+    data = bytes.fromhex(kwire("encode", "--as-records", given).out)
+    asked = ("--key", "json", "--value", "json", "--filter", f"{before}{name} == 7")
+    shown = ("--fields", f"{before}{name}", "--format", "csv", "-")
+    assert kwire("decode", *asked, *shown, stdin=capture(produce(1, "t", data))).out.split() == [f"{before}{name}", "7"]
+    (tmp_path / f"{0:020}.log").write_bytes(data)
+    assert len(kwire("dump", *asked, tmp_path / f"{0:020}.log", "--format", "csv").out.splitlines()) == 2
