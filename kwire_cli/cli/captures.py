@@ -30,14 +30,14 @@ Item = TypeVar("Item", "Captured", "Pair")
 def refuse_unknown(catalog: Catalog, fields: str | None, order: Order | None = None) -> None:
     """Raise UsageError for a name in --fields or --sort that is no column and that no field has."""
     if order:
-        _refuse_unknown(catalog, order.column, "--sort")
+        refuse_unknown_name(catalog, order.column, "--sort")
     for name in () if fields is None else map(str.strip, fields.split(",")):
         if not name:
             raise click.UsageError(f"--fields takes names with commas between them, not {fields!r}")
-        _refuse_unknown(catalog, name, "--fields")
+        refuse_unknown_name(catalog, name, "--fields")
 
 
-def _refuse_unknown(catalog: Catalog, name: str, option: str) -> None:
+def refuse_unknown_name(catalog: Catalog, name: str, option: str) -> None:
     """Raise UsageError for a name that is no column and that no field has."""
     if "[" in name:
         raise click.UsageError(f"{option}: a path has no indexes: topics.partitions, not {name}")

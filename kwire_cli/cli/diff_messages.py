@@ -10,6 +10,7 @@ import click
 from kwire_cli.analysis.comparison.elements import Operand
 from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
+from kwire_cli.cli.captures import refuse_unknown_name
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
 from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, message_option, version_option
 from kwire_cli.cli.payloads import Payloads
@@ -66,6 +67,11 @@ class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
     )
     ignore_bytes: bool = flag("--ignore-bytes", section="Choose", help="Ignore differing bytes of equal values.")
     full: bool = flag("--full", section="Output", help="Show all differences, and long values in full.")
+
+    @property
+    def ignored(self) -> list[str]:
+        """The paths in --ignore, without marks of arrays."""
+        return [path.replace("[]", "") for path in self.ignore]
 
     @property
     def versions(self) -> tuple[int | None, int | None]:
@@ -226,6 +232,8 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     names two frames of `a`. InputError if there is no such message, or if the two are of different kinds.
     """
     refuse(options, ("redact",), "is for copies of partitions: messages show where their bytes differ")
+    for name in options.ignored:
+        refuse_unknown_name(options.catalog, name, "--ignore")
     catalog = options.catalog
     operands = find(environment, options, options.places(a, b))
     comparison = _compared(catalog, operands[0], operands[1], options)
@@ -298,7 +306,7 @@ def _compared(catalog: Catalog, a: Found, b: Found, options: DiffedMessages) -> 
 
 def _leave_out(comparison: Comparison, options: DiffedMessages) -> None:
     """Keep what --ignore and --ignore-bytes leave."""
-    fields = [field.replace("[]", "") for field in options.ignore]
+    fields = options.ignored
 
     def ignored(path: str) -> bool:
         plain = path.replace("[]", "")

@@ -175,3 +175,24 @@ def test_what_can_not_be_compared(arguments, said):
     done = kwire("diff", *arguments)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("header.corelationId", "no field of a frame's header is called corelationId; did you mean correlationId?"),
+        ("topics[0].name", "a path has no indexes: topics.partitions, not topics[0].name"),
+        ("header correlationId", "expected the name of a column or field, found 'header correlationId'"),
+    ],
+)
+def test_a_field_to_ignore_that_no_message_has_is_refused(name, reason):
+    frame = "samples/frames/metadata-v0-request.hex"
+    result = kwire("diff", frame, frame, "--ignore", name)
+    assert (result.code, result.out) == (2, "")
+    assert f"--ignore: {reason}" in result.err
+
+
+@pytest.mark.parametrize("name", ["records.records.value.card.number", "topics[].name", "header", "body.topics"])
+def test_paths_to_ignore_may_have_marks_of_arrays_and_lead_into_values(name):
+    frame = "samples/frames/metadata-v0-request.hex"
+    assert kwire("diff", "--value", "json", frame, frame, "--ignore", name).code == 0
