@@ -189,7 +189,7 @@ def _value(a: FieldAt, b: FieldAt, path: str) -> Iterator[Problem]:
     if a.nullable != b.nullable:
         yield _nullable(a, b, where)
     # Where a struct has other fields there is more wrong than its default.
-    if tagged and a.default != b.default and [part.wire for part in _plain(a)] == [part.wire for part in _plain(b)]:
+    if tagged and a.default != b.default and [part.form for part in _plain(a)] == [part.form for part in _plain(b)]:
         yield Problem("TAG_DEFAULT_CHANGED", where, _other_default(a, b))
     if a.struct and b.struct:
         yield from problems(a.struct, b.struct, f"{where}[]." if b.spec.is_array else f"{where}.")

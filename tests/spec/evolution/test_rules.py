@@ -181,6 +181,14 @@ def test_defaults_are_told_as_values(old, new, what):
     assert [each.what for each in found(message(old), message(new)) if each.rule == "TAG_DEFAULT_CHANGED"] == [what]
 
 
+def test_a_field_that_may_not_be_null_any_more_gives_its_struct_another_default():
+    nullable, never = ({"name": "S", "type": "string", "versions": "1+"} | more for more in (NULL, {}))
+    old, new = (message(tagged(type="Part", fields=[field])) for field in (nullable, never))
+    assert {"TAG_DEFAULT_CHANGED", "NULLABLE_REMOVED"} <= rules(old, new)
+    assert {"TAG_DEFAULT_CHANGED", "NULLABLE_ADDED"} <= rules(new, old)
+    assert "TAG_DEFAULT_CHANGED" not in rules(message(tagged(type="Part", fields=[nullable | {"default": ""}])), new)
+
+
 def test_what_another_type_has_by_itself_is_no_other_default():
     assert rules(message(A), message(A | {"type": "string"})) == {"TYPE_CHANGED"}
     assert rules(message(A), message(A | {"type": "int64", "default": "1"})) == {"TYPE_CHANGED", "DEFAULT_CHANGED"}
