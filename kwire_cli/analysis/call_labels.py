@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import parts
-from kwire_cli.source.kafka.group_names import groups_named, transactions_named
+from kwire_cli.source.kafka.group_names import groups_named, keys_named, members, transactions_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,10 +51,6 @@ def transactions_of(call: Call) -> list[str]:
     return transactions_named(call.api_key, call.request)
 
 
-def _members(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _text(value: Any) -> str:
     """Return a name of a label; empty for what is no text."""
     if not isinstance(value, str):
@@ -71,7 +67,7 @@ def listed(names: list[str]) -> str:
 def _topics(call: Call) -> list[str]:
     names: dict[str, None] = {}
     for array in TOPICS:
-        for member in _members(call.request.get(array)):
+        for member in members(call.request.get(array)):
             name = call.topic(member) if isinstance(member, dict) else member
             if isinstance(name, str) and name:
                 names[name] = None
@@ -89,8 +85,7 @@ def _count(body: dict[str, Any], field: str, word: str) -> list[str]:
 
 
 def _find_coordinator(body: dict[str, Any]) -> list[str]:
-    keys = [body.get("key"), *_members(body.get("coordinatorKeys"))]
-    return [name] if (name := listed([key for key in keys if isinstance(key, str) and key])) else []
+    return [name] if (name := listed(keys_named(body))) else []
 
 
 def _coordinators(body: dict[str, Any]) -> list[str]:
@@ -108,9 +103,9 @@ def _generation(body: dict[str, Any]) -> list[str]:
 
 def _joined(body: dict[str, Any]) -> list[str]:
     words = _generation(body)
-    member, members = body.get("memberId"), _members(body.get("members"))
+    member, joined = body.get("memberId"), members(body.get("members"))
     if words and isinstance(member, str) and member and member == body.get("leader"):
-        words.append(f"leader of {len(members)}" if members else "leader")
+        words.append(f"leader of {len(joined)}" if joined else "leader")
     return words
 
 
@@ -131,7 +126,7 @@ def _epoch(body: dict[str, Any]) -> list[str]:
     assignment = body.get("assignment")
     if isinstance(assignment, dict):
         rows = [row for (row,) in parts(assignment, "topicPartitions")]
-        words.append(f"assigned {sum(len(_members(row.get('partitions'))) for row in rows)} partitions")
+        words.append(f"assigned {sum(len(members(row.get('partitions'))) for row in rows)} partitions")
     return words
 
 
@@ -148,7 +143,7 @@ def _mechanism(body: dict[str, Any]) -> list[str]:
 
 
 def _mechanisms(body: dict[str, Any]) -> list[str]:
-    names = [name for name in _members(body.get("mechanisms")) if isinstance(name, str)]
+    names = [name for name in members(body.get("mechanisms")) if isinstance(name, str)]
     return [f"has {listed(names)}"] if body.get("errorCode") and names else []
 
 
@@ -158,7 +153,7 @@ def _software(body: dict[str, Any]) -> list[str]:
 
 
 def _brokers(body: dict[str, Any]) -> list[str]:
-    count = len(_members(body.get("brokers")))
+    count = len(members(body.get("brokers")))
     return [f"{count} broker{'s' if count != 1 else ''}"] if count else []
 
 

@@ -35,7 +35,7 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     chosen = options.format_for(environment)
     _refuse_table(options, chosen)
     refuse_place(environment, options)
-    WRITERS[chosen](environment, arranged(answer, options, for_eyes=chosen in _FOR_EYES), options)
+    WRITERS[chosen](environment, arranged(answer, options, for_eyes=is_for_eyes(chosen)), options)
     return Exit.FOUND if answer.found else Exit.DONE
 
 
@@ -101,9 +101,16 @@ def _first_rows(table: Table, order: Order | None, top: int | None, *, for_eyes:
     return table._replace(rows=ordering.rows(), shown=shown)
 
 
-def is_for_eyes(environment: Environment, options: Report) -> bool:
-    """Return whether the options ask for a format for people, which is laid out as a whole."""
-    return options.format_for(environment) in _FOR_EYES
+def is_for_eyes(chosen: str) -> bool:
+    """Return whether a format is for people, and laid out as a whole."""
+    return chosen in _FOR_EYES
+
+
+def note_more_rows(environment: Environment, shown: int, option: str) -> None:
+    """Say that there are more rows than those shown, and which option says how many to show."""
+    environment.note(
+        f"kwire: there are more rows than these {shown}: {option} says how many to show, --format jsonl shows all"
+    )
 
 
 def refuse_place(environment: Environment, options: Report) -> None:
@@ -113,12 +120,12 @@ def refuse_place(environment: Environment, options: Report) -> None:
 
 def refuse_terminal(environment: Environment, chosen: str) -> None:
     """Raise UsageError if results of a format that is not for people would go to a terminal."""
-    if environment.to_terminal and (why := _NOT__FOR_EYES.get(chosen)):
+    if environment.to_terminal and (why := _NOT_FOR_EYES.get(chosen)):
         raise click.UsageError(why)
 
 
 _FOR_EYES = frozenset({"table", "text", "html", "markdown", "svg", "mermaid"})
-_NOT__FOR_EYES = {
+_NOT_FOR_EYES = {
     "html": "HTML is for a browser: write it to a file with -o report.html",
     "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
     "parquet": "Parquet is for programs: write it to a file with -o report.parquet",

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import emit, is_for_eyes, refuse_place
+from kwire_cli.cli.emit import emit, is_for_eyes, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import explained
 from kwire_cli.cli.options import Report
@@ -124,14 +124,12 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
     ]
     counts: list[int] = []
     rows, cut = _rows(reader, room, counts), None
-    if is_for_eyes(environment, options) and options.order is None:
+    if is_for_eyes(fmt) and options.order is None:
         rows, cut = _first(rows, options.top)
     code = emit(environment, Answer(title, [Table("rows", columns, rows)]), options)
     environment.flush()
     if cut is not None:
-        environment.note(
-            f"kwire: there are more rows than these {cut}: --top says how many to show, --format jsonl shows all"
-        )
+        note_more_rows(environment, cut, "--top")
     if not sum(counts):
         environment.note("kwire: no rows")
     elif left := names[room:]:

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_table
-from kwire_cli.cli.emit import WRITERS, emit, refuse_place
+from kwire_cli.cli.emit import WRITERS, emit, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.export import emit_done, into_option, tables_option
 from kwire_cli.cli.on_spark import explained, until_interrupted, watched
@@ -388,9 +388,7 @@ def _print_table(environment: Environment, frame: DataFrame, options: Options, *
     answer = Answer(f"kwire scan {options.table or ''}".rstrip(), [Table("rows", columns, rows[:most])])
     WRITERS[form](environment, answer, options)
     if len(rows) > most and options.limit is None:
-        environment.note(
-            f"kwire: there are more rows than these {most}: --limit says how many to show, --format jsonl shows all"
-        )
+        note_more_rows(environment, most, "--limit")
     return min(len(rows), most)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
@@ -229,8 +228,8 @@ def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | Non
 
 def _in_data(name: Name) -> bool:
     """Return whether a path goes into the decoded key or value of a record."""
-    parts = [RECORDS, *name.text.removeprefix(".").split(".")]
-    return any(above == RECORDS and part in {*_READ, "decoded"} for above, part in pairwise(parts[:-1]))
+    path = _from_batch(tuple(name.text.removeprefix(".").split(".")))
+    return len(path) > 2 and path[0] == RECORDS and path[1] in {*_READ, "decoded"}
 
 
 def column_of(name: Name, fields: Fields | None, rows: Rows) -> Column | None:

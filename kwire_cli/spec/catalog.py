@@ -199,10 +199,11 @@ class Catalog:
 
     @cached_property
     def _readable_by_key(self) -> dict[int, Api]:
-        def is_readable(api: Api) -> bool:
-            return all(self.entry(half).valid_versions for half in (api.request, api.response) if half)
-
-        return {key: api for key, api in self._apis_by_key.items() if is_readable(api)}
+        return {
+            api.key: api
+            for api in self.apis
+            if all(self.entry(half).valid_versions for half in (api.request, api.response) if half)
+        }
 
     def api_by_key(self, key: int) -> Api | None:
         """The api of a key whose messages can be read; None if there is none, or if it is reserved (no versions)."""

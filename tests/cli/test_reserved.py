@@ -1,4 +1,4 @@
-"""What the commands say of a message without versions, as Kafka 4 has LeaderAndIsrRequest."""
+"""Commands about a message without versions, such as LeaderAndIsrRequest in Kafka 4."""
 
 import json
 

@@ -237,7 +237,7 @@ def test_an_unknown_column_of_an_answer_lists_the_columns():
 @pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
 @pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", "--advice", AFTER)])
 def test_lines_about_definitions_are_sorted_too(words, fmt):
-    """What is no table has the rows of the table, each as the format shows it."""
+    """A format that is no table shows the same rows in the same order, each in its own way."""
     table = list(csv.DictReader(io.StringIO(kwire(*words, "--sort", "line:desc", "--format", "csv").out)))
     done = kwire(*words, "--sort", "line:desc", "--top", "2", "--format", fmt)
     places = re.findall(r'(?:Response\.json:|line=|"startLine": )(\d+)', done.out)

@@ -100,9 +100,11 @@ def set_fields(
     if not form.is_flexible:
         return
     layout = layout_at(form.spec, form.version)
+    without = price(form, _one_each(layout)).size
     for path, former, chain in _tagged(layout, before, renamed or {}):
         smallest = _smallest(chain[-1])
-        unset = price(form, _around(layout, chain)).size
+        around = _around(layout, chain)
+        unset = without if around is None else price(form, around).size
         priced = price(form, _one_each(layout, chain, smallest))
         size = None if unset is None or priced.size is None else priced.size - unset
         yield SetField(path, former, smallest, priced, size)
@@ -165,13 +167,13 @@ def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None
     return out
 
 
-def _around(layout: StructAt, chain: Chain) -> dict[str, Any]:
+def _around(layout: StructAt, chain: Chain) -> dict[str, Any] | None:
     """Return the values in which a chain of fields leads to a field that is at its default: the structs that it is in
-    are there, also those that are null by default.
+    are there, also those that are null by default. None if no struct can be null: default values have them all.
     """
     nullable = [number for number, field in enumerate(chain[:-1]) if field.nullable and not field.spec.is_array]
     if not nullable:
-        return _one_each(layout)
+        return None
     above = chain[: nullable[-1] + 1]
     return _one_each(layout, above, _one_each(above[-1].struct) if above[-1].struct else {})
 

@@ -45,12 +45,22 @@ def groups_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
     """Return the groups that a request names, each once. Values of other types than their definition says count for
     nothing.
     """
-    return _each_once(_named(body, *_GROUPS), _keys(api_key, body, _GROUP_KEY))
+    return _each_once(*_named(body, *_GROUPS), *_keys_of(_GROUP_KEY, api_key, body))
 
 
 def transactions_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
     """Return the transactional ids that a request names, as `groups_named` does with groups."""
-    return _each_once(_named(body, *_TRANSACTIONS), _keys(api_key, body, _TRANSACTION_KEY))
+    return _each_once(*_named(body, *_TRANSACTIONS), *_keys_of(_TRANSACTION_KEY, api_key, body))
+
+
+def keys_named(body: dict[str, Any]) -> list[str]:
+    """Return the keys that a request looks for the coordinators of, each once, whatever type they have."""
+    return _each_once(body.get("key"), *members(body.get("coordinatorKeys")))
+
+
+def members(value: Any) -> list[Any]:
+    """Return the elements of an array; none if the value is none."""
+    return value if isinstance(value, list) else []
 
 
 def groups_of(line: Captured) -> list[str]:
@@ -63,24 +73,18 @@ def groups_of(line: Captured) -> list[str]:
     return groups_named(request.api_key, {"groupId": request.field("groupId")})
 
 
-def _each_once(*names: Iterator[Any]) -> list[str]:
-    return list(dict.fromkeys(name for some in names for name in some if isinstance(name, str) and name))
+def _each_once(*names: Any) -> list[str]:
+    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))
 
 
 def _named(body: dict[str, Any], field: str, *arrays: str) -> Iterator[Any]:
     """Yield a field, and the elements of arrays: themselves, or this field of objects."""
     yield body.get(field)
     for name in arrays:
-        for member in _members(body.get(name)):
+        for member in members(body.get(name)):
             yield member.get(field) if isinstance(member, dict) else member
 
 
-def _keys(api_key: int | None, body: dict[str, Any], kind: int) -> Iterator[Any]:
-    """Yield the keys of this type that a request looks for the coordinators of; the first versions know groups only."""
-    if api_key == FIND_COORDINATOR and body.get("keyType", _GROUP_KEY) == kind:
-        yield body.get("key")
-        yield from _members(body.get("coordinatorKeys"))
-
-
-def _members(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _keys_of(kind: int, api_key: int | None, body: dict[str, Any]) -> list[str]:
+    """Return the keys of this type whose coordinators a request looks for; the first versions know groups only."""
+    return keys_named(body) if api_key == FIND_COORDINATOR and body.get("keyType", _GROUP_KEY) == kind else []
