@@ -21,8 +21,6 @@ FOLDER = SHARED / "real" / "vectors"
 # (repository, name) and what is found instead of a whole message without anomalies
 EXCEPTIONS = {
     ("dpkp/kafka-python", "test_parse_flexible_error/encoded"): {"TRUNCATED"},
-    ("kafkars/kafka-wire", "ReadShareGroupStateSummaryResponse 0 synthesized_defaults_v0"): {"LAYOUT_AMBIGUOUS"},
-    ("kafkars/kafka-wire", "ReadShareGroupStateSummaryResponse 0 synthesized_populated_v0"): {"LAYOUT_AMBIGUOUS"},
     ("optiopay/kafka", "/bbyte"): {"unknown"},
     ("optiopay/kafka", "TestFetchResponseWithRecordBatchWithMultipleRecords/messageFetchResponseV5MultipleRecords"): {
         "Fetch 6",

@@ -20,6 +20,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import FITS, Fit, Terminal, missing_names, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
 from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, option, refuse, takes
+from kwire_cli.engine.codes import REMARKS
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -119,7 +120,7 @@ def count_traffic(
     if not decodable:
         raise nothing_in(read, "line of a capture or of a request log")
     counted.is_empty = bool(empty)
-    counted.is_anomalous |= bool(counted.of_logs.anomalies or counted.of_lines.anomalies)
+    counted.is_anomalous |= not REMARKS.issuperset([*counted.of_logs.anomalies, *counted.of_lines.anomalies])
     return counted
 
 

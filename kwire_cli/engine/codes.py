@@ -130,7 +130,7 @@ MEANING = {
     "TRAILING_BYTES": "bytes after the end of the message; Kafka's request parsers ignore them",
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
-    "LAYOUT_AMBIGUOUS": "two releases of Kafka gave this version different layouts; --kafka chooses",
+    "EARLY_LAYOUT": "an earlier release of Kafka gave this version another layout, and the bytes fit that layout only",
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
@@ -140,7 +140,9 @@ MEANING = {
     **LOG_FILES,
 }
 
-NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", "LAYOUT_AMBIGUOUS"})
+REMARKS = frozenset({"EARLY_LAYOUT"})
+"""The codes of anomalies that are not faults: a correct writer wrote the bytes."""
+NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", *REMARKS})
 """The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_cli.engine.codes import MEANING, Anomaly, codes
+from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import DOUBTFUL, FLAG, TEXT, Array, Leaf, Series, Struct, Tags, doubt_of
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import often_read
+from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
 from kwire_cli.structs.lengths import UNKNOWN_KEY, Sized, redacted
 from kwire_cli.structs.messages import SIZE_SUFFIX
@@ -21,6 +23,7 @@ from kwire_cli.structs.numbers import Bool
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Span, Spans
+    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
 
@@ -284,6 +287,11 @@ class Body:
         """Return whether the layout of the message's own version took all bytes, no more and no less."""
         return not self.guess and self.raw.lost < 0 and self.raw.used == self.raw.stop
 
+    @property
+    def is_early(self) -> bool:
+        """Return whether the bytes fit only an earlier layout of the version."""
+        return any(note.code == "EARLY_LAYOUT" for note in self.notes)
+
     @cached_property
     def tree(self) -> Tree:
         """The spans grouped by the declaration."""
@@ -325,6 +333,25 @@ class Body:
             self.__dict__["_calm"] = True  # which need not be found out again
             return document
         return tree_value(self.tree, form)
+
+
+B = TypeVar("B", bound=Body)
+
+
+def in_early_layout(body: B, catalog: Catalog) -> B:
+    """Return the body in the newest layout that reads it to the last byte without an anomaly, or as it is."""
+    releases = catalog.early_releases(body.message, body.layout_version)
+    if not releases or (body.exact and not body.anomalies):
+        return body
+    for release in releases:
+        spec = catalog.early_layout(body.message, release)
+        entry = entry_for(spec, body.layout_version)
+        read = replace(body, spec=spec, entry=entry, raw=walk(entry, body.data, body.start, body.stop))
+        if read.exact and not anomalies(read.tree):
+            layout = f"{body.message} {body.layout_version} was read with the layout of Kafka {release}"
+            detail = f"{layout}: {MEANING['EARLY_LAYOUT']}"
+            return replace(read, notes=(*body.notes, Anomaly("EARLY_LAYOUT", "", body.start, detail)))
+    return body
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

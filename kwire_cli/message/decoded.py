@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.engine.codes import MEANING, Anomaly
+from kwire_cli.engine.codes import REMARKS, Anomaly
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.program import Leaf, Tags
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
-from kwire_cli.engine.values import Body, Form
+from kwire_cli.engine.values import Body, Form, in_early_layout
 from kwire_cli.errors import DecodeError, EncodeError, InputError
 from kwire_cli.message.roles import RAW, RecordsAs, filled, roles
 from kwire_cli.spec.model import check_version
@@ -26,7 +26,7 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.roles import Roles
@@ -334,23 +334,12 @@ def as_bytes(data: Any) -> Any:
 def decode(
     catalog: Catalog, data: Any, message: str, version: int, *, start: int = 0, stop: int | None = None
 ) -> Decoded:
-    """Decode the bytes [start, stop) as a message's body. Lenient: what Kafka's readers accept is accepted and reported
-    as an anomaly.
+    """Decode the bytes [start, stop) as a message's body, by the layout of its version that reads them.
 
-    InputError for a message that no definition has, or data that is no bytes.
+    Lenient: what Kafka's readers accept is accepted and reported as an anomaly. Raise InputError for an unknown
+    message, or data that is not bytes.
     """
-    spec = catalog.message(message)
-    notes: list[Anomaly] = []
-    if catalog.ambiguous(message, version):
-        notes.append(
-            Anomaly(
-                "LAYOUT_AMBIGUOUS",
-                "",
-                start,
-                f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}",
-            )
-        )
-    return decode_spec(spec, data, version, start=start, stop=stop, notes=notes)
+    return in_early_layout(decode_spec(catalog.message(message), data, version, start=start, stop=stop), catalog)
 
 
 def decode_spec(
@@ -360,23 +349,21 @@ def decode_spec(
     *,
     start: int = 0,
     stop: int | None = None,
-    notes: Sequence[Anomaly] = (),
     alone: bool = True,
 ) -> Decoded:
-    """As `decode`, with the definition itself; `notes` are known beforehand. Unless it stands `alone`, something else
-    may follow.
-    """
+    """As `decode`, by this definition only. Unless the message stands `alone`, something else may follow."""
     check_version(spec)
     valid = spec.valid_versions
     layout = min(max(version, valid.low), valid.high)
     data = as_bytes(data)
+    notes: tuple[Anomaly, ...] = ()
     if layout != version:
         detail = f"{spec.name} has versions {valid}; {version} was decoded by the layout of {layout}"
-        notes = [*notes, Anomaly("UNKNOWN_VERSION", "", start, detail)]
+        notes = (Anomaly("UNKNOWN_VERSION", "", start, detail),)
     entry = entry_for(spec, layout)
     spans = walk(entry, data, start, len(data) if stop is None else stop)
     spans = spans if alone else without_rest(spans)
-    return Decoded(spec, version, layout, entry, spans, tuple(notes), layout != version)
+    return Decoded(spec, version, layout, entry, spans, notes, layout != version)
 
 
 def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
@@ -387,8 +374,9 @@ def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:
         size = decoded.stop - decoded.start
         reason = f"nothing of {decoded.message} {decoded.layout_version} in {size} byte{'' if size == 1 else 's'}"
         raise DecodeError(reason, offset=decoded.start, partial=decoded)
-    if strict and decoded.anomalies:
-        first = decoded.anomalies[0]
+    faults = [note for note in decoded.anomalies if note.code not in REMARKS] if strict else []
+    if faults:
+        first = faults[0]
         raise DecodeError(
             f"{first.code}: {first.detail}", offset=first.offset, path=first.path or None, partial=decoded
         )
@@ -415,7 +403,7 @@ def patches(decoded: Decoded) -> list[Patch]:
     """Return the patches that replace canonical bytes, or an empty list if no bytes differ."""
     data = bytes(decoded.data[decoded.start : decoded.stop])
     whole = [_patch("", WHOLE, data)]
-    if not decoded.complete or decoded.guess:
+    if not decoded.complete or decoded.guess or decoded.is_early:
         return whole
     strict = _built(decoded, lenient=False)
     if strict == data:

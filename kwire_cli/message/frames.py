@@ -568,7 +568,7 @@ def _is_cut_request(frame: Frame) -> bool:
     if not frame.cut or not _may_be_request(frame):
         return False
     codes = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
-    return _names_client(frame) or set(codes) <= {"TRUNCATED", "LAYOUT_AMBIGUOUS"}
+    return _names_client(frame) or set(codes) <= {"TRUNCATED"}
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:

@@ -87,9 +87,7 @@ class Layouts:
         self._known: dict[tuple[str, int, int], Layout | None] = {}
 
     def get(self, kind: str, api_key: int, version: int) -> Layout | None:
-        """None where frames of this kind cannot be read without ado: of an unknown api or version, or by more than one
-        layout.
-        """
+        """Return None for frames of an unknown api or version, and for those that hold other messages."""
         key = (kind, api_key, version)
         try:
             return self._known[key]
@@ -103,7 +101,7 @@ class Layouts:
         message = api and (api.request if kind == "request" else api.response)
         # An ApiVersions response may be of version 0 whatever was asked for, and some clients write its request oddly.
         # What holds other messages is rare, and is shown with them.
-        if not api or not message or api_key == API_VERSIONS or catalog.ambiguous(message, version) or holds(message):
+        if not api or not message or api_key == API_VERSIONS or holds(message):
             return None
         spec = catalog.message(message)
         if version not in spec.valid_versions:

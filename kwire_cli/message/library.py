@@ -78,13 +78,14 @@ def columns(
     overlays: Paths | None = None,
 ) -> pa.StructArray:
     """Return bodies of one message and version as an Arrow array: a struct each, nested, in Kafka's names; null for a
-    body that is not whole.
+    body that is not whole, or that only an earlier layout of the version reads.
 
     Tagged fields that are left out have their defaults, unknown ones are not there, and bytes behind the last field are
     ignored. Values are what is on the wire, secrets too. Needs `kwire[lake]`. InputError for an unknown message
     or version, for data that is not bytes, and if a package of the extras is missing.
     """
-    spec = catalog(specs, kafka, overlays).message(message)
+    definitions = catalog(specs, kafka, overlays)
+    spec = definitions.message(message)
     check_version(spec, version)
     try:
         import numpy as np  # noqa: PLC0415 - an extra
@@ -101,8 +102,11 @@ def columns(
         entry,
         walk_many(entry.program, octets(b"".join(parts) or b"\0"), jobs_of(entry, [0, *ends[:-1]][: len(ends)], ends)),
     )
-    if len(whole) == len(parts):
+    kept = np.ones(len(whole), bool)
+    if definitions.early_releases(spec.name, version):
+        kept[:] = [not decode_body(definitions, parts[number], message, version).is_early for number in whole]
+    if len(whole) == len(parts) and kept.all():
         return structs
     rows, missing = np.zeros(len(parts), np.int64), np.ones(len(parts), bool)
-    rows[whole], missing[whole] = np.arange(len(whole)), False
+    rows[whole], missing[whole] = np.arange(len(whole)), ~kept
     return structs.take(pa.array(rows, mask=missing))

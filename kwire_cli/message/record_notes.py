@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import REMARKS
 from kwire_cli.engine.program import holds_records
 from kwire_cli.engine.values import Form
 from kwire_cli.message.decoded import Decoded
@@ -85,6 +86,9 @@ def placed_record_notes(body: Decoded | None, reading: RecordsAs, hidden: frozen
 
 
 def is_anomalous_message(subject: Frame | Decoded, reading: RecordsAs) -> bool:
-    """Return whether a frame or a body, or a batch or record in it, has an anomaly."""
+    """Return whether a frame or a body, or a batch or record in it, has an anomaly that is not a remark."""
     body = subject if isinstance(subject, Decoded) else subject.body
-    return bool(subject.anomalies) or next(decoded_record_notes(body, reading), None) is not None
+    return (
+        not REMARKS.issuperset(note.code for note in subject.anomalies)
+        or next(decoded_record_notes(body, reading), None) is not None
+    )

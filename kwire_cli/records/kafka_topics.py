@@ -13,7 +13,7 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import build
-from kwire_cli.engine.values import anomalies
+from kwire_cli.engine.values import anomalies, in_early_layout
 from kwire_cli.records.payload_fields import payloads_of
 from kwire_cli.records.payload_model import Payload, cut, kept, located, plain_body, version_of, versioned
 from kwire_cli.spec.kafka import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.payload_model import Meaning
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import MessageSpec
 
 
 # Control records: transaction markers, and what KRaft writes into its log and snapshots.
@@ -319,7 +318,11 @@ def _value(catalog: Catalog, name: str | None, data: Any) -> Payload:
         return Payload("value", "", version, data, start=start)
     spec = catalog.message(name)
     payload = plain_body("value", spec, version, data, start, layout=OTHER_VALUE_VERSIONS.get((name, version)))
-    return _noting_ambiguity(catalog, spec, version, payload)
+    return _in_early_layout(payload, catalog)
+
+
+def _in_early_layout(payload: Payload, catalog: Catalog) -> Payload:
+    return replace(payload, body=in_early_layout(payload.body, catalog)) if payload.body else payload
 
 
 def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
@@ -337,15 +340,8 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     if not name:
         return Payload("value", str(number), version, data, notes=(*notes, _unknown(number, module)), start=raw.used)
     spec = catalog.message(name)
-    payload = _noting_ambiguity(catalog, spec, version, plain_body("value", spec, version, data, raw.used))
+    payload = _in_early_layout(plain_body("value", spec, version, data, raw.used), catalog)
     return replace(payload, notes=(*notes, *payload.notes))
-
-
-def _noting_ambiguity(catalog: Catalog, spec: MessageSpec, version: int, payload: Payload) -> Payload:
-    if not catalog.ambiguous(spec.name, version):
-        return payload
-    detail = f"{spec.name} {version} differs between Kafka releases: {MEANING['LAYOUT_AMBIGUOUS']}"
-    return replace(payload, notes=(*payload.notes, Anomaly("LAYOUT_AMBIGUOUS", "", 0, detail)))
 
 
 def _unknown(number: int, module: str) -> Anomaly:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError, close_to, did_you_mean
 from kwire_cli.spec.field_names import FieldNames
-from kwire_cli.spec.files import Finding, Report, json_files, read_bundled, specs_folder
-from kwire_cli.spec.model import NONE, Enums, Versions, field_at, header_version_of
+from kwire_cli.spec.files import Finding, Report, json_files, layout_file, read_bundled, specs_folder
+from kwire_cli.spec.model import Enums, Versions, field_at, header_version_of
 from kwire_cli.spec.reading import read_definition
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 HeaderVersions = tuple[tuple[Versions, int], ...]
+
+EarlyVersions = dict[str, dict[str, str]]
+"""Messages whose layouts were replaced under the same version, with these versions, by the last release that had them.
+The oldest release comes first.
+"""
 
 
 Stamped = tuple[str, int, int]
@@ -85,7 +90,7 @@ class Catalog:
         self,
         entries: Sequence[Entry],
         added: Sequence[Loaded],
-        changed: dict[str, Versions],
+        early: EarlyVersions,
         folder: str,
         overlays: Sequence[Overlay] = (),
         kafka: str | None = None,
@@ -95,7 +100,7 @@ class Catalog:
         self._overlays = tuple(overlays)
         self._added = {loaded.spec.name: loaded.spec for loaded in added}
         self._read: dict[str, MessageSpec] = {}
-        self._changed = changed
+        self._early = early
         self.findings: tuple[Finding, ...] = tuple(finding for loaded in added for finding in loaded.findings)
         self.entries = _merge(entries, [loaded.spec for loaded in added])
         if overlays:
@@ -243,9 +248,20 @@ class Catalog:
             raise InputError(f"no definition of the {kind} of {api.name} (api key {api_key}) is known")
         return header_version_of(self.entry(name), version) or 0
 
-    def ambiguous(self, name: str, version: int) -> bool:
-        """Return whether releases of Kafka differ in this version of a message and no release was chosen."""
-        return version in self._changed.get(self.entry(name).name, NONE)
+    def early_releases(self, name: str, version: int) -> list[str]:
+        """Return the releases that last had an earlier layout of this version of a message, newest first.
+
+        There are none if a release was chosen, or if the user has another definition of the message.
+        """
+        return [
+            release
+            for release, messages in reversed(self._early.items())
+            if name in messages and version in Versions.parse(messages[name]) and name not in self._added
+        ]
+
+    def early_layout(self, name: str, release: str) -> MessageSpec:
+        """Return the definition with the layout that a message had last in one of `early_releases`."""
+        return _of_release(self.entry(name), release)[1]
 
     @cached_property
     def errors(self) -> tuple[ErrorCode, ...]:
@@ -366,26 +382,36 @@ def _make(kafka: str | None, added: Sequence[Loaded], overlays: Sequence[Overlay
     index = read_bundled("index.json")
     memo: dict[str, Versions] = {}
     entries = [_entry(row, memo) for row in index["messages"]]
-    releases: dict[str, dict[str, str]] = index["releases"]
-    changed = {name: Versions.parse(text) for messages in releases.values() for name, text in messages.items()}
+    early: EarlyVersions = index["releases"]
     if kafka:
-        release = ".".join(kafka.split(".")[:2])
-        if release not in (*releases, index["release"]):
-            raise InputError(
-                f"no layouts of Kafka {kafka} are kept; choose one of {', '.join((*releases, index['release']))}"
-            )
-        changed = {}
-        entries = [_of_release(entry, release, releases.get(release, {})) for entry in entries]
-    changed = {name: v for name, v in changed.items() if name not in {loaded.spec.name for loaded in added}}
-    return Catalog(entries, added, changed, specs_folder(), overlays, kafka)
+        layouts = _layouts_at(kafka, early)
+        entries = [_of_release(entry, layouts[entry.name])[0] if entry.name in layouts else entry for entry in entries]
+    return Catalog(entries, added, {} if kafka or overlays else early, specs_folder(), overlays, kafka)
 
 
-def _of_release(entry: Entry, release: str, changed: dict[str, str]) -> Entry:
-    if entry.name not in changed:
-        return entry
-    file = f"kafka-{release}/{entry.name}.json"
+def _layouts_at(kafka: str, early: EarlyVersions) -> dict[str, str]:
+    """Return the messages whose layouts at a release were replaced, with the last release that had the layout."""
+    from kwire_cli.spec.accepted import known_releases, minor  # noqa: PLC0415 - only who names a release needs it
+
+    known = known_releases()
+    kept = known[known.index(next(iter(early))) :]
+    release = minor(kafka)
+    if release not in kept:
+        raise InputError(f"no layouts of Kafka {kafka} are kept; choose one of {', '.join(kept)}")
+    layouts: dict[str, str] = {}
+    for last in reversed(early):
+        if known.index(last) >= known.index(release):
+            layouts |= dict.fromkeys(early[last], last)
+    return layouts
+
+
+@cache
+def _of_release(entry: Entry, release: str) -> tuple[Entry, MessageSpec]:
+    """Return the entry and the definition of the layout that a message had up to a release."""
+    file = layout_file(release, entry.name)
     spec = _read_bundled_definition(specs_folder(), entry._replace(file=file))
-    return entry._replace(file=file, valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
+    early = entry._replace(file=file, valid_versions=spec.valid_versions, flexible_versions=spec.flexible_versions)
+    return early, spec
 
 
 def _entry(row: dict[str, Any], memo: dict[str, Versions]) -> Entry:

@@ -52,6 +52,11 @@ def read_bundled(name: str) -> Any:
         raise SpecError(f"a file of kwire's installation cannot be read: {error}", file=path) from error
 
 
+def layout_file(release: str, message: str) -> str:
+    """Return the bundled file of the layout that a message had up to a release."""
+    return f"kafka-{release}/{message}.json"
+
+
 # The files that hold definitions.
 
 
@@ -87,6 +92,24 @@ def read_text(path: str | os.PathLike[str]) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise SpecError("this is not UTF-8 text", file=str(path), line=line, column=column) from error
+
+
+JAR_FOLDERS = ("common/message/", "common/metadata/", "message/")
+"""Where Kafka's jars keep definitions: clients and coordinators, the KRaft metadata module, the remote storage
+module."""
+
+
+def jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
+    """Yield each definition in one of Kafka's jars with its place. Raise InputError if the jar cannot be read."""
+    import zipfile  # noqa: PLC0415 - a command that reads no jar starts faster without it
+
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            for name in sorted(archive.namelist()):
+                if name.startswith(JAR_FOLDERS) and name.endswith(".json"):
+                    yield f"{jar}!{name}", archive.read(name).decode("utf-8")
+    except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as a jar: {error}", file=str(jar)) from error
 
 
 # What names of messages say: earlier names, successors, and Kafka's module of a record.

@@ -1,5 +1,5 @@
 """Write the bundled specs: `python -m kwire_cli.spec.importer facts FOLDER`, `... release 4.5 JARS`, `... add FILES`,
-`... accepted 4.1 JAR`.
+`... accepted 4.1 JAR`, `... layouts 4.0 JARS`.
 """
 
 from __future__ import annotations
@@ -8,15 +8,27 @@ import argparse
 import csv
 import json
 import sys
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, KwireError
-from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, definition_text, rows_text, write_row
-from kwire_cli.spec.files import Report, aliases_of, module_of, read_text, specs_folder, successor_of
+from kwire_cli.spec.accepted import FILE as ACCEPTED, accepted_row, definition_text, minor, rows_text, write_row
+from kwire_cli.spec.evolution.breaking import RULES
+from kwire_cli.spec.evolution.changes import problems
+from kwire_cli.spec.evolution.layout import layout_at
+from kwire_cli.spec.files import (
+    Report,
+    aliases_of,
+    jar_texts,
+    layout_file,
+    module_of,
+    read_text,
+    specs_folder,
+    successor_of,
+)
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.kafka import RELEASE
+from kwire_cli.spec.model import Versions
 from kwire_cli.spec.overlay import load_text
 from kwire_cli.spec.reading import read_definition
 
@@ -30,25 +42,23 @@ if TYPE_CHECKING:
 # the folder holds).
 
 BIT_SET = " (bit set, 1 << code)"
+INDEX = "index.json"
 
 
 def write_from_facts(facts: Path, specs: Path) -> list[str]:
-    """Write the specs folder anew from a facts folder; the names of the files written."""
+    """Write the specs folder anew from a facts folder; the names of the files written. Earlier layouts stay."""
     union = json.loads((facts / "kafka-union.json").read_text("utf-8"))
     releases = {
         release: json.loads((facts / f"kafka-{release}.json").read_text("utf-8"))
         for release in ("3.9.2", f"{RELEASE}.0")
     }
-    old = {definition["name"]: definition for definition in releases["3.9.2"]}
-    changed = changed_layouts(json.loads((facts / "union-differences.json").read_text("utf-8")))
+    kept = _index(specs)["releases"] if (specs / INDEX).exists() else {}
     written = {f"{definition['name']}.json": definition_text(definition) for definition in union}
-    written |= {f"kafka-3.9/{name}.json": definition_text(old[name]) for name in changed}
-    written["index.json"] = index_text(union, release=RELEASE, releases={"3.9": changed})
+    written[INDEX] = index_text(union, release=RELEASE, releases=kept)
     written["errors.json"] = rows_text({"errors": list(error_rows(facts / "error-codes.tsv"))})
     written["enums.json"] = rows_text({"enums": enum_lists(facts / "enums.tsv")})
     written["header-versions.json"] = rows_text({"exceptions": header_exceptions(union, facts / "header-versions.tsv")})
     for name, text in written.items():
-        (specs / name).parent.mkdir(parents=True, exist_ok=True)
         (specs / name).write_text(text, "utf-8")
     for release, definitions in releases.items():
         write_row(specs, release, accepted_row(definitions))
@@ -58,7 +68,7 @@ def write_from_facts(facts: Path, specs: Path) -> list[str]:
 def index_text(
     definitions: Iterable[Mapping[str, Any]], *, release: str, releases: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """The index of definitions. `releases` names, by release, the messages whose layout it has otherwise, and in which
+    """The index of definitions. `releases` has the messages whose layouts were replaced after a release, and the
     versions.
     """
     return rows_text(
@@ -85,19 +95,6 @@ def index_row(definition: Mapping[str, Any]) -> dict[str, Any]:
         "headerVersions": definition.get("headerVersions"),
     }
     return {key: value for key, value in row.items() if value is not None and value != []}
-
-
-def changed_layouts(differences: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Messages whose layout differs under one version number, with those versions."""
-    versions: dict[str, set[int]] = {}
-    for row in differences:
-        if row["kind"] in {"LAYOUT", "EXTRA"}:
-            versions.setdefault(row["message"], set()).add(row["version"])
-    return {
-        name: str(low) if low == high else f"{low}-{high}"
-        for name, v in sorted(versions.items())
-        for low, high in [(min(v), max(v))]
-    }
 
 
 def error_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -162,11 +159,6 @@ def _table(path: Path) -> Iterator[dict[str, str]]:
 # Take message definitions out of a Kafka release (its jars or its source folders) and merge them into a specs
 # folder.
 
-JAR_FOLDERS = ("common/message/", "common/metadata/", "message/")
-"""Where Kafka's jars keep definitions: clients and coordinators, the KRaft metadata module, the remote storage
-module."""
-
-
 _TEST_MESSAGES = frozenset(
     {"NullableStructMessage", "SimpleArraysMessage", "SimpleExampleMessage", "SimpleRecordsMessage"}
 )
@@ -214,7 +206,7 @@ def add_definitions(sources: Iterable[Path], specs: Path) -> Merged:
 
 
 def _index(specs: Path) -> Any:
-    return json.loads((specs / "index.json").read_text("utf-8"))
+    return json.loads((specs / INDEX).read_text("utf-8"))
 
 
 def _merge(given: Iterable[tuple[str, dict[str, Any]]], specs: Path, index: Mapping[str, Any], release: str) -> Merged:
@@ -237,7 +229,7 @@ def _merge(given: Iterable[tuple[str, dict[str, Any]]], specs: Path, index: Mapp
         new[name] = definition
     for name in (*added, *replaced):
         (specs / f"{name}.json").write_text(definition_text(new[name]), "utf-8")
-    (specs / "index.json").write_text(index_text(new.values(), release=release, releases=index["releases"]), "utf-8")
+    (specs / INDEX).write_text(index_text(new.values(), release=release, releases=index["releases"]), "utf-8")
     return Merged(tuple(added), tuple(replaced), tuple(notes))
 
 
@@ -252,6 +244,62 @@ def write_accepted(sources: Iterable[Path], specs: Path, release: str) -> int:
         raise InputError(f"there is no request of Kafka {release} in what was given")
     write_row(specs, release, row)
     return len(row["accepted"])
+
+
+def keep_layouts(sources: Iterable[Path], specs: Path, release: str) -> dict[str, str]:
+    """Write the definitions of a release whose layouts a later release replaced under the same version.
+
+    A definition is kept if the next newer one of the specs folder cannot read what it writes. Read the newest release
+    first: a layout that several releases have is then kept for the last of them. Return the messages with the versions.
+    """
+    last = minor(release)
+    index = _index(specs)
+    rows = {row["name"]: row for row in index["messages"]}
+    later = sorted((name for name in index["releases"] if _order(name) > _order(last)), key=_order)
+    kept: dict[str, str] = {}
+    for _, definition in read_release(sources):
+        name = definition["name"]
+        row = rows.get(name)
+        # The version of a coordinator's key was its record type before Kafka 4.0.
+        if row is None or row["type"] == "coordinator-key" or name in _TEST_MESSAGES:
+            continue
+        old = _read(definition)
+        newer = [
+            (Versions.parse(index["releases"][each][name]), specs / layout_file(each, name))
+            for each in later
+            if name in index["releases"][each]
+        ]
+        newer.append((Versions.parse(row["validVersions"]), specs / row["file"]))
+        unread = [version for version in old.valid_versions.each() if not _is_read(old, version, newer)]
+        if unread:
+            kept[name] = str(Versions(unread[0], unread[-1]))
+            file = specs / layout_file(last, name)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(definition_text(definition), "utf-8")
+    releases = {name: messages for name, messages in index["releases"].items() if name != last}
+    if kept:
+        releases[last] = kept
+    index["releases"] = {name: releases[name] for name in sorted(releases, key=_order)}
+    (specs / INDEX).write_text(rows_text(index), "utf-8")
+    return kept
+
+
+def _is_read(old: MessageSpec, version: int, newer: Iterable[tuple[Versions, Path]]) -> bool:
+    """Return whether the next newer definition with this version reads the bytes that the old one writes."""
+    for versions, file in newer:
+        if version in versions:
+            new = _read(json.loads(file.read_text("utf-8")))
+            if (version in old.flexible_versions) != (version in new.flexible_versions):
+                return False
+            return not any(
+                problem.new_fails and RULES[problem.rule].severity == "wire"
+                for problem in problems(layout_at(old, version), layout_at(new, version))
+            )
+    return True
+
+
+def _order(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
 
 
 def read_release(sources: Iterable[Path], *, check: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -294,17 +342,6 @@ def _texts(sources: Iterable[Path]) -> Iterator[tuple[str, str]]:
             yield str(source), read_text(source)
 
 
-def jar_texts(jar: Path) -> Iterator[tuple[str, str]]:
-    """The definitions in a jar of Kafka's, each with where it lies; InputError where it is none that can be read."""
-    try:
-        with zipfile.ZipFile(jar) as archive:
-            for name in sorted(archive.namelist()):
-                if name.startswith(JAR_FOLDERS) and name.endswith(".json"):
-                    yield f"{jar}!{name}", archive.read(name).decode("utf-8")
-    except (OSError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read as a jar: {error}", file=str(jar)) from error
-
-
 def _plain(keys: Mapping[str, Any]) -> dict[str, Any]:
     """A definition's keys in one form: no prose, tags as numbers, truth values as such, defaults as text, lists where
     Kafka takes one value.
@@ -344,7 +381,7 @@ def _paths(spec: MessageSpec, fields: tuple[FieldSpec, ...], above: str = "") ->
 
 
 # Write the bundled specs: `python -m kwire_cli.spec.importer facts FOLDER`, `... release 4.5 JARS`, `... add
-# FILES`, `... accepted 4.1 JAR`.
+# FILES`, `... accepted 4.1 JAR`, `... layouts 4.0 JARS`.
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -372,9 +409,13 @@ def main(arguments: list[str] | None = None) -> int:
     accepted.add_argument(
         "sources", type=Path, nargs="+", help="its kafka-clients jar, or a folder with its JSON files"
     )
+    layouts = commands.add_parser("layouts", help="keep the layouts of a release that a later one replaced")
+    layouts.add_argument("release", help="its number, such as 4.0; read the newest release first")
+    layouts.add_argument("sources", type=Path, nargs="+", help="its jars, or folders with its JSON files")
     options = parser.parse_args(arguments)
     try:
-        lines = {"facts": _facts, "release": _release, "add": _add, "accepted": _accepted}[options.command](options)
+        run = {"facts": _facts, "release": _release, "add": _add, "accepted": _accepted, "layouts": _layouts}
+        lines = run[options.command](options)
     except (KwireError, OSError, ValueError, KeyError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -401,6 +442,10 @@ def _told(merged: Merged) -> list[str]:
 
 def _accepted(options: argparse.Namespace) -> list[str]:
     return [f"{options.release} accepts {write_accepted(options.sources, options.specs, options.release)} apis"]
+
+
+def _layouts(options: argparse.Namespace) -> list[str]:
+    return [f"{name} {text}" for name, text in keep_layouts(options.sources, options.specs, options.release).items()]
 
 
 if __name__ == "__main__":

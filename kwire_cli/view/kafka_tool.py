@@ -268,9 +268,15 @@ def _as_declared(
     return out
 
 
+_REFUSED = frozenset({"EARLY_LAYOUT", "NULL_NOT_ALLOWED"})
+"""Anomalies with which Kafka's generated classes do not read a payload."""
+
+
 def _whole(part: Payload | None) -> bool:
     """Return whether Kafka's generated classes would read a payload. They ignore bytes behind it."""
-    return bool(part and part.body and part.body.complete and not part.body.guess)
+    if part is None or part.body is None or not part.body.complete or part.body.guess:
+        return False
+    return _REFUSED.isdisjoint(note.code for note in part.anomalies)
 
 
 def _reason(payload: RecordPayload) -> str:

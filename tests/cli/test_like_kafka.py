@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
+from early_layouts import body_of
 from examples import examples
 from hypothesis import given, strategies as st
 from record_sets import SEGMENTS, batch, message, record, segments, wrapper
+from state_records import keyed
 
 REAL = ROOT.parent / "shared" / "real" / "own" / "segments"
 DUMPS = sorted(REAL.rglob("*.dump.txt")) if REAL.is_dir() else []
@@ -174,6 +176,16 @@ def test_what_can_not_be_decoded(tmp_path):
     (folder / LOG).write_bytes(batch(0, [record(None, b"\1\xff\1\0", 0), record(None, None, 1)]))
     rest = [line.partition(" headerKeys: [] ")[2] for line in lines(folder / LOG, "--deep")[0][2:]]
     assert [line.split(". ")[0] for line in rest] == ["payload: Error at 0, skipping", "payload: Error at 1, skipping"]
+
+
+def test_kafka_4_4_does_not_read_an_early_layout(tmp_path):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    key, name = keyed(4, "ConsumerGroupPartitionMetadata", {"groupId": "g"}, None)[0], "ConsumerGroupPartitionMetadata"
+    values = [body_of(f"{name}Value"), b"\0\0"]  # the second one has null where it is not allowed
+    (folder / LOG).write_bytes(batch(0, [record(key, b"\0\0" + value, at) for at, value in enumerate(values)]))
+    rest = [line.partition(" headerKeys: [] ")[2] for line in lines(folder / LOG, "--deep")[0][2:]]
+    assert [line.split(". ")[0] for line in rest] == [f"key: Error at offset {at}, skipping" for at in (0, 1)]
 
 
 def test_secrets_stay_hidden():

@@ -5,7 +5,15 @@ from definitions import definition, field
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
-from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, LOG_FILES, MEANING, PAYLOADS, RECORDS as RECORD_CODES
+from kwire_cli.engine.codes import (
+    COMPRESSION,
+    KERNEL_BITS,
+    LOG_FILES,
+    MEANING,
+    PAYLOADS,
+    RECORDS as RECORD_CODES,
+    REMARKS,
+)
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
@@ -140,18 +148,11 @@ def test_an_anomaly_of_a_frame(data, hints, code):
     assert code in [anomaly.code for anomaly in frame.anomalies]
 
 
-def test_releases_that_differ():
-    decoded = kwire.decode(b"\0" * 40, message="ReadShareGroupStateSummaryResponse", version=0)
-    assert decoded.anomalies[0].code == "LAYOUT_AMBIGUOUS"
-    chosen = kwire.decode(b"\0" * 40, message="ReadShareGroupStateSummaryResponse", version=0, kafka="3.9")
-    assert "LAYOUT_AMBIGUOUS" not in [anomaly.code for anomaly in chosen.anomalies]
-
-
 def test_every_code_is_provoked_here():
     # Those of compressed records are in tests/records/test_codes.py, those of payloads in tests/payload, of log files
-    # in tests/source/logs, of batches in tests/records.
+    # in tests/source/logs, of batches in tests/records, of early layouts in tests/engine/test_values.py.
     odd = [found for *_, found in BODIES + RECORDS]
-    provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
+    provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | REMARKS
     assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
 
@@ -165,11 +166,14 @@ code, the path of its field, its offset and a detail. Anomalies do not stop deco
 bytes after them have a meaning; bytes without a meaning are a gap. `--strict` turns any anomaly
 into exit code 1.
 
+`EARLY_LAYOUT` is a remark, since a correct writer wrote the bytes: `--strict` and `--verify` do not count it
+([definitions](specs.md#early-layouts)).
+
 A batch in a Produce request or a Fetch response has anomalies of its own, which stand beside the batch.
 `kwire decode --strict` and `anomaly` in filters and `--fields` count them, and pages and the terminal
 interface list them, with those of records and of the payloads that kwire decodes in records, such as
-those of Kafka's own topics. `UNKNOWN_TYPE`,
-`UNKNOWN_VERSION` and `LAYOUT_AMBIGUOUS` of such a payload do not count: a newer Kafka may have written it.
+those of Kafka's own topics. `UNKNOWN_TYPE` and
+`UNKNOWN_VERSION` of such a payload do not count: a newer Kafka may have written it.
 Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.md)).
 `kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs.
 `kwire stats`, `kwire summary` and the table `faults` of captures count those of batches, and leave records

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from early_layouts import body_of
 
 import kwire_cli as kwire
 
@@ -40,3 +41,12 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(kwire.InputError, match=r"pip install 'kwire\[lake\]'"):
         kwire.columns([b""], message="HeartbeatRequest", version=4)
+
+
+@pytest.mark.numba
+@pytest.mark.usefixtures("arrow")
+def test_a_body_in_an_early_layout_is_null():
+    newest = kwire.encode({"throttleTimeMs": 0, "groups": []}, message="ConsumerGroupDescribeResponse", version=0)
+    bodies = [newest, body_of("ConsumerGroupDescribeResponse"), newest]
+    found = kwire.columns(bodies, message="ConsumerGroupDescribeResponse", version=0)
+    assert found.to_pylist() == [{"throttleTimeMs": 0, "groups": []}, None, {"throttleTimeMs": 0, "groups": []}]

@@ -6,6 +6,7 @@ import json
 import pytest
 from command_line import kwire as kwire_command
 from damage import packet_of
+from early_layouts import EARLY_PACKET, early_capture
 from packets import Talk, pcap_file
 from record_sets import batch, committed, record, with_crc
 
@@ -164,3 +165,13 @@ def test_hidden_payloads_are_looked_at(tmp_path):
     shown = kwire_command("decode", path, "-f", "jsonl", "--records", "decoded").out
     assert "NULL_NOT_ALLOWED" in shown
     assert base64.b64encode(b"secret").decode() not in shown
+
+
+def test_strict_does_not_count_an_early_layout(tmp_path):
+    path = tmp_path / "early.pcap"
+    path.write_bytes(early_capture())
+    shown = kwire_command("decode", path, "--strict", "--format", "jsonl")
+    assert shown.code == 0
+    noted = [line for line in map(json.loads, shown.out.splitlines()) if line["anomalies"]]
+    assert [(line["packet"], line["anomalies"][0]["code"]) for line in noted] == [(EARLY_PACKET, "EARLY_LAYOUT")]
+    assert kwire_command("decode", path, "--strict", "--stats").code == 0

@@ -4,10 +4,12 @@ from collections import Counter
 
 import golden_rows
 import pytest
+from early_layouts import body_of
 from records import real_records
 from records.filled import sample
 
 import kwire_cli as kwire
+from kwire_cli.engine.codes import faults_among
 from kwire_cli.message.secrets import hidden_spans
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, decode_record
 
@@ -42,7 +44,7 @@ def test_real_records_are_what_kafka_prints():
                 compared[record.topic, side] = compared.get((record.topic, side), 0) + 1
                 assert shown[side] == want, record.where
         assert (record.value is None) == (shown["value"] is None)
-        assert {code for code, _ in codes(found)} <= {"LAYOUT_AMBIGUOUS"}, record.where
+        assert codes(found) == [], record.where
     assert compared == {
         ("__cluster_metadata", "value"): 984,
         ("__consumer_offsets", "key"): 240,
@@ -73,7 +75,27 @@ def test_every_type_of_coordinator_record(topic):
                 "key": {"type": str(kind), "data": key_json},
                 "value": {"version": str(version), "data": value_json},
             }
-            assert {code for code, _ in codes(found)} <= {"LAYOUT_AMBIGUOUS"}
+            assert codes(found) == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind", "version", "message"),
+    [
+        ("__consumer_offsets", 4, 0, "ConsumerGroupPartitionMetadataValue"),
+        ("__consumer_offsets", 5, 0, "ConsumerGroupMemberMetadataValue"),
+        ("__consumer_offsets", 7, 0, "ConsumerGroupTargetAssignmentMemberValue"),
+        ("__consumer_offsets", 8, 0, "ConsumerGroupCurrentMemberAssignmentValue"),
+        ("__share_group_state", 0, 0, "ShareSnapshotValue"),
+        ("__share_group_state", 1, 1, "ShareUpdateValue"),  # 4.0 wrote the layout of version 0 as version 1
+    ],
+)
+def test_a_record_in_an_early_layout(topic, kind, version, message):
+    keys = {entry.api_key: entry.name for entry in entries(COORDINATORS[topic]) if entry.type == "coordinator-key"}
+    found = coordinator(topic, kind, sample(keys[kind], 0)[1], version, body_of(message))
+    assert codes(found) == [("EARLY_LAYOUT", "value")]
+    assert faults_among(found.anomalies) == []
+    assert found.value.body.exact
+    assert found.known
 
 
 @pytest.mark.parametrize("topic", FRAMED)

@@ -125,15 +125,39 @@ def test_header_versions(bundled, key, version, request_header, response_header)
 
 def test_layouts_that_changed_under_one_number(bundled):
     old = catalog(kafka="3.9.2")
-    assert bundled.ambiguous("ShareGroupMetadataValue", 0)
-    assert not bundled.ambiguous("ReadShareGroupStateSummaryResponse", 1)
-    assert not old.ambiguous("ShareGroupMetadataValue", 0)
-    assert not catalog(kafka="4.4").ambiguous("ShareGroupMetadataValue", 0)
+    assert bundled.early_releases("ShareGroupMetadataValue", 0) == ["4.0"]
+    assert bundled.early_releases("ShareGroupPartitionMetadataValue", 0) == ["4.0", "3.9"]
+    assert bundled.early_releases("ReadShareGroupStateSummaryResponse", 1) == []
+    assert old.early_releases("ShareGroupMetadataValue", 0) == []
+    assert catalog(kafka="4.4").early_releases("ShareGroupMetadataValue", 0) == []
+    early = bundled.early_layout("ShareGroupMetadataValue", "4.0")
     assert field_at(bundled.message("ShareGroupMetadataValue"), "metadataHash")
-    assert not field_at(old.message("ShareGroupMetadataValue"), "MetadataHash")
+    assert not field_at(early, "MetadataHash")
+    assert old.message("ShareGroupMetadataValue") == early
     assert str(old.entry("ReadShareGroupStateSummaryResponse").valid_versions) == "0"
-    with pytest.raises(InputError, match=r"3\.9, 4\.4"):
+
+
+@pytest.mark.parametrize(
+    ("kafka", "has_error", "has_assignors"),
+    [("3.6", True, True), ("v3.7.1", True, False), ("3.8", False, False), ("4.4", False, False)],
+)
+def test_a_release_has_each_layout_up_to_the_last_release_that_had_it(kafka, has_error, has_assignors):
+    chosen = catalog(kafka=kafka)
+    describe = chosen.message("ConsumerGroupDescribeResponse")
+    assert bool(field_at(describe, "Groups.Members.Assignment.Error")) == has_error
+    heartbeat = chosen.message("ConsumerGroupHeartbeatRequest")
+    assert bool(field_at(heartbeat, "ClientAssignors")) == has_assignors
+
+
+def test_a_release_without_layouts_is_refused():
+    with pytest.raises(InputError, match=r"choose one of 3\.6, 3\.7, 3\.8, 3\.9, 4\.0, 4\.1, 4\.2, 4\.3, 4\.4"):
         catalog(kafka="2.0")
+
+
+def test_definitions_of_the_user_have_no_early_layouts(tmp_path):
+    file = tmp_path / "ShareGroupMetadataValue.json"
+    file.write_text(message(name="ShareGroupMetadataValue", type="data"))
+    assert catalog([file]).early_releases("ShareGroupMetadataValue", 0) == []
 
 
 def test_errors(bundled):
@@ -232,7 +256,7 @@ def test_a_catalogue_goes_to_other_processes_without_its_files(bundled, tmp_path
     assert there.entries == made.entries
     assert there.message("FooRequest") == made.message("FooRequest")
     assert str(there.message("MetadataRequest").flexible_versions) == "5+"
-    assert not there.ambiguous("ShareGroupMetadataValue", 0)
+    assert there.early_releases("ShareGroupMetadataValue", 0) == []
     assert pickle.loads(pickle.dumps(bundled)) is bundled
     older = catalog(kafka="3.9")
     assert pickle.loads(pickle.dumps(older)) is older

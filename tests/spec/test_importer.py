@@ -37,7 +37,8 @@ def test_the_writer_is_stable():
 
 @pytest.mark.shared
 def test_the_shipped_files_are_what_the_facts_give(tmp_path):
-    shutil.copy(Path(specs_folder()) / "releases.json", tmp_path)  # releases that the facts don't hold are kept
+    for name in ("releases.json", "index.json"):  # releases and early layouts that the facts don't hold are kept
+        shutil.copy(Path(specs_folder()) / name, tmp_path)
     assert main(["--specs", str(tmp_path), "facts", str(FACTS)]) == 0
     shipped = files(Path(specs_folder()))
     assert {name: shipped.get(name) for name in files(tmp_path)} == files(tmp_path)
@@ -110,6 +111,29 @@ def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
     assert json.loads(after["releases.json"])["10.1"] == {"accepted": {"99": "0-2"}, "deprecated": {"99": "0-1"}}
     assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-3.9")]) == 2
     assert "there is no request of Kafka 10.2" in capsys.readouterr().err
+
+
+def test_layouts_are_kept_that_the_next_newer_one_does_not_read(specs, tmp_path, capsys):
+    def release(name, *fields):
+        folder = tmp_path / name
+        folder.mkdir()
+        rows = [{"name": field, "type": "int32", "versions": "0+", "about": "prose"} for field in fields]
+        definition = json.loads((specs / "ShareGroupMetadataValue.json").read_text("utf-8")) | {"fields": rows}
+        (folder / "a.json").write_text(json.dumps(definition))
+        (folder / "b.json").write_text(FOO)
+        assert main(["--specs", str(specs), "layouts", f"{name}.1", str(folder)]) == 0
+        return capsys.readouterr().out
+
+    before = files(specs)
+    assert release("4.2", "Epoch", "Other") == "ShareGroupMetadataValue 0\n"
+    assert release("4.1", "Epoch", "Renamed") == ""
+    assert release("3.8", "Epoch") == ""  # as 4.0
+    assert release("3.5", "Epoch", "Other", "More") == "ShareGroupMetadataValue 0\n"
+    after = files(specs)
+    written = {f"kafka-{name}/ShareGroupMetadataValue.json" for name in ("3.5", "4.2")}
+    assert {name for name in after if after[name] != before.get(name)} == {*written, "index.json"}
+    assert not [name for name in written if "prose" in after[name]]
+    assert [*json.loads(after["index.json"])["releases"]] == ["3.5", "3.6", "3.7", "3.9", "4.0", "4.2"]
 
 
 def test_definitions_are_added_with_their_lines_in_the_index(specs, tmp_path, capsys):

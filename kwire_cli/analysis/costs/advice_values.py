@@ -303,7 +303,7 @@ def in_frame(frame: Frame, at: int = 0) -> Iterator[Message]:
 
 def in_body(body: Body, at: int = 0, unsaid: int = 0) -> Message:
     """Return a body alone."""
-    regular = not body.guess and is_regular(body.entry, body.raw)
+    regular = not body.guess and not body.is_early and is_regular(body.entry, body.raw)
     return Message(body.message, body.layout_version, body.entry, body.raw, regular, body.guess, at, unsaid)
 
 

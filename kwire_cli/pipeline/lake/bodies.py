@@ -220,7 +220,7 @@ class Bodies:
     def __init__(self, redaction: Redaction, only: Collection[str] = ()) -> None:
         self._only = only
         self._catalog, self._show_secrets = redaction.catalog, redaction.show_secrets
-        self._held: dict[tuple[str, str, str, int], list[_Body]] = defaultdict(list)
+        self._held: dict[tuple[str, str, MessageSpec, int], list[_Body]] = defaultdict(list)
         self._size = 0
 
     def frames(self, frames: Frames, stream: int) -> Iterator[Table]:
@@ -237,13 +237,13 @@ class Bodies:
         """Take the body of a single line; yield bodies where there are enough of them."""
         if self._only and table_of(line.api or "", line.kind) not in self._only:
             return
-        body = _body_of(line)
+        body = self._body_of(line)
         if body is None:
             return
-        message, version, data = body
+        spec, version, data = body
         time = NO_TIME if line.seen.time is None else line.seen.time
         api_version = version if line.api_version is None else line.api_version  # brokers may answer in another one
-        held = self._held[line.api or "", line.kind, message, version]
+        held = self._held[line.api or "", line.kind, spec, version]
         held.append(_Body(data, time, line.stream, line.number, api_version))
         self._size += len(data)
         if self._size > AT_ONCE:
@@ -252,8 +252,7 @@ class Bodies:
     def close(self) -> Iterator[Table]:
         """Yield the bodies that are held."""
         held, self._held, self._size = self._held, defaultdict(list), 0
-        for (api, kind, message, version), bodies in held.items():
-            spec = self._catalog.message(message)
+        for (api, kind, spec, version), bodies in held.items():
             entry = entry_for(spec, version)
             stops = np.cumsum([len(body.data) for body in bodies])
             data = octets(b"".join(body.data for body in bodies) or b"\0")
@@ -272,7 +271,7 @@ class Bodies:
         if not len(whole):
             return
         try:
-            shown = body_type(spec, show_secrets=self._show_secrets)
+            shown = body_type(self._catalog.message(spec.name), show_secrets=self._show_secrets)
             body = Columns(entry_for(spec, version), walk if len(whole) == len(walk.jobs) else walk.only(whole)).root()
         except TypeError:  # a form that hangs on other fields has no columns
             return
@@ -285,18 +284,17 @@ class Bodies:
             fields.append(pa.field("body", shown))
         yield Table(table_of(api, kind), pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)))
 
-
-def _body_of(line: Captured) -> tuple[str, int, bytes] | None:
-    """Return the message, the version and the bytes of the body of a line, or None if these are not certain."""
-    if plain := line.plain if line.is_frame else None:
-        return plain.layout.message, plain.layout.version, plain.data[plain.start :]
-    frame = line.frame
-    if (
-        frame is None
-        or line.read is None
-        or frame.body is None
-        or frame.body.version not in frame.body.spec.valid_versions
-    ):
-        return None
-    raw = frame.body.raw
-    return frame.body.message, frame.body.version, bytes(raw.data[raw.start : raw.stop])
+    def _body_of(self, line: Captured) -> tuple[MessageSpec, int, bytes] | None:
+        """Return the layout, the version and the bytes of the body of a line, or None if these are not certain."""
+        if plain := line.plain if line.is_frame else None:
+            return self._catalog.message(plain.layout.message), plain.layout.version, plain.data[plain.start :]
+        frame = line.frame
+        if (
+            frame is None
+            or line.read is None
+            or frame.body is None
+            or frame.body.version not in frame.body.spec.valid_versions
+        ):
+            return None
+        raw = frame.body.raw
+        return frame.body.spec, frame.body.version, bytes(raw.data[raw.start : raw.stop])

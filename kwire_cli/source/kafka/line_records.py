@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.engine.codes import REMARKS
 from kwire_cli.engine.program import holds_records
 from kwire_cli.message.record_notes import raw_body, record_notes
 from kwire_cli.message.roles import RAW, records_fields, roles
@@ -45,8 +46,8 @@ def anomaly_codes(line: Captured, *, deep: bool) -> list[str]:
 
 
 def is_anomalous(line: Captured) -> bool:
-    """Return whether a line, or a batch or record in it, has an anomaly."""
-    return bool(line.anomalies) or next(line_record_notes(line, deep=True), None) is not None
+    """Return whether a line, or a batch or record in it, has an anomaly that is not a remark."""
+    return not REMARKS.issuperset(line.anomalies) or next(line_record_notes(line, deep=True), None) is not None
 
 
 def _with_records(line: Captured) -> tuple[str, Roles] | None:

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.files import read_text
-from kwire_cli.spec.importer import jar_texts
+from kwire_cli.spec.files import jar_texts, read_text
 from kwire_cli.spec.jsontext import Place
 from kwire_cli.spec.overlay import read_text_leniently
 from kwire_cli.stores import exists

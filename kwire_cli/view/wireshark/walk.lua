@@ -268,10 +268,32 @@ function K.walk(w, layout, tree, open)
   return false
 end
 
+local function trial(w, message, version, from, to)
+  local ahead = K.walker({room = w.room, topics = {}, errors = {}, frame = w.frame}, w.tvb, w.base, w.data, from, to)
+  ahead.message, ahead.version, ahead.trial = message, version, true
+  return ahead
+end
+
+-- The layout of a version that the bytes [from, to) have: an earlier one, with its release, if they are well-formed in
+-- that one only. Also whether no layout of the version is known.
+local function best_layout(w, message, version, from, to)
+  local layout, guess = K.layout(message, version)
+  local early = message.early and message.early[version]
+  if early and not K.walk(trial(w, message, version, from, to), layout, nil) then
+    for _, run in ipairs(early) do
+      local older = K.layout_of(message, run)
+      if K.walk(trial(w, message, version, from, to), older, nil) then
+        return older, false, run[4]
+      end
+    end
+  end
+  return layout, guess
+end
+
 -- Walk the bytes [from, to) as a message of a version. A message that can hold secrets is shown only if it is
 -- well-formed, as any field of a malformed one may have bytes of a secret. The walk, and whether all was well-formed.
 function K.body(outer, message, version, tree, from, to)
-  local layout, guess = K.layout(message, version)
+  local layout, guess, release = best_layout(outer, message, version, from, to)
   local w = K.walker(outer, outer.tvb, outer.base, outer.data, from, to)
   w.trial, w.message, w.version = outer.trial, message, version
   local made = tree and item(w, tree, message.proto, from, to)
@@ -281,8 +303,8 @@ function K.body(outer, message, version, tree, from, to)
   local careful = message.secret and not w.show_secrets
   w.hides_unknown = careful and message.secret == "always"
   if careful then
-    local ahead = K.walker({room = w.room, topics = {}, errors = {}, frame = w.frame}, w.tvb, w.base, w.data, from, to)
-    ahead.message, ahead.version, ahead.hides_unknown, ahead.trial = message, version, w.hides_unknown, true
+    local ahead = trial(w, message, version, from, to)
+    ahead.hides_unknown = w.hides_unknown
     if not K.walk(ahead, layout, nil) or guess then
       for _, code in ipairs(ahead.notes) do
         note(w, made, code)
@@ -301,8 +323,8 @@ function K.body(outer, message, version, tree, from, to)
     note(w, made, "UNKNOWN_VERSION",
       string.format("%s has versions %d-%d; %d was decoded by the layout of the nearest one", message.name, message.low,
         message.high, version))
-  elseif message.ambiguous and message.ambiguous[version] then
-    note(w, made, "LAYOUT_AMBIGUOUS")
+  elseif release then
+    note(w, made, "EARLY_LAYOUT", string.format("read with the layout of Kafka %s", release))
   end
   return w, good and not guess
 end

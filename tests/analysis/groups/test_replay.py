@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 from command_line import ROOT
-from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, modern, sync
+from early_layouts import ID, body_of
+from group_calls import ORDERS_0, ORDERS_1, beat, call, join, leave, logged, logged_pair, modern, sync
+from state_records import keyed
 
 from kwire_cli.analysis.groups.answer import EVENTS
 from kwire_cli.analysis.groups.groups import Groups
@@ -258,6 +260,17 @@ def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
     assert kinds(timeline, "join", "assignment", "leave") == [("join", "a"), ("assignment", "a"), ("leave", "a")]
     assert (timeline.members["a"].host, timeline.members["a"].rebalance_timeout) == ("10.0.0.1", 300)
     assert timeline.assigned[0].place.offset == 4
+
+
+def test_records_of_a_consumer_group_are_read_as_kafka_3_7_wrote_them():
+    records = []
+    for number, name in ((5, "MemberMetadata"), (8, "CurrentMemberAssignment")):
+        key, _ = keyed(number, f"ConsumerGroup{name}", {"groupId": "g", "memberId": "a"}, None)
+        pair = key, b"\0\0" + body_of(f"ConsumerGroup{name}Value")
+        records.append(logged_pair(TOPIC, number, number, pair))
+    timeline = timeline_of(*records)
+    assert kinds(timeline, "join", "assignment") == [("join", "a"), ("assignment", "a")]
+    assert timeline.assigned[0].partitions == {(ID, 0)}
 
 
 def test_the_record_of_a_deleted_group_is_told_in_one_sentence():

@@ -9,6 +9,7 @@ from pathlib import Path
 import packets as make
 import pytest
 from damage import packet_of
+from early_layouts import ID, early_capture
 from named_traffic import spoken_capture
 from wire import Wire
 
@@ -325,6 +326,22 @@ def check_bodies(path):
             assert same(value, row["body"], kind), (line.api, line.kind, body.version)
         count += 1
     return count
+
+
+@pytest.mark.usefixtures("fewest")
+def test_bodies_in_an_early_layout_have_the_fields_of_the_newest(tmp_path):
+    path = tmp_path / "early.pcap"
+    path.write_bytes(early_capture())
+    found = tables_of(path, "frames", "bodies", "faults")
+    assert [row["anomalies"] for row in found["frames"] if row["anomalies"]] == [["EARLY_LAYOUT"]]
+    assert [row["code"] for row in found["faults"]] == ["EARLY_LAYOUT"]
+    [groups] = filter(None, (row["body"]["groups"] for row in found["bodies_consumer_group_describe_response"]))
+    [line] = [line for _, line in lines_of(path) if line.anomalies]
+    value, kind = line.frame.body.value, body_type(CATALOG.message("ConsumerGroupDescribeResponse"))
+    assert same(value, {"throttleTimeMs": 0, "groups": groups}, kind)
+    assert groups[0]["members"][0]["assignment"] == {
+        "topicPartitions": [{"topicId": ID, "topicName": "t", "partitions": [0, 1]}]
+    }
 
 
 @pytest.mark.usefixtures("fewest")

@@ -11,6 +11,7 @@ import cramjam
 import pytest
 import tshark
 from command_line import ROOT, kwire
+from early_layouts import EARLY_PACKET, early_capture
 from every_version import damaged, exchanges
 from golden_rows import SHARED
 from record_sets import b64, batch, message, record, wrapper
@@ -170,6 +171,15 @@ def test_compressed_records_of_topics_with_secrets_are_redacted(lua, tmp_path):
     assert rows == [[f"<redacted {number} bytes>", "", ""] for number in (6, size, 1)]
     [row, *_] = fields_of(lua, path, "kwire", "kwire.record.value", options=["-o", "kwire.secrets:TRUE"])
     assert bytes.fromhex(row[0]) == b"secret"
+
+
+def test_an_early_layout_is_read_as_kwire_reads_it(lua, tmp_path):
+    path = tmp_path / "early.pcap"
+    path.write_bytes(early_capture())
+    found = {layer.packet: layer.values for layer in tshark.shown(lua, path) if layer.values.get("kwire.anomaly")}
+    assert [*found] == [EARLY_PACKET]
+    field = "kwire.ConsumerGroupDescribeResponse.groups.members.assignment.metadataVersion"
+    assert (found[EARLY_PACKET]["kwire.anomaly"], found[EARLY_PACKET][field]) == (["EARLY_LAYOUT"], ["4"])
 
 
 # Damage
