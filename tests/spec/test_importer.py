@@ -109,7 +109,7 @@ def test_what_a_release_accepts_is_written_down_alone(specs, tmp_path, capsys):
     after = files(specs)
     assert {name for name in after if after[name] != before.get(name)} == {"releases.json"}
     assert json.loads(after["releases.json"])["10.1"] == {"accepted": {"99": "0-2"}, "deprecated": {"99": "0-1"}}
-    assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-3.9")]) == 2
+    assert main(["--specs", str(specs), "accepted", "10.2", str(tmp_path / "json" / ".." / "specs" / "kafka-4.0")]) == 2
     assert "there is no request of Kafka 10.2" in capsys.readouterr().err
 
 
