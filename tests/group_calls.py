@@ -98,7 +98,7 @@ def logged(topic, offset, second, number, name, key, value, **versions):
 
 
 def logged_pair(topic, offset, second, pair):
-    """A batch with a record that has these bytes as its key and its value."""
+    """Return a batch with a record that has these bytes as its key and its value."""
     time = 1_760_000_000_000 + 1000 * second
     data = batch(offset, [record(*pair)], baseTimestamp=time, maxTimestamp=time)
     (item,) = kwire.read_records(data)

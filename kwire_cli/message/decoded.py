@@ -351,7 +351,7 @@ def decode_spec(
     stop: int | None = None,
     alone: bool = True,
 ) -> Decoded:
-    """As `decode`, by this definition only. Unless the message stands `alone`, something else may follow."""
+    """Decode the bytes by this definition only. Unless `alone` is set, other bytes may follow the message."""
     check_version(spec)
     valid = spec.valid_versions
     layout = min(max(version, valid.low), valid.high)

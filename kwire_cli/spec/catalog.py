@@ -251,7 +251,7 @@ class Catalog:
     def early_releases(self, name: str, version: int) -> list[str]:
         """Return the releases that last had an earlier layout of this version of a message, newest first.
 
-        There are none if a release was chosen, or if the user has another definition of the message.
+        The list is empty if a release was chosen, or if the user has another definition of the message.
         """
         return [
             release

@@ -46,7 +46,7 @@ INDEX = "index.json"
 
 
 def write_from_facts(facts: Path, specs: Path) -> list[str]:
-    """Write the specs folder anew from a facts folder; the names of the files written. Earlier layouts stay."""
+    """Write the specs folder from a facts folder and return the names of the files. Early layouts stay."""
     union = json.loads((facts / "kafka-union.json").read_text("utf-8"))
     releases = {
         release: json.loads((facts / f"kafka-{release}.json").read_text("utf-8"))
@@ -249,7 +249,7 @@ def write_accepted(sources: Iterable[Path], specs: Path, release: str) -> int:
 def keep_layouts(sources: Iterable[Path], specs: Path, release: str) -> dict[str, str]:
     """Write the definitions of a release whose layouts a later release replaced under the same version.
 
-    A definition is kept if the next newer one of the specs folder cannot read what it writes. Read the newest release
+    A definition is kept if the next newer one of the specs folder cannot read its bytes. Read the newest release
     first: a layout that several releases have is then kept for the last of them. Return the messages with the versions.
     """
     last = minor(release)

@@ -181,8 +181,8 @@ def test_what_can_not_be_decoded(tmp_path):
 def test_kafka_4_4_does_not_read_an_early_layout(tmp_path):
     folder = tmp_path / "__consumer_offsets-0"
     folder.mkdir()
-    key, name = keyed(4, "ConsumerGroupPartitionMetadata", {"groupId": "g"}, None)[0], "ConsumerGroupPartitionMetadata"
-    values = [body_of(f"{name}Value"), b"\0\0"]  # the second one has null where it is not allowed
+    key, _ = keyed(4, "ConsumerGroupPartitionMetadata", {"groupId": "g"}, None)
+    values = [body_of("ConsumerGroupPartitionMetadataValue"), b"\0\0"]  # the second has a null that is not allowed
     (folder / LOG).write_bytes(batch(0, [record(key, b"\0\0" + value, at) for at, value in enumerate(values)]))
     rest = [line.partition(" headerKeys: [] ")[2] for line in lines(folder / LOG, "--deep")[0][2:]]
     assert [line.split(". ")[0] for line in rest] == [f"key: Error at offset {at}, skipping" for at in (0, 1)]

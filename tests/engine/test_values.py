@@ -8,7 +8,7 @@ from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.spec.files import layout_file, read_bundled
 
 READ_BY_ITS_BUNDLED_DEFINITION = ("3.9", "ShareGroupPartitionMetadataValue")
-"""Kafka 4.1 and later have no definition of it; the bundled one is that of 3.9."""
+"""Kafka 4.1 and later have no definition of it; the bundled definition is the one of 3.9."""
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.message)

@@ -18,7 +18,7 @@ def test_each_definition_alone_is_compatible_with_itself():
         assert breaking(one, one, part=True) == [], name
 
 
-def test_what_kafka_4_0_wrote_otherwise_is_found():
+def test_layouts_that_kafka_4_0_had_are_found():
     old = read_definitions([f"{specs_folder()}/kafka-4.0"])
     found = {
         (each.message, each.path): each.severity for each in breaking(old, DEFINITIONS) if each.rule == "FIELD_ADDED"
