@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.codes import MEANING, Anomaly, in_payload
+from kwire_cli.engine.codes import MEANING, REMARKS, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.errors import InputError, KwireError
@@ -337,8 +337,10 @@ class Frame(InNotebook):
 
 
 def _is_plain(part: Decoded) -> bool:
-    """Return whether a header or body has neither anomalies nor unknown tags."""
-    return not part.anomalies and all(span.kind != "unknown-tag" for span in part.spans)
+    """Return whether a header or body has no anomalies but remarks, and no unknown tags."""
+    if not REMARKS.issuperset(note.code for note in part.anomalies):
+        return False
+    return all(span.kind != "unknown-tag" for span in part.spans)
 
 
 def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:

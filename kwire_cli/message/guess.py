@@ -24,6 +24,7 @@ from kwire_cli.structs.lengths import Sized
 if TYPE_CHECKING:
     from kwire_cli.engine.program import Entry
     from kwire_cli.spec.catalog import Api, Catalog
+    from kwire_cli.spec.model import MessageSpec
 
 
 COMMON = (1, 0, 3, 18, 12, 9, 8, 10, 11, 14, 2, 22, 68, 26, 24, 36, 17, 44)
@@ -52,7 +53,7 @@ def response_candidates(
     """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the
     search.
     """
-    candidates = []
+    candidates: dict[tuple[int, int], Candidate] = {}  # of two layouts of a version the likelier one
     headers: dict[int, int | None] = {}
     for layout in _layouts(catalog):
         meant = layout.meanings
@@ -69,8 +70,11 @@ def response_candidates(
         if spans.lost < 0 and spans.used == stop:
             for tried, v, entry in meant:
                 tree = build(entry, spans._replace(program=entry.program))
-                candidates.append(Candidate(tried, v, bits_of(catalog, tree)))
-    return sorted(candidates, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
+                candidate = Candidate(tried, v, bits_of(catalog, tree))
+                known = candidates.get((tried.key, v))
+                if known is None or candidate.bits < known.bits:
+                    candidates[tried.key, v] = candidate
+    return sorted(candidates.values(), key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
 
 
 class _Layout(NamedTuple):
@@ -88,14 +92,19 @@ def _layouts(catalog: Catalog) -> list[_Layout]:
         if not api.response:
             continue
         for version in catalog.entry(api.response).valid_versions.each():
-            try:
-                entry = entry_for(catalog.message(api.response), version)
-            except KwireError:
-                continue
             header = header_version(catalog, "response", api.key, version)
-            same = header, entry.pc, tuple(entry.program.code), tuple(entry.program.tables)
-            layouts.setdefault(same, _Layout(header, [])).meanings.append((api, version, entry))
+            for spec in (catalog.message(api.response), *_early_layouts(catalog, api.response, version)):
+                try:
+                    entry = entry_for(spec, version)
+                except KwireError:
+                    continue
+                same = header, entry.pc, tuple(entry.program.code), tuple(entry.program.tables)
+                layouts.setdefault(same, _Layout(header, [])).meanings.append((api, version, entry))
     return [*layouts.values()]
+
+
+def _early_layouts(catalog: Catalog, message: str, version: int) -> list[MessageSpec]:
+    return [catalog.early_layout(message, release) for release in catalog.early_releases(message, version)]
 
 
 def _commonness(key: int) -> int:

@@ -1,3 +1,4 @@
+from early_layouts import BODIES
 from golden_rows import sample
 
 import kwire_cli as kwire
@@ -46,6 +47,14 @@ def test_versions_that_share_a_layout_are_found_as_each_alone_is():
         found = response_candidates(CATALOG, data, 0, len(data))
         assert sorted(found, key=str) == sorted(alone, key=str)
         assert found
+
+
+def test_a_response_in_an_early_layout_is_found():
+    for body in BODIES:
+        if body.message.endswith("Response"):
+            data = b"\0\0\0\7\0" + body.data
+            frame, *_ = kwire.read_frames(data)
+            assert (frame.body.message, frame.guess, frame.body.is_early) == (body.message, True, True)
 
 
 def test_bytes_that_no_response_fits_have_no_candidates():
