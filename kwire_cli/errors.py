@@ -9,12 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_QUERY = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^\s?\"']*)\?[A-Za-z_][\w.-]*=[^\s\"')]*")
+_SCHEME = r"\b([A-Za-z][A-Za-z0-9+.-]+:/+)"
+URL_PASSWORD = re.compile(rf"""{_SCHEME}[^\s/?#"'@:\[]*:(?!\d*/)[^\s"'?]*@""")
+_TOKEN = re.compile(r"""\b((?:https?|s3[an]?|gc?s):/+)[^\s/?#"'@]+@""", re.IGNORECASE)
+_QUERY = re.compile(rf"""({_SCHEME}[^\s?"']*)[?#][A-Za-z_%&;][\w.%&;+-]*=[^\s"')]*""")
 
 
-def without_queries(text: str) -> str:
-    """Return a text in which URLs have no queries: these say how to reach a store, and may be credentials."""
-    return _QUERY.sub(r"\1", text) if "://" in text else text
+def without_credentials(text: str) -> str:
+    """Return a text in which URLs have neither passwords nor queries: these give access to a store.
+
+    A user without a password is removed too if the store has no users, as it may be a token.
+    """
+    if ":/" not in text:
+        return text
+    return _QUERY.sub(r"\1", _TOKEN.sub(r"\1", URL_PASSWORD.sub(r"\1", text)))
 
 
 class KwireError(Exception):
@@ -71,7 +79,7 @@ class InputError(KwireError):
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, column: int | None = None
     ) -> None:
-        message, file = without_queries(message), without_queries(str(file)) if file is not None else None
+        message, file = without_credentials(message), without_credentials(str(file)) if file is not None else None
         self.reason, self.file, self.line, self.column = message, file, line, column
         place = ":".join(str(part) for part in (file, line, column) if part is not None)
         super().__init__(f"{place}: {message}" if place else message)

@@ -10,10 +10,12 @@ import re
 import packets
 import pyarrow as pa
 import pyarrow.parquet as pq
+import record_sets
 from wire import Wire
 
 import kwire_cli
 from kwire_cli.message.roles import CONFIG_VALUES, SECRET_FIELDS
+from kwire_cli.spec.kafka import CLUSTER_METADATA_ID
 
 CATALOG = kwire_cli.catalog()
 SECRET = "Zq7#kPx2!vRm9~wLt4^y"
@@ -156,14 +158,60 @@ def damages(frame):
         yield f"cut at {stop}", frame[:stop]
 
 
+def batch_of(message, path, codec=0):
+    """A batch of the metadata log with a secret in the second of its three records."""
+    topic = kwire_cli.encode({"name": "orders", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}, message="TopicRecord", version=0)
+    values = [b"\1\2\0" + topic, bytes([1, CATALOG[message].api_key, 0]) + body_of(message, path, 0), b"\1\2\0" + topic]
+    records = [record_sets.record(value=value, offset=at, headers=[("h", b"x")]) for at, value in enumerate(values)]
+    return record_sets.batch(1, records, codec=codec)
+
+
+def answer_of(api, version, topic, records):
+    """A request for records of a topic of Kafka's, and the response that brings them."""
+    name = {"topicId": CLUSTER_METADATA_ID} if api == "Fetch" and version > 12 else {"topic": topic, "name": topic}
+    text = base64.b64encode(records).decode()
+    part = {"partitionIndex": 0, "index": 0, "abortedTransactions": None, "records": text, "unalignedRecords": text}
+    fields = ("partitionIndex", "abortedTransactions", "records") if api == "Fetch" else ("index", "unalignedRecords")
+    key = "topicId" if "topicId" in name else "topic" if api == "Fetch" else "name"
+    asked = [] if api == "FetchSnapshot" else [{key: name[key], "partitions": [{"partition": 0}]}]
+    answer = [{key: name[key], "partitions": [{field: part[field] for field in fields}]}]
+    more = {"responses": answer} if api == "Fetch" else {"topics": answer}
+    return Wire.request(api, version, 7, topics=asked), Wire.response(api, version, 7, **more)
+
+
+def misaligned(frame):
+    """Damages of the middle of a frame after which its fields are elsewhere, by what was done."""
+    for place in (*range(9, 72, 4), *range(72, len(frame) - 3, 23)):
+        for count in (1, 2, 3):
+            yield f"without {count} at {place}", frame[:place] + frame[place + count :]
+            yield f"without {count} at {place}, resized", sized(frame[4:place] + frame[place + count :])
+            yield f"{count} more at {place}", sized(frame[4:place] + b"\2" * count + frame[place:])
+
+
+def authentication(key, tokens, *, first=0):
+    """A SCRAM exchange in which the requests from the `first` on have a wrong api key."""
+    said = [
+        (0, Wire.request("SaslHandshake", 1, 1, mechanism="SCRAM-SHA-512")),
+        (1, Wire.response("SaslHandshake", 1, 1, errorCode=0, mechanisms=["SCRAM-SHA-512"])),
+    ]
+    for number, token in enumerate(tokens):
+        text, correlation = base64.b64encode(token).decode(), 2 + number // 2
+        if number % 2:
+            said.append((1, Wire.response("SaslAuthenticate", 2, correlation, errorMessage=None, authBytes=text)))
+            continue
+        frame = Wire.request("SaslAuthenticate", 2, correlation, authBytes=text)
+        said.append((0, frame if number < first else frame[:4] + key.to_bytes(2, "big") + frame[6:]))
+    return said
+
+
 def conversation(message, version, body, *, client_id=b"c", correlation=5):
     """What both sides say before, the frame that holds the body, and what they say behind it: as (side, bytes)."""
     kind = "request" if message.endswith("Request") else "response"
     api = CATALOG.api_by_key(CATALOG[message].api_key)
     client = None if client_id is None else client_id.decode()
     before = [
-        (0, Wire.request("SaslHandshake", 1, 1, client=client, mechanism="PLAIN")),
-        (1, Wire.response("SaslHandshake", 1, 1, errorCode=0, mechanisms=["PLAIN"])),
+        (0, Wire.request("Metadata", 1, 1, client=client)),
+        (1, Wire.response("Metadata", 1, 1)),
     ]
     after = [
         (0, Wire.request("Metadata", 1, correlation + 1, client=client)),

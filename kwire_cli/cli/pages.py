@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.errors import without_queries
+from kwire_cli.errors import without_credentials
 from kwire_cli.stores import path_text
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def refuse_terminal(environment: Environment) -> None:
 
 def title_of(command: str, names: Sequence[str]) -> str:
     """Return the title of a page: the command and its inputs. Only the end of a long name is shown."""
-    names = [without_queries(name) for name in names]
+    names = [without_credentials(name) for name in names]
     labels = [name if len(name) <= LONGEST else f"…{name[-LONGEST:]}" for name in names[:3]]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return " ".join(["kwire", command, *labels]) + more

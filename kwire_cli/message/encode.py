@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.errors import EncodeError, InputError, json_kind
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, apply, build, decode_spec, whole_frame
-from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
+from kwire_cli.message.roles import FETCHED, can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.messages import SIZE_PREFIX, declare
 from kwire_cli.structs.numbers import RANGES, checked_int, shown
 
@@ -143,7 +143,7 @@ def encode_spec(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 def without_secret(spec: MessageSpec, error: EncodeError) -> EncodeError:
     """Return the error without the value that it tells of, where that may be a secret or have one in it."""
-    if not can_hold_secrets(spec.name, raw_records=True) or not has_secret(spec, error.path):
+    if not (can_hold_secrets(spec.name) or spec.name in FETCHED) or not has_secret(spec, error.path):
         return error
     return EncodeError(
         error.reason.replace(shown(error.value), redacted_value(spec, error.path, error.value)), path=error.path

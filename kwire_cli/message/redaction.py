@@ -24,7 +24,7 @@ from kwire_cli.message.secrets import (
 from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.engine.tree import Tree
     from kwire_cli.engine.values import Body
@@ -65,6 +65,10 @@ class Line(Protocol):
     def topics(self) -> list[str]:
         """The topics that it is about."""
 
+    @property
+    def asked_topics(self) -> list[str]:
+        """The topics that the request of a response is about."""
+
 
 class RecordRedaction:
     """The secrets in records of Kafka's own topics. Called with a payload, it gives the spans to hide by "key" and
@@ -89,8 +93,8 @@ class RecordRedaction:
         """
         if self._is_damaged(batch) or (payload and payload.unknown_control and self.gap(batch.source.topic)):
             return None, _WHOLE
-        if payload and payload.record and payload.record.secret and (serdes := self._catalog.serdes):
-            payload = replace(payload, record=serdes.masked(payload.record))
+        if payload and payload.record and payload.record.secret:
+            payload = replace(payload, record=payload.record.masked())
         return payload, self(payload.record) if payload and payload.record else {}
 
     def without_secrets(self, batch: Batch, record: Record) -> Record:
@@ -222,13 +226,19 @@ class Redaction:
             return frozenset()
         return frozenset(at for at, _ in by_span(roles(body.spec, body.entry), body.raw))
 
-    def frame(self, frame: Frame, *, known: bool = False, asked: Frame | None = None) -> Hidden:
-        """Return the hidden spans of a frame by part; `known` and `asked` as in `secrets.hidden_in_frame`."""
+    def frame(
+        self, frame: Frame, *, known: bool = False, asked: Frame | None = None, topics: Sequence[str] = ()
+    ) -> Hidden:
+        """Return the hidden spans of a frame by part. `known`, `asked` and `topics` are as in
+        `secrets.hidden_in_frame`.
+        """
         if self.show_secrets:
             return {}
         if frame.kind == "unknown":
             return whole_frame_hidden(frame)
-        hidden = hidden_in_frame(self.catalog, frame, known=known, asked=asked, raw_records=self.raw_records)
+        hidden = hidden_in_frame(
+            self.catalog, frame, known=known, asked=asked, topics=topics, raw_records=self.raw_records
+        )
         records = self._records(frame.body)
         return {**hidden, "body": hidden.get("body", frozenset()) | records} if records else hidden
 
@@ -236,7 +246,8 @@ class Redaction:
         """Return the hidden spans of a line of a capture by part."""
         if self.show_secrets or self.none_in(line) or not line.frame:
             return {}
-        return self.frame(line.frame, known=line.kind == "request" or line.asked is not None, asked=line.asked)
+        known = line.kind == "request" or line.asked is not None
+        return self.frame(line.frame, known=known, asked=line.asked, topics=line.asked_topics)
 
     def none_in(self, line: Line) -> bool:
         """Return whether a well-formed line certainly has nothing to hide."""

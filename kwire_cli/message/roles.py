@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.python_source import ERROR, TOPIC, TOPIC_ID
 from kwire_cli.engine.tree import Item, Tree
 from kwire_cli.engine.values import leaf_value
-from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID, CONNECT_CONFIGS, CONSUMER_OFFSETS
 from kwire_cli.spec.model import field_at, fields_by_path
 from kwire_cli.structs.lengths import UNKNOWN_KEY, redacted
 from kwire_cli.structs.numbers import FIXED, FixedInt, shown, uuid_text
@@ -40,8 +41,7 @@ class Roles(NamedTuple):
     """The nodes of a layout that have a role: `by_node` says which; `top` has the leaves of the message itself by name.
 
     `naming` are pairs of a topic's name and its id in one struct: messages that have both tell what an id is called.
-    `encoded` are the error codes that an overlay gives another form, by node. `secret` says that the message can hold
-    secrets, so that any field of a malformed one may have bytes of a secret.
+    `encoded` are the error codes that an overlay gives another form, by node. `message` is the message's name.
     """
 
     entry: Entry
@@ -49,7 +49,7 @@ class Roles(NamedTuple):
     top: dict[str, int]
     naming: tuple[tuple[int, int], ...]
     encoded: dict[int, Any]
-    secret: bool
+    message: str
 
 
 _ROLES: dict[int, Roles] = {}
@@ -67,7 +67,7 @@ def roles(spec: MessageSpec, entry: Entry) -> Roles:
         }
         naming = tuple(_naming(entry.root, by_node))
         cached = _ROLES[id(entry)] = Roles(
-            entry, by_node, top, naming, encoded, can_hold_secrets(spec.name)
+            entry, by_node, top, naming, encoded, spec.name
         )  # it keeps the entry, so that its id stays its own
     return cached
 
@@ -96,10 +96,10 @@ def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
         yield from _naming(node.element if isinstance(node, Array) else node.struct, by_node)
 
 
-def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
-    """The bytes of all values that have a role, in order, by role."""
+def role_values(found: Roles, raw: Spans, topics: Sequence[str] = ()) -> dict[str, list[bytes]]:
+    """Return the bytes of all values that have a role, in order, by role; nothing of a message that is doubtful."""
     out: dict[str, list[bytes]] = {}
-    if found.secret and not raw.well_formed:
+    if is_doubtful(found.message, raw, topics):
         return out
     for at, node in enumerate(raw.node):
         if role := found.by_node.get(node):
@@ -162,7 +162,7 @@ RAW = "raw"
 
 def is_internal(topic: str) -> bool:
     """Return whether records of a topic, by its name or id, may be messages of Kafka itself."""
-    return topic.startswith("__") or topic == CLUSTER_METADATA_ID
+    return topic.startswith("__") or topic == CLUSTER_METADATA_ID or topic.endswith(CONNECT_CONFIGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,30 +335,10 @@ FORWARDED: dict[str, str] = {"EnvelopeRequest": "requestData"}
 
 FETCHED = frozenset({"FetchResponse", "FetchSnapshotResponse"})
 """Messages in whose records the metadata log travels."""
+WITH_RECORDS = FETCHED | {"ProduceRequest", "ShareFetchResponse"}
+"""Messages whose records may hold secrets."""
 
 _INDEX = re.compile(r"\[\d+\]")
-
-SENSITIVE_WORDS = ("password", "passwd", "passphrase", "secret", "jaas", "credential", "private", "certificate")
-SENSITIVE_PAIRS = (
-    (("connection",), ("string",)),
-    (("user",), ("info",)),
-    (("access", "account", "api", "auth", "encryption", "master", "shared", "signing", "keystore"), ("key",)),
-    (("auth", "bearer", "sas", "security", "session"), ("token",)),
-)
-"""Words in the names of configs that are passwords: one word, or one of the first and one of the second words, with a
-mark of SEPARATORS between them or none."""
-SEPARATORS = "._-"
-
-
-@cache
-def _sensitive() -> re.Pattern[str]:
-    pairs = (f"(?:{'|'.join(first)})[{SEPARATORS}]?(?:{'|'.join(second)})" for first, second in SENSITIVE_PAIRS)
-    return re.compile("|".join((*SENSITIVE_WORDS, *pairs)), re.IGNORECASE)
-
-
-def is_sensitive_config(name: str) -> bool:
-    """Return whether Kafka keeps a config of this name as a password (ConfigDef.Type.PASSWORD)."""
-    return bool(_sensitive().search(name))
 
 
 def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
@@ -370,8 +350,39 @@ def can_hold_secrets(message: str | None, *, raw_records: bool = False) -> bool:
         message in SECRET_FIELDS
         or message in CONFIG_VALUES
         or message in FORWARDED
-        or (raw_records and message in FETCHED)
+        or (raw_records and message in WITH_RECORDS)
     )
+
+
+def may_hold_secrets(message: str | None, data: Any, topics: Sequence[str] = ()) -> bool:
+    """Return whether a message in some bytes may hold secrets, in its fields or in records of Kafka's own topics.
+
+    `topics` are those that the request of a response names. Without any, names in the bytes decide. Only KRaft fetches
+    snapshots, and only of its log.
+    """
+    if message not in WITH_RECORDS:
+        return can_hold_secrets(message)
+    if message == "FetchSnapshotResponse":
+        return True
+    if topics:
+        return any(map(is_internal, topics))
+    return bool(_own_topics(with_id=message in FETCHED).search(data))
+
+
+@cache
+def _own_topics(*, with_id: bool) -> re.Pattern[bytes]:
+    """Return the pattern of the names of topics whose records may hold secrets. The first bytes may be missing."""
+    names = [name.lstrip("_").encode() for name in (CLUSTER_METADATA, CONSUMER_OFFSETS, *CONNECT_CONFIGS)]
+    ids = [urlsafe_b64decode(f"{CLUSTER_METADATA_ID}==")] if with_id else []
+    return re.compile(b"|".join(map(re.escape, names + ids)))
+
+
+def is_doubtful(message: str, raw: Spans, topics: Sequence[str] = ()) -> bool:
+    """Return whether any field of a message may have bytes of a secret: the message may hold secrets and is malformed.
+
+    `topics` are as in `may_hold_secrets`.
+    """
+    return not raw.well_formed and may_hold_secrets(message, memoryview(raw.data)[raw.start : raw.stop], topics)
 
 
 def has_secret(spec: MessageSpec, path: str) -> bool:

@@ -32,19 +32,23 @@ from kwire_cli.message.frames import (
 )
 from kwire_cli.message.roles import (
     CONFIG_VALUES,
-    FETCHED,
     FORWARDED,
     SECRET_FIELDS,
+    WITH_RECORDS,
     RecordsAs,
     can_hold_secrets,
+    is_doubtful,
     is_internal,
-    is_sensitive_config,
+    may_hold_secrets,
+    role_values,
     roles,
+    topics_in,
 )
+from kwire_cli.spec.kafka import is_sensitive_config
 from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.values import Body
@@ -64,11 +68,17 @@ OUTSIDE = "outside"
 """The name under which `hidden_in_frame` says that the bytes of a frame that belong to none of its parts are secret."""
 
 
-def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) -> frozenset[int]:
-    """The numbers of the spans that hold secrets, the gap among them where a message that can hold some could not be
-    decoded to its end.
+def hidden_spans(
+    catalog: Catalog, decoded: Body, *, raw_records: bool = False, topics: Sequence[str] = ()
+) -> frozenset[int]:
+    """Return the numbers of the spans that hold secrets: all spans of a message that may hold secrets and is malformed.
+
+    Some length in it may be wrong, or its first byte, or the name of a config. `topics` are those of a response's
+    request.
     """
-    if raw_records and decoded.message in FETCHED:
+    if is_doubtful(decoded.message, decoded.raw, topics):
+        return everything(decoded)
+    if raw_records and decoded.message in WITH_RECORDS:
         return hidden_records(catalog, decoded)
     if not can_hold_secrets(decoded.message):
         return frozenset()
@@ -76,10 +86,6 @@ def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) 
     if decoded.guess or decoded.message in SECRET_FIELDS:
         parts += _unknown_parts(decoded)
     hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
-    if not decoded.raw.well_formed:
-        # Some length may be wrong, or where the message begins, or the name of a config: any field may have bytes of
-        # the secret.
-        return everything(decoded)
     if decoded.guess and (reached := hidden | {part.span for part in parts}):
         hidden |= {*range(min(reached), len(decoded.raw.node))}
     return frozenset(hidden)
@@ -171,23 +177,33 @@ def is_believed(frame: Frame) -> bool:
 
 
 def hidden_in_frame(
-    catalog: Catalog, frame: Frame, *, known: bool = False, asked: Frame | None = None, raw_records: bool = False
+    catalog: Catalog,
+    frame: Frame,
+    *,
+    known: bool = False,
+    asked: Frame | None = None,
+    topics: Sequence[str] = (),
+    raw_records: bool = False,
 ) -> dict[str, frozenset[int]]:
     """The hidden spans of a frame's parts, by the name of the part; OUTSIDE is among the names where bytes between and
     after the parts are secret.
 
     `known` says that there is no doubt about what the frame is: a request's header says so, a response's request does,
-    which is `asked`. `raw_records`: records are shown as bytes.
+    which is `asked` and names `topics`. `raw_records`: records are shown as bytes.
     """
     sure = frame.sure and (known or frame.kind == "request")
-    if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
+    topics = topics or _topics(asked)
+    secret_api = _of_secret_api(frame, topics)
+    if sure and not secret_api and not (frame.body and can_hold_secrets(frame.body.message, raw_records=raw_records)):
         return {}
-    if not (sure or is_believed(frame)) or _has_doubtful_header(frame):
+    if not (sure or is_believed(frame)) or (secret_api and _has_doubtful_header(frame)):
         return whole_frame_hidden(frame)
     hidden = {
-        name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))
+        name: spans
+        for name, part in frame.parts
+        if (spans := hidden_spans(catalog, part, raw_records=raw_records, topics=topics))
     }
-    if frame.header and _of_secret_api(frame) and (tags := _unknown_parts(frame.header)):
+    if frame.header and secret_api and (tags := _unknown_parts(frame.header)):
         hidden["header"] = frozenset(tag.span for tag in tags)
     well_formed = frame.body is not None and frame.body.raw.well_formed
     if sure and well_formed:
@@ -197,7 +213,7 @@ def hidden_in_frame(
     if sure:
         return hidden
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
-    if frame.header and not frame.body and _of_secret_api(frame):
+    if frame.header and not frame.body and secret_api:
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
         head = frame.header.start + head_size(catalog, frame.kind)
@@ -211,10 +227,17 @@ def hidden_in_frame(
     return hidden | {OUTSIDE: frozenset()}
 
 
-def _of_secret_api(frame: Frame) -> bool:
-    """Return whether a request or response of the frame's api can hold secrets."""
+def _topics(asked: Frame | None) -> list[str]:
+    body = asked.body if asked else None
+    names, ids = topics_in(role_values(roles(body.spec, body.entry), body.raw)) if body else ([], [])
+    return [*names, *ids]
+
+
+def _of_secret_api(frame: Frame, topics: Sequence[str]) -> bool:
+    """Return whether a request or response of the frame's api may hold secrets."""
     api = frame.catalog.named_api(frame.api_key) if frame.api_key is not None else None
-    return api is not None and any(map(can_hold_secrets, (api.request, api.response)))
+    data = memoryview(frame.data)[frame.start : frame.stop]
+    return api is not None and any(may_hold_secrets(message, data, topics) for message in (api.request, api.response))
 
 
 def _has_doubtful_header(frame: Frame) -> bool:
@@ -224,7 +247,7 @@ def _has_doubtful_header(frame: Frame) -> bool:
     correlation id that clients use.
     """
     header = frame.header
-    if header is None or not _of_secret_api(frame):
+    if header is None:
         return False
     if frame.kind == "request":
         return bool(header.raw.flags) or not (header.complete or frame.cut)

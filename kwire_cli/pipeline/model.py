@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from kwire_cli.errors import InputError, without_queries
+from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.records.codecs import Limits
 from kwire_cli.source.files import Naming, named
 from kwire_cli.source.kinds import Kind as InputKind, begins_as
@@ -186,7 +186,7 @@ class Told:
         """Something cannot be read. InputError where that is to be."""
         self.faults += 1
         if len(self.first) < MOST_NAMED:
-            self.first.append((location(file), without_queries(text)))
+            self.first.append((location(file), without_credentials(text)))
         if self.stop:
             raise InputError(text, file=file)
 

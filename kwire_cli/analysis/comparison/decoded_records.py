@@ -28,7 +28,7 @@ def differing_fields(source: Source, a: Record, b: Record) -> str:
     read = [serdes.record(source.topic, record.key, record.value, record.headers) for record in (a, b)]
     if None in read:
         return ""
-    documents = [serdes.masked(record).to_json() for record in read]
+    documents = [record.masked().to_json() for record in read]
     found = []
     for part in ("key", "value"):
         one, two = ((document[part] or {}).get("data") for document in documents)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from datetime import datetime, timedelta
 from typing import Any
@@ -67,7 +68,10 @@ class _Form:
         return {key: parts[0] if len(parts) == 1 else parts for key, parts in values.items()}
 
     def _key(self, key: Any) -> str:
-        """Return the key of a map as text. A key that is not text becomes JSON."""
+        """Return the key of a map as text. Bytes that are UTF-8 are text too. Other keys become JSON."""
+        if isinstance(key, bytes):
+            with contextlib.suppress(UnicodeDecodeError):
+                return key.decode()
         shown = self.json(list(key) if isinstance(key, tuple) else key, 0)
         return shown if isinstance(shown, str) else json.dumps(shown)
 

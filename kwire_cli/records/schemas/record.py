@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.records.kafka_topics import RecordPayload
 from kwire_cli.records.payload_model import Meaning, Payload
 from kwire_cli.records.schemas.model import UnfitError
+from kwire_cli.records.schemas.redact import FieldRedaction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
+
+NO_REDACTION = FieldRedaction()
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,17 @@ class ReadRecord(RecordPayload):
 
     secret: frozenset[str] = frozenset()
     whole: bool = False
+    redaction: FieldRedaction = NO_REDACTION
+
+    def masked(self) -> Self:
+        """Return the record with its redacted fields masked."""
+        record = self
+        for name in self.redaction.parts:
+            part = record.key if name == "key" else record.value
+            if isinstance(part, ReadPart) and part.fits:
+                masked = replace(part, plain=self.redaction.masked(name, part.plain))
+                record = replace(record, key=masked) if name == "key" else replace(record, value=masked)
+        return record
 
     @property
     def known(self) -> bool:

@@ -152,16 +152,7 @@ class Serdes:
             return None
         parts = (shown_key, key), (shown_value, value)
         whole = all(shown.fits if shown else data is None for shown, data in parts)
-        return ReadRecord(shown_key, shown_value, framed=False, secret=secret, whole=whole)
-
-    def masked(self, record: ReadRecord) -> ReadRecord:
-        """Return a record with its secret fields redacted."""
-        for name in record.secret:
-            part = record.key if name == "key" else record.value
-            if isinstance(part, ReadPart) and part.fits:
-                masked = replace(part, plain=self.redaction.masked(name, part.plain))
-                record = replace(record, key=masked) if name == "key" else replace(record, value=masked)
-        return record
+        return ReadRecord(shown_key, shown_value, framed=False, secret=secret, whole=whole, redaction=self.redaction)
 
     def _part(
         self, name: str, serde: Serde | None, topic: str | None, data: bytes, headers: Headers

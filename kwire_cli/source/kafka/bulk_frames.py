@@ -29,7 +29,7 @@ from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.model import NO_TIME, Start
 from kwire_cli.source.packets.segment_columns import payloads
 from kwire_cli.source.packets.tcp import DECIDING, Streams
-from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE, SASL_HANDSHAKE, WAITING
+from kwire_cli.spec.kafka import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, WAITING
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.network import ACK
 
@@ -374,8 +374,8 @@ def _groups(
     for pair in np.unique(both).tolist():
         key, version = pair >> 16, pair & 0xFFFF
         layout = layouts.get(kind, key, version)
-        if layout is None or key == SASL_HANDSHAKE or (kind == "request" and key == API_VERSIONS):
-            raise _OddError  # a client says its software with ApiVersions
+        if layout is None or key in {SASL_HANDSHAKE, SASL_AUTHENTICATE} or (kind == "request" and key == API_VERSIONS):
+            raise _OddError  # the connection follows authentication; a client states its software in ApiVersions
         which = np.flatnonzero(both == pair)
         start, stop = side.start[which], side.stop[which]
         first = side.data[start[0] : stop[0]].tobytes()

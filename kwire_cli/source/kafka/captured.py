@@ -11,8 +11,8 @@ from kwire_cli.engine.codes import MEANING, Anomaly
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.message.roles import (
     RecordsAs,
-    can_hold_secrets,
     error_codes,
+    is_doubtful,
     role_values,
     roles,
     top_value,
@@ -345,7 +345,7 @@ class Captured:
         if plain := self.plain:
             return plain.layout.roles, plain.spans
         body = self.frame.body if self.frame else None
-        if body is None or body.guess or self.guess or (can_hold_secrets(body.message) and not body.raw.well_formed):
+        if body is None or body.guess or self.guess or is_doubtful(body.message, body.raw, self.asked_topics):
             return None  # a field may have bytes that belong to another
         return roles(body.spec, body.entry), body.raw
 
@@ -407,7 +407,7 @@ class Captured:
         """The values that have a role, by role, of a frame that is decoded in full."""
         if self._values is None:
             decoded = self.read
-            self._values = role_values(*decoded) if decoded else {}
+            self._values = role_values(*decoded, self.asked_topics) if decoded else {}
         return self._values
 
     @property
@@ -449,6 +449,11 @@ class Captured:
             return list(dict.fromkeys(names)) if len(names) > 1 else [*names]
         # A Fetch response without topics is about those of its request.
         return self.request._about(name_of) if self.request and self.api_key == FETCH else []  # noqa: SLF001 - its own
+
+    @property
+    def asked_topics(self) -> list[str]:
+        """The topics that the request of a response is about."""
+        return self.request.topics if self.request else []
 
     @property
     def error_codes(self) -> list[int]:

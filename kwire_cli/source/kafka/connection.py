@@ -5,7 +5,11 @@ States of a connection
 - OPENING: not known yet. A frame that reads as a request -> KAFKA; a side that begins as another protocol does ->
   FOREIGN.
 - KAFKA: frames with headers. A SaslHandshake version 0 that is answered without error, or is followed by a frame that
-  is no request -> TOKENS.
+  is no request -> TOKENS. A SaslHandshake of a later version, or a SaslAuthenticate -> AUTHENTICATING.
+- AUTHENTICATING: the broker accepts only SaslAuthenticate (SaslServerAuthenticator), so any other frame may be a
+  SaslAuthenticate with a wrong api key or missing bytes, and counts as a token. An error, or the last token of the
+  broker -> KAFKA. The end may be lost, or unknown for a custom mechanism: a request that fits exactly, and that does
+  not also fit as SaslAuthenticate -> KAFKA.
 - TOKENS: frames that hold a SASL token alone, both ways (SaslServerAuthenticator). A frame of the client that reads as
   a request -> KAFKA.
 - FOREIGN: another protocol, to the end.
@@ -37,9 +41,17 @@ from kwire_cli.message.reading import unrecognised
 from kwire_cli.message.roles import roles, top_value
 from kwire_cli.message.secrets import is_believed
 from kwire_cli.source.first_bytes import beginning, is_no_request, reads_as_request, undecided
-from kwire_cli.source.kafka.framing import Cut, Framer, Sides, is_first_token, surely_request
+from kwire_cli.source.kafka.framing import (
+    Cut,
+    Framer,
+    Sides,
+    ends_authentication,
+    is_first_token,
+    may_be_token,
+    surely_request,
+)
 from kwire_cli.source.kafka.recognition import Recogniser
-from kwire_cli.spec.kafka import PRODUCE, SASL_HANDSHAKE, WAITING
+from kwire_cli.spec.kafka import PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -71,6 +83,7 @@ class State(enum.Enum):
 
     OPENING = "opening"
     KAFKA = "kafka"
+    AUTHENTICATING = "authenticating"
     TOKENS = "tokens"
     FOREIGN = "foreign"
     MIXED = "mixed"
@@ -78,6 +91,10 @@ class State(enum.Enum):
 
 
 _GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
+
+
+def _is_authentication(head: RequestHead) -> bool:
+    return head.api_key == SASL_AUTHENTICATE or (head.api_key == SASL_HANDSHAKE and head.version > 0)
 
 
 class Seen:
@@ -412,6 +429,11 @@ class Connection:
             if not reads_as_request(self.catalog, cut.data):
                 return Seen("sasl-token", side, cut)
             self.state = State.KAFKA
+        is_authentication = head is not None and _is_authentication(head)
+        if self.state is State.AUTHENTICATING and not is_authentication:
+            if may_be_token(self.catalog, cut):
+                return Seen("sasl-token", side, cut)
+            self.state = State.KAFKA
         whole = not cut.missing
         if (
             is_first_token(cut)
@@ -421,6 +443,8 @@ class Connection:
             self.state = State.TOKENS
             return Seen("sasl-token", side, cut)
         self._served = True
+        if is_authentication and reads_as_request(self.catalog, data):
+            self.state = State.AUTHENTICATING
         request = Seen("request", side, cut, head=head)
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
             request.plain = self._headers.plain(body_layout, data, head[2])
@@ -449,6 +473,8 @@ class Connection:
         request = self._request_of(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)
+        if self.state is State.AUTHENTICATING and self._is_token(data, request):
+            return Seen("sasl-token", side, cut)
         response = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = response.head
         if head and request:
@@ -458,9 +484,24 @@ class Connection:
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
                 response.plain = self._headers.plain(layout, data, wanted)
-            if head[:2] == (SASL_HANDSHAKE, 0) and self._accepted(response):
-                self.state = State.TOKENS
+            if head.api_key == SASL_HANDSHAKE:
+                self._answer_handshake(head.version, self._field(response, "errorCode"))
         return response
+
+    def _is_token(self, data: bytes, request: Seen | None) -> bool:
+        """Return whether a frame of the broker answers a token, and note the end of authentication."""
+        head = request.head if request else None
+        if (head is None or head.api_key == SASL_AUTHENTICATE) and ends_authentication(
+            self.catalog, data, head.version if head else None
+        ):
+            self.state = State.KAFKA
+        return head is None
+
+    def _answer_handshake(self, version: int, error: int | None) -> None:
+        if error == 0 and version == 0:
+            self.state = State.TOKENS
+        elif error and self.state is State.AUTHENTICATING:
+            self.state = State.KAFKA
 
     def _delayed(self, api_key: int, asked: int | None, answered: int | None) -> bool:
         if api_key in _WAITING:
@@ -515,9 +556,6 @@ class Connection:
 
     def _without_answer(self, seen: Seen) -> bool:
         return bool(self._field(seen, "acks") == 0)
-
-    def _accepted(self, seen: Seen) -> bool:
-        return bool(self._field(seen, "errorCode") == 0)
 
     def _field(self, seen: Seen, name: str) -> Any:
         try:

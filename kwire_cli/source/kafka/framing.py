@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from kwire_cli.message.encode import RequestHead, heads
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
+from kwire_cli.spec.kafka import SASL_AUTHENTICATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -316,3 +319,59 @@ def _request(catalog: Catalog, data: bytes) -> Frame:
 def is_first_token(cut: Cut) -> bool:
     """Return whether a frame begins as the first token of GSSAPI does."""
     return len(cut.data) > SIZE_BYTES and cut.data[SIZE_BYTES] == GSSAPI_TAG
+
+
+# SASL: the frames between a SaslHandshake and the end of the exchange (SaslServerAuthenticator, KIP-368).
+
+AUTH_BYTES = "authBytes"
+SCRAM_FINAL = b"v="
+"""The first bytes of the last token of a SCRAM server (RFC 5802)."""
+
+
+def may_be_token(catalog: Catalog, cut: Cut) -> bool:
+    """Return whether a frame that a client sends during authentication may be a SaslAuthenticate request.
+
+    Any frame may be one that does not fit exactly as the request that its header states, or that also holds a token if
+    its api key and version are replaced by those of SaslAuthenticate.
+    """
+    frame = _request(catalog, cut.data)
+    if cut.missing or not frame.sure or frame.anomalies:
+        return True
+    layout = heads(catalog)[0]
+    head, rest = RequestHead(*layout.unpack(cut.data, SIZE_BYTES)), cut.data[SIZE_BYTES + layout.size :]
+    heads_to_try = (head._replace(api_key=SASL_AUTHENTICATE, version=each) for each in _authenticate_versions(catalog))
+    return any(
+        _holds_token(_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*each) + rest)) for each in heads_to_try
+    )
+
+
+def _holds_token(frame: Frame) -> bool:
+    """Return whether a SaslAuthenticate request fits exactly, and has a token and no unknown tags."""
+    if not frame.sure or frame.anomalies or frame.body is None:
+        return False
+    return frame.body.value.keys() == {AUTH_BYTES} and bool(frame.body.value[AUTH_BYTES])
+
+
+def ends_authentication(catalog: Catalog, data: bytes, version: int | None) -> bool:
+    """Return whether a response ends a SASL exchange: with an error, or with the last token of the broker.
+
+    The last token of PLAIN, OAUTHBEARER and GSSAPI is empty. The last token of a custom mechanism is unknown. Without a
+    valid version all versions are tried.
+    """
+    api = catalog.api_by_key(SASL_AUTHENTICATE)
+    versions = _authenticate_versions(catalog)
+    for each in [version] if version in versions else versions:
+        hints = Hints(api, each, "response")
+        body = read(catalog, data, hints, number=0, start=0, stop=len(data), prefixed=True).body
+        if body and body.exact and (body.value["errorCode"] or _is_last(body.value[AUTH_BYTES])):
+            return True
+    return False
+
+
+def _is_last(token: str | None) -> bool:
+    return not token or b64decode(token).startswith(SCRAM_FINAL)
+
+
+def _authenticate_versions(catalog: Catalog) -> Sequence[int]:
+    api = catalog.api_by_key(SASL_AUTHENTICATE)
+    return [*catalog.entry(api.request).valid_versions.each()] if api and api.request and api.response else []

@@ -13,15 +13,19 @@ from kwire_cli.message.frames import CARRIED
 from kwire_cli.message.roles import (
     CONFIG_VALUES,
     SECRET_FIELDS,
-    SENSITIVE_PAIRS,
-    SENSITIVE_WORDS,
-    SEPARATORS,
     can_hold_secrets,
     roles,
 )
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MESSAGES, RETIRED, record_types
 from kwire_cli.records.payload_fields import FAMILIES, MEMBERS, OTHERS, PRINCIPAL
-from kwire_cli.spec.kafka import CLUSTER_METADATA, CLUSTER_METADATA_ID, VERSION
+from kwire_cli.spec.kafka import (
+    CLUSTER_METADATA,
+    CLUSTER_METADATA_ID,
+    SENSITIVE_PAIRS,
+    SENSITIVE_WORDS,
+    SEPARATORS,
+    VERSION,
+)
 from kwire_cli.spec.model import header_version_of
 from kwire_cli.structs.records import v0, v1, v2
 from kwire_cli.view.wireshark.layouts import FieldTable

@@ -330,8 +330,36 @@ def test_keys_of_message_pack_with_the_same_text_lose_nothing(data, expected, no
     part = shown(formats, data)
     assert part["data"] == expected
     assert note in part.get("error", "")
-    masked = formats.masked(formats.record("orders", None, data)).to_json()["value"]["data"]
+    masked = formats.record("orders", None, data).masked().to_json()["value"]["data"]
     assert '"a"' not in json.dumps(masked)
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "pattern"),
+    [
+        ("msgpack", b"\x81\xc4\x04card\xa6secret", "value.card"),
+        ("msgpack", b"\x82\xc4\x04card\xa6secret\xa4card\xa6secret", "value.card"),
+        ("msgpack", b"\x81\xc4\x01a\x91\x81\xc4\x04card\xa6secret", "value.a.card"),
+        ("msgpack", b"\x81\xf9\xa6secret", "value.-7"),
+        ("msgpack", b"\x81\xc3\xa6secret", "value.true"),
+        ("json", b'{"c\\u0061rd":"secret"}', "value.card"),
+        ("json", b'{"card":"secret","card":1}', "value.card"),
+        ("json", b'{"card":1,"card":"secret"}', "value.card"),
+        ("json", b'[[{"card":["secret"]}]]', "value.card"),
+        ("json", b'{"a\\nb":{"card":"secret"}}', "value.*card"),
+    ],
+)
+def test_a_pattern_reaches_every_way_to_write_a_key(form, data, pattern):
+    formats = Serdes(SchemaStore(), (Rule("*", None, serde_of(form)),), FieldRedaction.of([pattern]))
+    record = formats.record("orders", None, data)
+    assert record.secret == {"value"}
+    assert "secret" not in json.dumps(record.masked().to_json())
+    assert record.value.fits
+
+
+def test_keys_of_message_pack_that_are_bytes_are_text_if_they_are_utf_8():
+    formats = Serdes(SchemaStore(), (Rule("*", None, serde_of("msgpack")),))
+    assert shown(formats, b"\x82\xc4\x04card\x01\xc4\x01\xff\x02")["data"] == {"card": 1, "/w==": 2}
 
 
 def test_required_fields_that_are_missing_are_named():

@@ -1,3 +1,5 @@
+import base64
+
 import pytest
 
 import kwire_cli
@@ -232,6 +234,69 @@ def test_after_a_handshake_of_version_1_tokens_have_headers(wire):
     seen = wire.talk(*handshake(wire, 1), (0, token), (1, answer), *handshake(wire, 1), (0, token), (1, answer))
     assert kinds(seen) == ["request", "response"] * 4
     assert pairs(seen) == [0, 2, 4, 6]
+
+
+def exchange(wire, *tokens, version=1, key=None, first=4):
+    """SaslAuthenticate requests and responses with these tokens, in turn; `key` is the api key of the requests."""
+    said = []
+    for number, token in enumerate(tokens):
+        side, text = number % 2, base64.b64encode(token).decode()
+        make = wire.response if side else wire.request
+        frame = make("SaslAuthenticate", version, first + number // 2, authBytes=text)
+        said.append((side, frame if side or key is None else frame[:4] + key.to_bytes(2, "big") + frame[6:]))
+    return said
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+@pytest.mark.parametrize("key", [0, 18, 37, 100, 292])
+def test_a_wrong_api_key_during_authentication_makes_a_token(wire, key, version):
+    """SCRAM ends with the last token of the broker, even if no request was readable."""
+    tokens = exchange(wire, *MECHANISMS["SCRAM-SHA-512"], version=version, key=key)
+    seen = wire.talk(*handshake(wire, 1), *tokens, (0, heartbeat(wire, 9)), (1, beat(wire, 9)))
+    assert kinds(seen) == ["request", "response", *["sasl-token"] * 4, "request", "response"]
+
+
+def test_a_frame_without_an_answer_may_still_be_a_token(wire):
+    """The capture lacks the answer to the handshake, and no handshake precedes a SaslAuthenticate in mid-stream."""
+    first, last = exchange(wire, b"n,,n=u,r=a"), exchange(wire, b"c=biws,r=a,p=cA==", b"v=dg==", key=37, first=5)
+    assert kinds(wire.talk(handshake(wire, 1)[0], *last)) == ["request", "sasl-token", "sasl-token"]
+    assert kinds(wire.talk(*first, *last, from_start=False)) == ["request", "sasl-token", "sasl-token"]
+
+
+@pytest.mark.parametrize("end", [b"", b"v=dg=="])
+def test_authentication_ends_with_the_last_token_of_the_broker(wire, end):
+    """A request that does not fit is a request again after it."""
+    frame = wire.raw(heartbeat(wire, 9)[4:-1])
+    ended = wire.talk(*handshake(wire, 1), *exchange(wire, b"token", end), (0, frame))
+    assert kinds(ended)[4:] == ["request"]
+    assert kinds(wire.talk(*handshake(wire, 1), *exchange(wire, b"token", b"more"), (0, frame)))[4:] == ["sasl-token"]
+
+
+def test_authentication_ends_with_an_error(wire):
+    refused = (1, wire.response("SaslAuthenticate", 1, 4, errorCode=58, authBytes="bW9yZQ=="))
+    said = [*handshake(wire, 1), *exchange(wire, b"token"), refused]
+    assert kinds(wire.talk(*said, (0, wire.raw(heartbeat(wire, 9)[4:-1]))))[4:] == ["request"]
+
+
+def test_authentication_of_an_unknown_mechanism_ends_with_a_request_that_fits(wire):
+    tokens = exchange(wire, b'{"sig":"x"}', b'{"request-id":"y"}')
+    seen = wire.talk(
+        *handshake(wire, 1), *tokens, (0, heartbeat(wire, 9)), (1, beat(wire, 9)), (0, heartbeat(wire, 10))
+    )
+    assert kinds(seen) == ["request", "response", "request", "response", "request", "response", "request"]
+
+
+@pytest.mark.parametrize("api", ["DescribeDelegationToken", "ListGroups", "Metadata"])
+def test_a_request_that_fits_as_an_empty_token_ends_authentication(wire, api):
+    newest = wire.catalog.entry(f"{api}Request").valid_versions.high
+    frame = wire.request(api, newest, 9)
+    assert kinds(wire.talk(*handshake(wire, 1), *exchange(wire, b"x", b"y"), (0, frame)))[4:] == ["request"]
+
+
+def test_answers_to_earlier_requests_arrive_during_authentication(wire):
+    """KIP-368."""
+    seen = wire.talk((0, heartbeat(wire, 1)), *handshake(wire, 1)[:1], (1, beat(wire, 1)))
+    assert (kinds(seen), pairs(seen)) == (["request", "request", "response"], [0])
 
 
 def test_a_token_without_handshake(wire):
