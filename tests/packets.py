@@ -96,6 +96,11 @@ def vlan(payload, protocol=network.ETHER_IPV4, tag=5):
     return network.VLAN.build({"tag_control": tag, "protocol": protocol}) + payload
 
 
+def mpls(payload, labels):
+    stack = [network.MPLS.build({"label": (16 + n) << 12 | 64}) for n in range(labels - 1)]
+    return b"".join(stack) + network.MPLS.build({"label": 16 << 12 | network.MPLS_BOTTOM | 64}) + payload
+
+
 def sll(payload, protocol=network.ETHER_IPV4):
     header = {"packet_type": 0, "hardware_type": 1, "address_length": 6, "address": bytes(8), "protocol": protocol}
     return network.SLL.build(header) + payload

@@ -394,7 +394,7 @@ def group_columns(kind: str) -> tuple[Column, ...]:
         Column("throttleSeconds", "duration", title="throttled", unit="ms", keep=8, sparse=True),
         Column("nodeId", "id", title="node", keep=5, wide=kind != "broker"),
         Column("software", "list", keep=8, wide=kind != "client"),
-        Column("errors", "map", level="error", keep=1),
+        Column("errors", "map", level="error"),
         Column("stagesSeconds", "map", unit="s", wide=True),
     )
 

@@ -277,7 +277,7 @@ INTERVALS = (
     Column("waitP99Seconds", "duration", title="wait p99", unit="ms", keep=10),
     Column("waitMaxSeconds", "duration", title="wait max", unit="ms", wide=True),
     Column("errorCount", "count", title="errors", wide=True),
-    Column("errors", "map", level="error", keep=2),
+    Column("errors", "map", level="error"),
 )
 """The counts of a group in an interval. Latencies of apis whose answers wait on purpose are `wait`."""
 

@@ -8,7 +8,6 @@ import click
 
 from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
-from kwire_cli.errors import counted
 from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader
@@ -265,7 +264,7 @@ class BatchRun:
             )
             self.environment.note(f"kwire: there is no partition of {' or '.join(wanted)}: {there}")
         elif not self.settings.selection.everything and not self.chosen:
-            self.environment.note(f"kwire: nothing was chosen, of {counted(self.seen, 'batch', 'batches')}")
+            self.environment.note(f"kwire: no batch matches ({self.seen} read)")
 
 
 def among_messages(

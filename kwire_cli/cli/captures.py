@@ -9,7 +9,6 @@ import click
 
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.options import Choosing, Secrets
-from kwire_cli.errors import counted
 from kwire_cli.filter import name_of, unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.line_records import is_anomalous
@@ -107,8 +106,7 @@ class ChosenLines:
     def note(self) -> None:
         """Tell what ended the reading of the capture early, and that nothing was chosen."""
         if self.are_empty:
-            seen = counted(self.choice.seen, "frame")
-            self._opened.caller.note(f"{self._opened.label}: nothing was chosen, of {seen}")
+            self._opened.caller.note(f"{self._opened.label}: no frame matches ({self.choice.seen} read)")
         self._opened.note_faults()
 
     @property

@@ -10,13 +10,14 @@ each of them a `Setting`:
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.exceptions import NoSuchOption
 
 from kwire_cli.cli.environment import Environment
+from kwire_cli.errors import close_to, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,6 +90,19 @@ class Setting(click.Option):
             and len("|".join(map(str, self.type.choices))) > MOST_CHOICES
         )
 
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Convert the value that was typed. The error for one that does not fit names the choices close to it."""
+        try:
+            return super().type_cast_value(ctx, value)
+        except click.BadParameter as error:
+            text = str(value[-1] if self.multiple else value)
+            if isinstance(self.type, click.Choice):
+                near = did_you_mean(close_to(text, map(str, self.type.choices)))
+                raise click.BadParameter(f"{error.message.removesuffix('.')}{near}", ctx, self) from None
+            if isinstance(self.type, click.IntRange) and not text.lstrip("+-").isdecimal():
+                raise click.BadParameter(f"{text!r} is not a whole number", ctx, self) from None
+            raise
+
     def make_metavar(self, ctx: click.Context) -> str:
         """Return what stands for the value: the choices, unless they are many."""
         return _long(self.opts).lstrip("-").upper() if self._many_choices else super().make_metavar(ctx)
@@ -114,17 +128,6 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.examples = tuple(Example(*example) for example in examples)
 
-    @cached_property
-    def _help_all(self) -> click.Option:
-        return click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_show_all,
-            help="Show all options, and all values they take.",
-        )
-
     @property
     def settings(self) -> list[Setting]:
         """The options of the command, without --help."""
@@ -134,7 +137,7 @@ class Command(click.Command):
         """Return the parameters of the command, with --help-all if help leaves out some of them."""
         parameters = super().get_params(ctx)
         if any(one.rare and not one.hidden for one in self.settings):
-            return [*parameters[:-1], self._help_all, parameters[-1]]
+            return [*parameters[:-1], _help_all(), parameters[-1]]
         return parameters
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -206,6 +209,11 @@ class Group(click.Group):
 
     command_class = Command
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the group, with --help-all where it is a command itself."""
+        parameters = super().get_params(ctx)
+        return [*parameters[:-1], _help_all(), parameters[-1]] if ctx.parent else parameters
+
     def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.examples = tuple(Example(*example) for example in examples)
@@ -236,6 +244,18 @@ def _write_examples(examples: Sequence[Example], formatter: click.HelpFormatter)
                 formatter.write(f"{indent}{line:<{longest}}  {meaning}\n")
             else:
                 formatter.write(f"{indent}{line}\n{indent}    {meaning}\n")
+
+
+@cache
+def _help_all() -> click.Option:
+    return click.Option(
+        ["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_all,
+        help="Show all options, and all values they take.",
+    )
 
 
 def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it

@@ -195,7 +195,7 @@ def command(environment: Environment, options: Options) -> int:
     refuse_terminal(environment, fmt)
     page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = environment.interrupt
-    follow = Follow(stop=lambda: interrupt.came) if options.follow else None
+    follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
     how = reading_of(options, follow=follow)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
     settings = MessageSettings(

@@ -18,7 +18,6 @@ from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, note_links, r
 from kwire_cli.cli.options import Decompression, OverlaidDefinitions, RecordSets, Report, Secrets
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads, schema_inputs
-from kwire_cli.cli.progress import size_of_inputs
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
@@ -288,15 +287,12 @@ def _verify(environment: Environment, options: Options) -> int:
 
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
-    verification, caller = verify.Verification(paths, deep=options.deep), Terminal(environment)
+    caller = Terminal(environment)
+    verification = verify.Verification(paths, deep=options.deep, caller=caller)
     caller.begin(paths)
     with environment.answering():
         for part in verify.parts_to_verify(paths):
             verification.add(part)
-            size = size_of_inputs((str(part.place),))
-            caller.progress(str(part.place), size, size)
-            if caller.stopped:
-                break
         emit(environment, verification.answer(), options)
     return Exit.FOUND if verification.checked.faults else Exit.DONE
 

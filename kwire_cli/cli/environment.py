@@ -7,6 +7,7 @@ import enum
 import io
 import os
 import signal
+import stat
 import sys
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,23 +27,32 @@ if TYPE_CHECKING:
     from kwire_cli.view.lines import Line
 
 
-class Interrupt:
-    """Flag that tells whether Ctrl-C was pressed.
+GRACE = 0.5
+"""Seconds from Ctrl-C until reading has to stop by itself."""
 
-    The first Ctrl-C only sets the flag, so that what is there can still be shown. The second ends the process as
-    always.
+
+class Interrupt:
+    """Flag that is true once Ctrl-C was pressed.
+
+    The first Ctrl-C only sets the flag, so that the answer up to there can still be written. If nobody has looked at
+    the flag after GRACE seconds, and at the second Ctrl-C, KeyboardInterrupt is raised as always.
     """
 
     def __init__(self) -> None:
         self.came = False
+        self.is_seen = False
 
     def __bool__(self) -> bool:
+        if self.came and not self.is_seen:
+            self.is_seen = True
+            _set_alarm(0)
         return self.came
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Within this, Ctrl-C is kept; behind it, it has its effect. Where it is ignored, as in a background job, it
-        stays so.
+        """Within this, Ctrl-C sets the flag; at its end, KeyboardInterrupt is raised if somebody has seen the flag.
+
+        Where Ctrl-C is ignored, as in a background job, it stays so.
         """
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.default_int_handler:
@@ -52,13 +62,24 @@ class Interrupt:
         try:
             yield
         finally:
+            _set_alarm(0)
             signal.signal(signal.SIGINT, before)
-        if self.came:
+        if self.is_seen:
             raise KeyboardInterrupt
 
     def _keep(self, *_: object) -> None:
         self.came = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        _set_alarm(GRACE)
+
+
+def _set_alarm(seconds: float) -> None:
+    """Raise KeyboardInterrupt after some seconds; 0 cancels that. Windows has no such alarm."""
+    if not hasattr(signal, "setitimer"):
+        return
+    if seconds:
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 # What a command runs in: its streams, whether they are terminals, and whether colours are wanted. Passed in,
@@ -181,6 +202,15 @@ class Environment:
     def to_terminal(self) -> bool:
         """Return whether results go to a terminal."""
         return self.stdout.isatty()
+
+    @property
+    def has_input(self) -> bool:
+        """Return whether standard input is a pipe or a file, and not a terminal or a device such as /dev/null."""
+        try:
+            mode = os.fstat(self.stdin.fileno()).st_mode
+        except (OSError, ValueError):  # a stream of memory, or one that is closed
+            return False
+        return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
 
     @property
     def width(self) -> int | None:

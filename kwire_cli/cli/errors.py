@@ -80,8 +80,10 @@ def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
 def _close_codes(catalog: Catalog, text: str) -> list[str]:
     """Return the names of error codes that are like a text, or else those with a word that is like it."""
     names = [row.name for row in catalog.errors]
-    words = close_to(text, {word for name in names for word in name.split("_")}, most=1)
-    return close_to(text, names) or [name for name in names if words and words[0] in name.split("_")][:MOST_CLOSE]
+    known = {word for name in names for word in name.split("_")}
+    words = {close for word in text.split("_") for close in close_to(word, known, most=1)}
+    by_words = sorted(names, key=lambda name: -len(words.intersection(name.split("_"))))
+    return close_to(text, names) or [name for name in by_words if words.intersection(name.split("_"))][:MOST_CLOSE]
 
 
 def _matches(row: ErrorCode, text: str) -> bool:

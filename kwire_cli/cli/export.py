@@ -95,7 +95,8 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
         if not self.paths:
             raise click.UsageError("give files, folders or globs")
         if not self.into:
-            raise click.UsageError("say where the tables go: --into DIR")
+            hint = "; -o is the file of the report" if self.output else ""
+            raise click.UsageError(f"say where the tables go: --into DIR{hint}")
 
 
 @click.command(name="export", cls=Command, examples=EXAMPLES)

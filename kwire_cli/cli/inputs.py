@@ -72,7 +72,7 @@ class Terminal(Caller):
 
     def done(self) -> None:
         """Remove what was shown."""
-        if self._environment.interrupt:  # it is not the end
+        if self._environment.interrupt.came:  # it may not be the end
             self._environment.progress.hide()
         else:
             self._environment.progress.done()

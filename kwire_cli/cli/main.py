@@ -164,11 +164,18 @@ class Commands(Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before the command. UsageError says where the options of commands stand."""
+        """Parse what stands before the command; without a word it is standard input, if that is a pipe or a file.
+
+        UsageError says where the options of commands stand.
+        """
+        if not args and not ctx.resilient_parsing and ctx.ensure_object(Environment).has_input:
+            args = ["-"]
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             name = error.option_name
+            if error.possibilities:
+                raise click.UsageError(f"no such option {name}{did_you_mean(error.possibilities)}", ctx) from None
             text = f"no option {name} stands before the command: kwire COMMAND {name} …, or kwire FILE {name} …"
             raise click.UsageError(text, ctx) from None
 
@@ -240,6 +247,10 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
     for word in words:
         if not isinstance(context.command, click.Group):
             raise click.UsageError(f"{context.info_name} has no command {word!r}", context)
+        if context.command.get_command(context, word) is None:
+            known = context.command.list_commands(context)
+            hint = did_you_mean(close_to(word, known)) or f"; the commands are {', '.join(known)}"
+            raise click.UsageError(f"there is no command {word!r}{hint}", context)
         name, command, _ = context.command.resolve_command(context, [word])
         if command is None:
             break

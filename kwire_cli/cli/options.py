@@ -39,6 +39,8 @@ LADDER_FORMATS = ("svg", "mermaid")
 """Formats of answers that have a ladder (sequence diagram), beside those of all answers."""
 SUFFIXES = {"md": "markdown", "mmd": "mermaid"}
 """Suffixes of files that are not the name of their format."""
+TEXT_SUFFIXES = ("", ".txt")
+"""Suffixes of files that get what a terminal gets."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)
@@ -473,6 +475,12 @@ class Report(Csv, Output, Top):
             if suffix not in {*formats, *LADDER_FORMATS}:
                 raise click.UsageError(f"-o {self.output}: this has the formats {', '.join(formats)}, not {suffix}")
             return suffix
+        suffix = PurePath(self.output).suffix if self.output else ""
+        if suffix not in TEXT_SUFFIXES:
+            raise click.UsageError(
+                f"-o {self.output}: no format has the suffix {suffix}; the formats are {', '.join(formats)}; --format "
+                "sets one for any name"
+            )
         return for_eyes if environment.to_terminal or self.output else self.PIPED
 
 

@@ -140,7 +140,16 @@ def size_of_inputs(inputs: Sequence[str]) -> int:
 
 
 def _files(place: Any) -> Iterable[Any]:
-    return (path for path in place.rglob("*") if path.is_file()) if place.is_dir() else (place,)
+    """Return the files that are read of a file or folder: of log directories only the segments and snapshots, as Kafka
+    allocates indexes in advance.
+    """
+    if not place.is_dir():
+        return (place,)
+    from kwire_cli.source.logs.model import BATCH_KINDS, file_name  # few runs take so long
+
+    files = [path for path in place.rglob("*") if path.is_file()]
+    logs = [path for path in files if file_name(path.name).kind in BATCH_KINDS]
+    return logs or files
 
 
 def _bar(stderr: IO[bytes], *, colour: bool) -> Bar:

@@ -80,6 +80,9 @@ class Options(Report):
             raise click.UsageError("give a query in SQL, or a ready-made question with --report")
         if self.sql is not None and not self.sql.strip():
             raise click.UsageError("the query is empty: give one in SQL, or a ready-made question with --report")
+        if self.sql is not None and len(self.sql.split()) == 1:
+            names = ", ".join(lake.report_names())
+            raise click.UsageError(f"{self.sql!r} is not SQL; --report answers a ready-made question: {names}")
 
 
 @click.command(name="query", cls=Command, examples=EXAMPLES)

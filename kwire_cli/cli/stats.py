@@ -92,7 +92,7 @@ def count_traffic(
     there is nothing to count, and UsageError for an option that does not go with an input, as `fits` says.
     """
     interrupt = environment.interrupt
-    follow = Follow(stop=lambda: interrupt.came) if getattr(options, "follow", False) else None
+    follow = Follow(stop=lambda: bool(interrupt)) if getattr(options, "follow", False) else None
     counted = CountedTraffic(make(), make())
     empty: bool | None = None
     decodable, read = False, Read()

@@ -150,7 +150,7 @@ def command(environment: Environment, options: Options) -> int:
         nonlocal ends
         if ends is None and options.duration is not None:
             ends = time.monotonic() + options.duration  # it begins with the first look at the packets
-        return interrupt.came or (ends is not None and time.monotonic() >= ends)
+        return bool(interrupt) or (ends is not None and time.monotonic() >= ends)
 
     with contextlib.ExitStack() as opened, interrupt.watched():
         capturing: Capturing | None = None

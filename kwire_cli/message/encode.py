@@ -207,8 +207,8 @@ def _needed(document: dict[str, Any], key: str) -> Any:
         raise EncodeError("it is null", path=key)
     if key not in document:
         raise EncodeError(
-            'it is missing; a document has "message", "version", "body", or "kind", "api", "apiVersion", '
-            '"header", "body"',
+            'it is missing; a document is {"message": "HeartbeatRequest", "version": 4, "body": {…}}, or has "kind", '
+            '"api", "apiVersion", "header" and "body", as kwire decode prints a frame',
             path=key,
         )
     return document[key]

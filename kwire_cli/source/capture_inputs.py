@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, counted
 from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.growing import Following
 from kwire_cli.source.kafka.traffic import traffic
@@ -76,8 +76,15 @@ class CaptureInput(Opened):
 
     @property
     def emptiness(self) -> str:
-        """The remark that the capture has no packets; empty if it has some, or is followed."""
-        if not isinstance(self.capture, Capture) or self.capture.count:
+        """The remark that the capture has no packet, or no TCP; empty if it has some, or is followed."""
+        if not isinstance(self.capture, Capture):
+            return ""
+        count = self.capture.count
+        other = self.capture.segments.other
+        if count and other.total() >= count:
+            kinds = ", ".join(f"{number} {kind}" for kind, number in other.most_common())
+            return f"no TCP that kwire reads in {counted(count, 'packet')}: {kinds}"
+        if count:
             return ""
         return "no whole packet in this capture" if self.capture.notices else "no packets: this capture is empty"
 
@@ -205,11 +212,15 @@ class CapturePoints:
         return PointFiles(point, others=True, several=True, index=self._count + self._live, live=source)
 
 
-def with_captures(arguments: Iterable[str]) -> Iterator[str]:
+def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[str]:
     """Yield arguments, and its captures in place of a folder that holds captures and no log of a partition."""
+
+    def report(folder: str, examined: int, count: int) -> None:
+        caller.progress(folder, examined, count, "files")
+
     for argument in arguments:
         captures = [argument]
         if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
             with suppress(InputError):  # there are none
-                captures = captures_of([argument])
+                captures = captures_of([argument], report)
         yield from captures

@@ -201,7 +201,7 @@ class Inputs:
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
             from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
 
-            arguments = [*with_captures(arguments)]
+            arguments = [*with_captures(arguments, caller)]
         self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
         self._pieces = pieces
         self._points = self._capture_points()

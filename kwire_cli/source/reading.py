@@ -105,7 +105,9 @@ class Reading:
         entry = self.catalog.entry(name)
         if not entry.valid_versions or self.version in entry.valid_versions:
             return ""
-        return f"{entry.name} has versions {entry.valid_versions}, not {self.version}"
+        low, high = entry.valid_versions
+        nearest = low if self.version < low else high
+        return f"{entry.name} has versions {entry.valid_versions}: {self.version} is decoded as {nearest}"
 
     @property
     def groups_captures(self) -> bool:

@@ -81,6 +81,8 @@ ETHERNET = Struct("destination" / Bytes(6), "source" / Bytes(6), "protocol" / In
 
 VLAN = Struct("tag_control" / Int16ub, "protocol" / Int16ub)
 """The fields behind one of VLAN_TYPES."""
+MPLS = Struct("label" / Int32ub)
+"""A label stack entry (RFC 3032): label, traffic class, the bit MPLS_BOTTOM in the last entry, time to live."""
 
 SLL = Struct(
     "packet_type" / Int16ub,
@@ -116,6 +118,7 @@ LINK_RAW = frozenset((12, 14, LINK_RAW_IP, 228, 229))
 ETHER_IPV4, ETHER_IPV6, ETHER_BRIDGED, ETHER_ERSPAN, ETHER_ERSPAN3 = 0x0800, 0x86DD, 0x6558, 0x88BE, 0x22EB
 """EtherTypes; the last three, of GRE and Geneve, say that an Ethernet frame follows."""
 VLAN_TYPES = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
+MPLS_TYPES, MPLS_BOTTOM = frozenset((0x8847, 0x8848)), 0x100
 LEAST_ETHER_TYPE = 0x600
 
 FAMILY_IPV4, FAMILIES_IPV6 = 2, frozenset((10, 23, 24, 28, 30))
@@ -126,7 +129,7 @@ PPP_IPV4, PPP_IPV6, PPP_ALL_STATIONS = 0x0021, 0x0057, 0xFF03
 ETHER_NAMES = {
     0x0806: "arp",
     0x8035: "rarp",
-    0x8847: "mpls",
+    **dict.fromkeys(MPLS_TYPES, "mpls"),
     0x8863: "pppoe",
     0x8864: "pppoe",
     0x888E: "eapol",

@@ -428,11 +428,14 @@ class Inspector(App[None]):
         self._copy("".join(buffer.cells(buffer.at, buffer.end)) if buffer else None, cut)
 
     def action_copy_json(self) -> None:
-        """The value of the field."""
-        row = self.fields.row
+        """Copy the value of the field; in the list, and for a field such as a size, all of it."""
+        row = None if self.rows.has_focus else self.fields.row
         with self._turn:
             text = self.seen.json_of(row) if self.seen and row else None
-        self._copy(text, "JSON")
+        if text:
+            self._copy(text, "JSON")
+        else:
+            self.action_copy_all_json()
 
     def action_copy_all_json(self) -> None:
         """All of it."""

@@ -32,7 +32,7 @@ _COLUMNS = (
     Column("stream", keep=7, width=6, right=True),
     Column("size", "size B", keep=2, width=7, right=True, style="number"),
     Column("latency", "latency ms", width=10, right=True, style="number"),
-    Column("error", width=8, least=12, cut="end", style="warning", late=True),
+    Column("error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
 )
 COLUMNS_SHOWN: dict[str, Column] = {column.name: column for column in _COLUMNS}
 """The columns of the table. `direction` is an arrow, → for a request and ← for a response, and `call` is the api with

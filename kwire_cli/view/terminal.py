@@ -14,7 +14,7 @@ from kwire_cli.errors import counted
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import STYLES
 from kwire_cli.view.tables import bar, spark, text_of
-from kwire_cli.view.widths import cell_width, cut, fold, kept, shrunk
+from kwire_cli.view.widths import cell_width, cut, fold, kept, shrunk, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +33,7 @@ _FOLDED, _NARROW, _WORD, _ENTRY = 24, 10, 15, 40
 """Characters that a text, or the last column, needs at most: the rest goes on in further lines."""
 _SPOKEN = 8
 """Cells of the headings of spoken facts, so that several blocks of them stand in the same columns."""
+_DATE, _CLOCK = len("2026-11-28 "), len("15:04:05.123")
 _DIGITS = {"share": 1, "duration": 2}
 _LEAST = 0.5 / 10 ** _DIGITS["duration"]
 """The smallest duration, in its unit, that is shown as more than zero."""
@@ -200,8 +201,8 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
     for index, (at, column, room) in enumerate(fitted):
         folds = _folds(column, texts[at], last=index == len(fitted) - 1)
-        if room is not None and not folds:
-            texts[at] = [cut(text, room, "list" if column.kind == "list" else "middle") for text in texts[at]]
+        if room is not None:
+            texts[at] = _in_room(texts[at], column, room, folds=folds)
         grid.add_column(
             heading_text(column, [row[at] for row in everything]),
             justify="right" if lines_up([row[at] for row in rows], column) else "left",
@@ -222,6 +223,21 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         yield Text(text_of(table.note), STYLES["dim"])
 
 
+def _in_room(texts: list[str], column: Column, room: int, *, folds: bool) -> list[str]:
+    """Return the cells of a column that is `room` cells wide. Instants of one day lose the date if it does not fit."""
+    if column.kind == "instant" and _is_one_day(texts) and max(map(cell_width, texts)) > room:
+        texts = [text[_DATE:] for text in texts]
+    if not folds:
+        return [cut(text, room, "list" if column.kind == "list" else "middle") for text in texts]
+    if column.kind == "json":
+        return texts
+    return ["\n".join(wrapped(text, room)) for text in texts]
+
+
+def _is_one_day(texts: Iterable[str]) -> bool:
+    return len({text[:_DATE] for text in texts if text}) == 1
+
+
 def _folds(column: Column, texts: Sequence[str], *, last: bool) -> bool:
     """Return whether the texts of a column go on in further lines where there is no room for them."""
     return column.kind != "list" and (last or (column.kind in {"text", "json"} and max(map(len, texts)) > _FOLDED))
@@ -232,10 +248,10 @@ def _fitted(
 ) -> list[tuple[int, Column, int | None]]:
     """Return the columns that fit, each with its place and width, as `listing` chooses them.
 
-    Lists, texts and the last column need no more room than `_FOLDED`, maps no more than their longest entry: names
-    such as those of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
+    Lists, texts and the last column need no more room than `_FOLDED`, maps and errors no more than their longest
+    entry: names of errors stay in one piece up to `_ENTRY`. Where that is not there, they are folded to
     `_NARROW`, or to words of up to `_WORD`, the long ones first. Then texts are folded within words, then names are
-    cut, and numbers and times last.
+    cut, and maps, errors, numbers and times last. Times of one day do without the date if there is no room for it.
     """
     if width is None:
         return [(at, column, None) for at, column in columns]
@@ -245,13 +261,20 @@ def _fitted(
         longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
         folds = column.kind in {"text", "json", "list", "map"} or at == columns[-1][0]
         wanted.append(longest)
-        entries = [part for text in texts[at] for part in text.split(", ")] if column.kind == "map" else []
+        has_entries = column.kind == "map" or column.level == "error"
+        entries = [part for text in texts[at] for part in text.split(", ")] if has_entries else []
         entry = min(max(map(cell_width, entries), default=0) + 1, _ENTRY)
-        needs.append(min(longest, max(_FOLDED, len(column.heading), entry)) if folds else longest)
+        if column.kind == "instant" and _is_one_day(texts[at]):
+            needs.append(_CLOCK)
+        else:
+            needs.append(min(longest, max(_FOLDED, len(column.heading), entry)) if folds else longest)
         word = max((cell_width(word) for text in texts[at] for word in text.split()), default=0)
-        least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
-        last.append(min(longest, _NARROW) if folds else longest)
-        is_long = column.kind == "map" or _folds(column, texts[at], last=False)
+        if has_entries or column.kind == "instant":
+            least.append(needs[-1])
+        else:
+            least.append(min(longest, max(_NARROW, min(word, _WORD))) if folds else longest)
+        last.append(min(longest, _NARROW) if folds else least[-1])
+        is_long = _folds(column, texts[at], last=False)
         long.append(least[-1] if is_long else needs[-1])
         in_words.append(last[-1] if is_long else least[-1])
     stay = kept([column.keep for _, column in columns], [need + _GAP for need in needs], width + _GAP)
@@ -334,5 +357,7 @@ def cell_text(
 
 
 def _moment(text: str, digits: int | None) -> str:
-    """Return an instant for eyes: to the second, or with so many digits behind the point."""
-    return text[: 20 + digits if digits else 19].replace("T", " ")
+    """Return an instant for display, with at most `digits` digits of the fraction, 3 by default."""
+    second, point, fraction = text.rstrip("Z").replace("T", " ").partition(".")
+    shown = fraction[: 3 if digits is None else digits]
+    return f"{second}{point}{shown}" if shown else second

@@ -152,6 +152,33 @@ def _slice(line: Line, begin: int, end: int) -> Line:
     return out
 
 
+_PIECES = re.compile(r"[^_./:,-]*[_./:,-]*")
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a text that take at most `width` cells. They end after a word.
+
+    A word that is wider is continued on the next line after one of `_./:,-`; a part without any loses its middle.
+    """
+    line = ""
+    for word in text.split():
+        before = f"{line} " if line else ""
+        if cell_width(before + word) <= width:
+            line = before + word
+        elif cell_width(word) <= width:
+            yield line
+            line = word
+        else:
+            line = before
+            for piece in _PIECES.findall(word):
+                if line and cell_width(line + piece) > width:
+                    yield line.rstrip()
+                    line = ""
+                line += cut(piece, width)
+    if line:
+        yield line
+
+
 def cropped(line: Line, width: int) -> Line:
     """Return the part of a line that fits."""
     return _slice(line, 0, len(_head(plain(line), width)))
@@ -172,7 +199,8 @@ class Column:
     Columns above `CORE` are cut before the others, and those of one number stay or go together.
     `width` is the width of the column while no row is known, `least` the width from which on it is worth showing;
     without `least` its cells are never cut. `gap` is the number of cells behind the column. A `late` column goes if the
-    first rows have no value for it; a later value stands at the end of its line.
+    first rows have no value for it; a later value is at the end of its line. An `intact` column is cut only where the
+    columns that always stay leave no room for it.
     """
 
     name: str
@@ -185,6 +213,7 @@ class Column:
     style: str = ""
     gap: int = GAP
     late: bool = False
+    intact: bool = False
 
     @property
     def heading(self) -> str:
@@ -229,9 +258,12 @@ class Layout:
         """Return a row of the table. `cells` are those of all columns, also of those that are not shown."""
         line = self._fitted(cells)
         for place in self.late:
-            used = sum(cell_width(text) for text, _ in line)
-            if cells[place] and self.room is not None and self.room - used > GAP:
-                line += [(" " * GAP, ""), (cut(escaped(cells[place]), self.room - used - GAP, "end"), "warning")]
+            if not cells[place] or self.room is None:
+                continue
+            value = cut(escaped(cells[place]), self.room, "list")
+            while line and sum(cell_width(text) for text, _ in line) + GAP + cell_width(value) > self.room:
+                line.pop()
+            line += [(" " * GAP, ""), (value, "warning")] if line else [(value, "warning")]
         return line
 
     def _fitted(self, cells: Sequence[str]) -> Line:
@@ -270,9 +302,10 @@ def layout(
         left = room - sum(columns[at].least + GAP for at in late)
         places = _chosen(columns, places, wanted, left + GAP)
         gaps = sum(columns[at].gap for at in places[:-1])
+        last = [min(columns[at].least or wanted[at], wanted[at]) for at in places]
         least = [_least(columns[at], wanted[at]) for at in places]
         first = [wanted[at] if columns[at].keep <= CORE else _least(columns[at], wanted[at]) for at in places]
-        widths = shrunk([wanted[at] for at in places], (first, least), left - gaps)
+        widths = shrunk([wanted[at] for at in places], (first, least, last), left - gaps)
     else:
         widths = [wanted[at] for at in places]
     return Layout(tuple(columns[at] for at in places), tuple(places), tuple(widths), room, tuple(late))
@@ -297,8 +330,8 @@ def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, 
 
 
 def _least(column: Column, wanted: int) -> int:
-    """Return the width from which on a column is worth showing."""
-    return min(column.least or wanted, wanted)
+    """Return the width from which on a column is worth showing beside those that may go."""
+    return wanted if column.intact else min(column.least or wanted, wanted)
 
 
 def _goes(column: Column, room: int | None, *, whole: bool) -> bool:

@@ -1,7 +1,10 @@
 """The first word of a command line: a command, a file or bytes in its place, or `help`."""
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 
 import click
 import pytest
@@ -34,6 +37,24 @@ def test_an_input_in_place_of_a_command_is_decoded(words):
     done, decoded = kwire(*words), kwire("decode", *words)
     assert (done.code, done.raw, done.err) == (0, decoded.raw, "")
     assert '"ApiVersions"' in done.out
+
+
+@pytest.mark.parametrize("words", [(), ("-",)])
+def test_a_pipe_and_a_file_on_standard_input_are_decoded_without_a_word(words, tmp_path):
+    command = (sys.executable, "-m", "kwire_cli", *words)
+    piped = subprocess.run(command, input=FRAME.encode(), capture_output=True, check=True)
+    assert json.loads(piped.stdout)["api"] == "ApiVersions"
+    (tmp_path / "frame.hex").write_text(FRAME)
+    with (tmp_path / "frame.hex").open("rb") as file:
+        assert subprocess.run(command, stdin=file, capture_output=True, check=True).stdout == piped.stdout
+
+
+def test_without_a_word_and_without_input_there_is_help():
+    done = subprocess.run(
+        (sys.executable, "-m", "kwire_cli"), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"Usage: kwire ")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,13 @@ import json
 import re
 import shutil
 import signal
+import time
 
 import pytest
 from command_line import ROOT, kwire
 
+from kwire_cli.analysis.verify import checks
+from kwire_cli.cli.environment import Interrupt
 from kwire_cli.cli.progress import Progress
 from kwire_cli.source import capture_inputs, log_inputs, request_log_inputs
 
@@ -77,12 +80,54 @@ def test_clients_so_far(interrupted):
 def test_verification_so_far(interrupted, tmp_path):
     for number in range(3):
         shutil.copytree(SEGMENTS / "__consumer_offsets-0", tmp_path / f"t-{number}")
-    interrupted(1)
+    interrupted(2)  # at the end of the first segment
     done = kwire("dump", "--verify", tmp_path, "--format", "json")
     assert done.code == 130
     assert NOTE.search(done.err)
     assert facts(done)["files"] == 1
     assert facts(kwire("dump", "--verify", tmp_path, "--format", "json"))["files"] == 3
+
+
+def test_a_verification_ends_within_a_segment_and_invents_no_fault(interrupted, monkeypatch):
+    monkeypatch.setattr(checks, "STEP", 1)
+    interrupted(2)
+    done = kwire("dump", "--verify", SEGMENTS / "__consumer_offsets-0", "--format", "json")
+    assert done.code == 130
+    assert facts(done) == {"files": 0, "batches": 0, "faults": 0}
+
+
+def test_reading_that_never_looks_is_ended():
+    def read():
+        with Interrupt().watched():
+            signal.raise_signal(signal.SIGINT)
+            for _ in range(100):
+                time.sleep(0.1)
+
+    with pytest.raises(KeyboardInterrupt):
+        read()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_run_that_had_ended_is_not_interrupted():
+    interrupt = Interrupt()
+    with interrupt.watched():
+        signal.raise_signal(signal.SIGINT)
+    assert interrupt.came
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_who_has_seen_ctrl_c_has_time_to_answer():
+    timers = []
+
+    def read():
+        interrupt = Interrupt()
+        with interrupt.watched():
+            signal.raise_signal(signal.SIGINT)
+            timers.extend(signal.getitimer(signal.ITIMER_REAL)[0] for _ in range(2) if bool(interrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        read()
+    assert timers == [0, 0]
 
 
 def test_the_answer_goes_to_its_file(interrupted, tmp_path):

@@ -28,6 +28,18 @@ SEGMENT = "samples/segments/orders-zstd-0"
             "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n",
         ),
         (("errors", "NOT_A_LEADER_OR_FOLOWER"), "did you mean NOT_LEADER_OR_FOLLOWER?\n"),
+        (("errors", "NOT_A_LEADR"), "PREFERRED_LEADER_NOT_AVAILABLE or BROKER_NOT_AVAILABLE?\n"),
+        (("help", "statz"), "kwire: there is no command 'statz'; did you mean stats or sanitize?\n"),
+        (("help", "spec", "shw"), "kwire: there is no command 'shw'; did you mean show?\n"),
+        (("--verson",), "kwire: no such option --verson; did you mean --version?\n"),
+        (("decode", CAPTURE, "--format", "tabel"), "'comments'; did you mean table?\n"),
+        (("decode", CAPTURE, "--top", "ten"), "kwire: Invalid value for '--top': 'ten' is not a whole number\n"),
+        (("decode", CAPTURE, "-o", "out.xyz"), "csv, parquet, arrow, otlp; --format sets one for any name\n"),
+        (
+            ("query", "lake", "slowest"),
+            "clients, errors, latency, overhead, stats, topics, upgrade\n",
+        ),
+        (("dump", SEGMENT, "--time", "11:13:33-"), "(a time of day needs its date), not '11:13:33-'\n"),
         (("errors", "QQQQ"), "kwire: no error code is QQQQ; kwire errors lists all\n"),
         (
             ("explain", "anomaly", "tag-ordr"),
@@ -127,7 +139,7 @@ def test_versions_that_a_message_has_are_said_with_one_that_it_lacks(said, data,
     done = kwire("decode", *said, "--message-version", "99", data)
     assert done.code == code
     message = "MetadataRequest" if "--request" in said else "MetadataResponse"
-    assert f"kwire: {message} has versions 0-13, not 99\n" in done.err
+    assert f"kwire: {message} has versions 0-13: 99 is decoded as 13\n" in done.err
     assert "has versions" not in kwire("decode", *said, "--message-version", "13", data).err
 
 

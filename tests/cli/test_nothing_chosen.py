@@ -20,12 +20,12 @@ METADATA = (
 @pytest.mark.parametrize(
     ("command", "note"),
     [
-        (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n"),
+        (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),
         (
             ("decode", "--stream", "77", "--format", "table", CAPTURE),
-            f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n",
+            f"kwire: {CAPTURE}: no frame matches (148 read)\n",
         ),
-        (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: nothing was chosen, of 148 frames\n"),
+        (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),
         (("decode", "--frames", "1", CAPTURE), ""),
         (("decode", "--frames", "99999", "--limit", "0", CAPTURE), ""),
         (
@@ -37,8 +37,8 @@ METADATA = (
         ),
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
         (("dump", "--topic", "nosuch", "--limit", "0", LOGS), ""),
-        (("dump", "--with-key", "zzz", LOGS), "kwire: nothing was chosen, of 34 batches\n"),
-        (("dump", "--offsets", "99999-", "--like-kafka", LOGS), "kwire: nothing was chosen, of 34 batches\n"),
+        (("dump", "--with-key", "zzz", LOGS), "kwire: no batch matches (34 read)\n"),
+        (("dump", "--offsets", "99999-", "--like-kafka", LOGS), "kwire: no batch matches (34 read)\n"),
         (("dump", "--offsets", "0-", LOGS), ""),
         (
             ("dump", "--state", "--at", "99999", LOGS),

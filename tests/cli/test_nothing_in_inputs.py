@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from command_line import ROOT, kwire
+from packets import ethernet, packet, pcap_file
 
 import kwire_cli
 
@@ -40,6 +41,15 @@ def test_a_capture_without_packets_is_empty(command, capture):
     done = kwire(command, capture)
     assert (done.code, done.out) == (2, "")
     assert done.err == f"kwire: {capture}: no packets: this capture is empty\n"
+
+
+@pytest.mark.parametrize("command", TRAFFIC)
+def test_a_capture_without_tcp_counts_its_packets_by_kind(command, tmp_path):
+    path = tmp_path / "dsl.pcap"
+    path.write_bytes(pcap_file([packet(ethernet(bytes(60), 0x8864)), packet(ethernet(bytes(28), 0x0806))]))
+    done = kwire(command, path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"kwire: {path}: no TCP that kwire reads in 2 packets: 1 pppoe, 1 arp\n"
 
 
 @pytest.mark.parametrize("command", [*LOGS, "overhead", "advise", "compare", "compare-records"])

@@ -55,6 +55,15 @@ def test_folders_count_with_all_of_their_files(told, tmp_path):
     assert "0.5 of 1.0 KiB" in read()
 
 
+def test_log_directories_count_with_what_is_read(told, tmp_path):
+    bar, read = told
+    (tmp_path / f"{0:020}.log").write_bytes(bytes(1024))
+    (tmp_path / f"{0:020}.index").write_bytes(bytes(10 << 20))  # allocated in advance
+    bar.expect((str(tmp_path),))
+    bar.tell("a.log", 512, 1024)
+    assert "0.5 of 1.0 KiB" in read()
+
+
 @pytest.mark.parametrize("inputs", [("-",), ("0000002b",), ("http://a/b",), ()])
 def test_without_sizes_the_bytes_are_shown_alone(inputs, told):
     bar, read = told

@@ -223,6 +223,7 @@ def test_several_logs_are_one_table_that_names_them(tmp_path):
 def test_logged_requests_are_a_table_on_a_terminal_and_no_tree():
     out = kwire("decode", REQUESTS, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "100"}).out
     assert out.splitlines()[0].split()[:2] == ["time", "client"]
+    assert any(row.endswith("  UNKNOWN_TOPIC_OR_PARTITION") for row in out.splitlines())
     assert max(map(len, out.splitlines())) <= 100
     assert "not tree" in kwire("decode", REQUESTS, "--format", "tree").err
     assert "use --stats for a page" in kwire("decode", REQUESTS, "--format", "html").err

@@ -132,7 +132,7 @@ def test_a_reader_gets_defaults_of_fields_that_were_added(tmp_path):
     ("arguments", "says"),
     [
         (("--value", "avor"), "no format is called 'avor'; did you mean avro?"),
-        (("--value", "avro:nothing"), "no schema is called 'nothing'"),
+        (("--value", "avro:nothing"), "no schema and no file has the name 'nothing'"),
         (("--value", "avro:proto-orders-value"), "is a schema of Protobuf, not of Avro"),
         (("--value", "text:x"), "text takes no schema"),
         (("--value", "avro,type=x"), "avro takes reader=..., not 'type=x'"),

@@ -202,7 +202,7 @@ def test_decode_chooses_batches_as_dump_does(text):
 def test_decode_says_that_no_batch_was_chosen():
     asked = ("decode", "--filter", "latency > 1ms", SEGMENT)
     done = kwire(*asked)
-    assert (done.code, done.out, done.err) == (0, "", "kwire: nothing was chosen, of 8 batches\n")
+    assert (done.code, done.out, done.err) == (0, "", "kwire: no batch matches (8 read)\n")
     assert kwire(*asked, "--exit-code").code == 1
     assert kwire(*asked, "--exit-code", CAPTURE).code == 0
     assert kwire("decode", "--filter", "producerId == 77", "--exit-code", SEGMENT, CAPTURE).code == 1

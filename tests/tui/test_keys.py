@@ -215,6 +215,9 @@ def test_copies():
             await press(pilot, "J")
             document = json.loads(app.clipboard)
             assert document["api"] == "CreateTopics"
+            app.copy_to_clipboard("")
+            await press(pilot, "y")  # in the list
+            assert json.loads(app.clipboard) == document
             await press(pilot, "tab")
             app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "topics[0].name"))
             await press(pilot, "x")
@@ -227,6 +230,9 @@ def test_copies():
             app.fields.select(next(i for i, row in enumerate(app.seen.rows) if row.json_path == "header.clientId"))
             await press(pilot, "y")
             assert app.clipboard == '"kp-admin"'
+            app.fields.select(0)  # the size has no value of its own in the JSON
+            await press(pilot, "y")
+            assert json.loads(app.clipboard) == document
             await press(pilot, "X")
             assert bytes.fromhex(app.clipboard) == app.seen.buffers[0].data
             assert len(app.clipboard) == 2 * document["size"]

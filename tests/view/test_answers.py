@@ -119,7 +119,7 @@ def test_columns_that_are_kept_least_go_first():
     assert "75.0 %" in narrow
 
 
-def test_texts_and_names_are_cut_before_times():
+def test_texts_and_names_are_cut_before_times_and_errors():
     columns = (
         Column("time", "instant", digits=3),
         Column("transactionalId"),
@@ -129,12 +129,21 @@ def test_texts_and_names_are_cut_before_times():
     )
     at, detail = "2026-11-21T10:56:28.258000Z", "__consumer_offsets-0, txn-out-0, txn-out-1"
     rows = [(at, "lab-txn-open", "initProducerId", detail, {"CONCURRENT_TRANSACTIONS": 2})]
-    text = answer_text(Answer("t", [Table("events", columns, rows)]), 80)
-    assert "2026-11-21 10:56:28.258  lab-txn-open  initProducerId  __" in text
+    text = answer_text(Answer("t", [Table("events", columns, rows)]), 84)
+    assert text.splitlines()[1].startswith("10:56:28.258  lab-txn-open  initProducerId  ")
+    assert text.splitlines()[1].endswith("  2 CONCURRENT_TRANSACTIONS")
     rows = [(at, "a-transactional-id-of-29-char", "verifyPartitions", detail, {"CONCURRENT_TRANSACTIONS": 2})]
     narrow = answer_text(Answer("t", [Table("events", columns, rows)]), 72)
-    assert "2026-11-21 10:56:28.258  " in narrow
+    assert "10:56:28.258  " in narrow
     assert max(map(len, narrow.splitlines())) <= 72
+
+
+def test_instants_keep_their_date_where_there_is_room_or_where_it_differs():
+    table = Table("events", (Column("time", "instant"), Column("event")), [("2026-11-21T10:56:28Z", "a" * 60)])
+    assert answer_text(Answer("t", [table]), 100).splitlines()[1].startswith("2026-11-21 10:56:28  a")
+    assert answer_text(Answer("t", [table]), 40).splitlines()[1].startswith("10:56:28")
+    two_days = table._replace(rows=[*table.rows, ("2026-11-22T10:56:28Z", "b")])
+    assert "2026-11-22 10:56:28" in answer_text(Answer("t", [two_days]), 40)
 
 
 def test_long_texts_are_folded_before_names_are_cut():
@@ -288,7 +297,7 @@ SPARKS = Answer(
 def test_numbers_over_time_are_a_line_of_columns_for_eyes():
     lines = answer_text(SPARKS, 80).splitlines()
     assert lines[1] == "a     2026-01-01 00:00:00.123  ▁▂ █"
-    assert lines[2].split() == ["2026-01-01", "00:00:01.5Z", "▂▂▂▂▂▃▃▃▄▄▄▄▅▅▅▆▆▆▇▇▇▇██"]
+    assert lines[2].split() == ["2026-01-01", "00:00:01.5", "▂▂▂▂▂▃▃▃▄▄▄▄▅▅▅▆▆▆▇▇▇▇██"]
     assert lines[3] == "b"
 
 

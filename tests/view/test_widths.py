@@ -2,7 +2,7 @@ from hypothesis import given, strategies as st
 
 from kwire_cli.view.lines import plain
 from kwire_cli.view.traffic import rows_for
-from kwire_cli.view.widths import Column, cell_width, cut, folded, kept, layout, shrunk
+from kwire_cli.view.widths import Column, cell_width, cut, folded, kept, layout, shrunk, wrapped
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
 
@@ -51,9 +51,33 @@ def test_a_value_behind_the_first_rows_has_room_at_the_end_of_its_line():
     columns = (Column("name", least=8), Column("error", least=8, cut="end", late=True))
     table = layout(columns, [("a" * 60, "")], 40)
     assert plain(table.heading()) == "name"
-    row = plain(table.row(("b" * 60, "TOO_LONG_TO_FIT")))
+    row = plain(table.row(("b" * 60, "NOT_CUT")))
     assert cell_width(row) <= 40
-    assert row.endswith("TOO_LON…")
+    assert row.endswith("  NOT_CUT")
+    assert plain(table.row(("b" * 60, "NOT_CUT_FOR_THE_SAKE_OF_OTHERS"))).strip() == "NOT_CUT_FOR_THE_SAKE_OF_OTHERS"
+
+
+def test_columns_go_before_an_intact_one_is_cut():
+    columns = (Column("name"), Column("src", keep=4, width=20, least=12), Column("error", least=8, intact=True))
+    table = layout(columns, [("a", "127.0.0.1:53426", "UNKNOWN_TOPIC_OR_PARTITION")], 44)
+    assert [column.name for column in table.columns] == ["name", "error"]
+    assert plain(table.row(("a", "127.0.0.1:53426", "UNKNOWN_TOPIC_OR_PARTITION"))).endswith(
+        " UNKNOWN_TOPIC_OR_PARTITION"
+    )
+
+
+@given(TEXTS, st.integers(4, 60))
+def test_wrapped_lines_fit(text, width):
+    lines = [*wrapped(text, width)]
+    assert all(cell_width(line) <= width for line in lines)
+    if all(cell_width(word) <= width for word in text.split()):
+        assert " ".join(lines).split() == text.split()
+
+
+def test_long_words_are_continued_after_a_separator():
+    assert [*wrapped("1 COORDINATOR_LOAD_IN_PROGRESS", 14)] == ["1 COORDINATOR_", "LOAD_IN_", "PROGRESS"]
+    assert [*wrapped("mm2-offset-syncs.B.internal", 20)] == ["mm2-offset-syncs.B.", "internal"]
+    assert [*wrapped("a" * 30, 9)] == ["aaaa…aaaa"]
 
 
 def test_a_small_screen_has_five_rows_of_a_table():

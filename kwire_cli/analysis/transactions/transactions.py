@@ -43,7 +43,7 @@ TRANSACTIONS = (
     Column("batches", "count", keep=5, sparse=True),
     Column("records", "count", keep=5, sparse=True),
     Column("bytes", "bytes", keep=8, sparse=True),
-    Column("errors", "map", level="error", keep=1),
+    Column("errors", "map", level="error"),
     Column("clients", "list", keep=5),
     Column("timeoutSeconds", "duration", wide=True),
 )

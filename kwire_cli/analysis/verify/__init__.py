@@ -6,15 +6,17 @@ fold over the parts that can be verified on their own.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault
+from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault, StoppedError
 from kwire_cli.analysis.verify.partition import is_text, verify_file, verify_part, verify_partition
 from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import nothing_in, walk
+from kwire_cli.source.reading import Caller
 from kwire_cli.stores import absolute, path_of, path_text
 
 if TYPE_CHECKING:
@@ -99,16 +101,18 @@ class Verification:
 
     A part is verified as the rows of the answer are read, or before the fold goes to another process: faults are told
     as they come, and none are kept where one process does all. `checked` counts what the rows read so far looked at.
+    `caller` learns how far that is; if the caller stops it, the rows end there.
     """
 
     paths: Sequence[str | os.PathLike[str]]
     deep: bool = False
+    caller: Caller = field(default_factory=Caller)
     checked: Checked = field(default_factory=Checked)
     _parts: dict[int, list[_Verified]] = field(default_factory=dict)
 
     def add(self, subject: Part) -> None:
         """Take a part in."""
-        checked = Checked()
+        checked = Checked(caller=self.caller)
         faults = verify_part(subject.place, deep=self.deep, checked=checked)
         self._parts.setdefault(subject.below, []).append(_Verified(subject.place, checked, faults))
 
@@ -136,6 +140,10 @@ class Verification:
             yield Fact("notInUse", checked.unused, "count")
 
     def _rows(self) -> Iterator[Row]:
+        with contextlib.suppress(StoppedError):
+            yield from self._all_rows()
+
+    def _all_rows(self) -> Iterator[Row]:
         checked, empty = self.checked, []
         for number, path in enumerate(map(path_of, self.paths)):
             before = (checked.logs, checked.faults)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.records.batch import sequence_after
+from kwire_cli.records.reading import items
+from kwire_cli.source.reading import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch, Head
+    from kwire_cli.records.batch import Batch, Head, Source
+    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.stores import Place
@@ -74,11 +77,20 @@ class Fault(NamedTuple):
         }
 
 
+STEP = 1 << 18
+"""Bytes of a segment between two calls of the caller."""
+
+
+class StoppedError(Exception):
+    """The caller stopped the verification."""
+
+
 @dataclass
 class Checked:
     """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
 
-    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`.
+    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`. `caller` learns
+    how far the reading is, and may stop it.
     """
 
     files: int = 0
@@ -86,6 +98,20 @@ class Checked:
     batches: int = 0
     faults: int = 0
     unused: int = 0
+    caller: Caller = field(default_factory=Caller)
+
+    def items(self, log: Place, source: Source) -> Iterator[Batch | Gap]:
+        """Yield the batches and gaps of a segment. Raise StoppedError if the caller stops the reading."""
+        size = len(source.data)
+        due = 0
+        for item in items(source):
+            if item.position >= due:
+                due = item.position + STEP
+                self.caller.progress(str(log), item.position, size)
+                if self.caller.stopped:
+                    raise StoppedError
+            yield item
+        self.caller.progress(str(log), size, size)
 
     def add(self, other: Checked) -> None:
         """Count what another counted."""

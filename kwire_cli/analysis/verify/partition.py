@@ -20,7 +20,7 @@ from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
-from kwire_cli.records.reading import items, source_of
+from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
@@ -203,7 +203,7 @@ class _Verification:
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
         source, batches = source_of(segment.log, topic=self.topic), 0
-        for item in items(source):
+        for item in self.checked.items(segment.log, source):
             if not isinstance(item, Batch):
                 yield from self._gap(segment, item)
             else:
@@ -321,7 +321,7 @@ class _Verification:
         self.checked.files += 1
         self.checked.logs += 1
         source = source_of(file.path, topic=self.topic)
-        for item in items(source):
+        for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):
                 is_end = item.end == len(source.data) and (item.code == PADDING or file.name.is_unfinished)
                 if in_use or not is_end:

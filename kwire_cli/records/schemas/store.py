@@ -95,8 +95,8 @@ class SchemaStore:
         found = self._named(name)
         if found is None:
             near = did_you_mean(close_to(name, [*self._names]))
-            where = "" if self.schemas else "; give schemas with --schemas"
-            raise InputError(f"no schema is called {name!a}{near or where}")
+            where = "" if self.schemas else "; --schemas names files and folders of schemas"
+            raise InputError(f"no schema and no file has the name {name!a}{near or where}")
         return found
 
     def reader(self, schema: Schema, read_as: Schema | None = None) -> Any:

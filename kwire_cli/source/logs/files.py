@@ -215,6 +215,8 @@ def _listed(folder: Place) -> tuple[File, ...]:
 
 _NAMED = 3
 """Names of files that an error gives as examples."""
+_TEXT_START = 64
+"""Bytes that decide whether a `.log` is text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +261,22 @@ def _named(path: str) -> list[Segment]:
 
 
 def files_in(path: Place, kinds: Container[Kind]) -> Iterator[File]:
-    """The files of these kinds in a folder, in order: that of a partition, a log directory, or one of log directories,
-    however deep.
+    """Yield the files of these kinds in a folder, in order: that of a partition, a log directory, or one of log
+    directories, however deep. Texts such as server.log are not segments.
     """
-    return (file for file in walk(path) if file.kind in kinds)
+    return (file for file in walk(path) if file.kind in kinds and not _is_text_log(file))
+
+
+def _is_text_log(file: File) -> bool:
+    """Return whether a `.log` without an offset in its name begins with text. Batches begin with zeros."""
+    if file.kind is not Kind.LOG or file.name.base_offset is not None:
+        return False
+    try:
+        with file.path.open("rb") as log:
+            start = log.read(_TEXT_START)
+    except OSError:  # reading it says why
+        return False
+    return bool(start) and not any(byte < ord(" ") and byte not in b"\t\r\n\x1b" for byte in start)
 
 
 def nothing_in(path: Place, what: str, advice: str = "") -> InputError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
@@ -16,7 +17,7 @@ from kwire_cli.structs.network import SECTION_BLOCK
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.source.packets.text_packets import TextReader
     from kwire_cli.stores import Place
@@ -235,11 +236,12 @@ NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
 """Names of captures: such files are taken for captures whatever is in them, and broken links too."""
 
 
-def captures_of(paths: Iterable[str]) -> list[str]:
+def captures_of(paths: Iterable[str], on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
     """The files that paths and globs name, each once, in the order of their names; of a folder, and of those in it, the
     captures.
 
-    In a folder a capture is what begins as one, or is named as one although it does not.
+    In a folder a capture is what begins as one, or is named as one although it does not. `on_file` is called with the
+    folder, how many of its files were examined, and how many there are.
 
     Raises:
         InputError: There is nothing of that name, or no capture in a folder.
@@ -250,7 +252,7 @@ def captures_of(paths: Iterable[str]) -> list[str]:
         some = [
             capture
             for name in named(path)
-            for capture in (captures_in(tree(path_of(name))) if path_of(name).is_dir() else [name])
+            for capture in (captures_in(tree(path_of(name)), on_file) if path_of(name).is_dir() else [name])
         ]
         if not some:
             raise InputError("there is no capture in this folder", file=path)
@@ -258,10 +260,17 @@ def captures_of(paths: Iterable[str]) -> list[str]:
     return list(captures)
 
 
-def captures_in(folder: Tree) -> list[str]:
-    """Return the captures in a folder and in those in it, in the order of their names."""
+def captures_in(folder: Tree, on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
+    """Return the captures below a folder, in the order of their names. `captures_of` describes `on_file`."""
     paths = folder.files()
-    return [str(path) for path, is_one in zip(paths, in_parallel(_is_capture, paths), strict=True) if is_one]
+    examined = count(1)
+
+    def is_one(path: Place) -> bool:
+        if on_file:
+            on_file(str(folder.root.path), next(examined), len(paths))
+        return _is_capture(path)
+
+    return [str(path) for path, found in zip(paths, in_parallel(is_one, paths), strict=True) if found]
 
 
 def _is_capture(path: Place) -> bool:

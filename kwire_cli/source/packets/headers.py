@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs import network
-from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, VLAN_TYPES
+from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, MPLS_TYPES, VLAN_TYPES
 from kwire_cli.structs.records.parts import offset_of
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ FRAGMENT = "ip fragment"
 # struct.error leaves these functions where the packet ends inside a header.
 
 _ETHERNET, _VLAN = fixed(network.ETHERNET, ("protocol",)), fixed(network.VLAN, ("protocol",))
+_MPLS = fixed(network.MPLS)
 
 
 _SLL, _SLL2, _SLL2_SIZE = (
@@ -68,7 +69,7 @@ def carried(link: int, data: bytes) -> Carried:
 
 
 def ethernet(data: bytes, at: int) -> Carried:
-    """Return what an Ethernet frame carries, skipping VLAN tags."""
+    """Return what an Ethernet frame carries, after VLAN tags and MPLS labels."""
     (protocol,) = _ETHERNET.unpack(data, at)
     at += _ETHERNET.size
     return _untagged(protocol, data, at)
@@ -103,7 +104,19 @@ def _untagged(protocol: int, data: bytes, at: int) -> Carried:
     while protocol in VLAN_TYPES:
         (protocol,) = _VLAN.unpack(data, at)
         at += _VLAN.size
-    return protocol, at
+    return _unlabelled(data, at) if protocol in MPLS_TYPES else (protocol, at)
+
+
+def _unlabelled(data: bytes, at: int) -> Carried:
+    """Return the IP packet after a stack of MPLS labels. No label states the protocol; its first bits do."""
+    is_last = 0
+    while not is_last:
+        is_last = _MPLS.unpack(data, at)[0] & network.MPLS_BOTTOM
+        at += _MPLS.size
+    try:
+        return raw_ip(data, at)
+    except OtherError:
+        raise OtherError(ETHER_NAMES[min(MPLS_TYPES)]) from None
 
 
 def _sll(data: bytes, at: int) -> Carried:

@@ -2,8 +2,8 @@ import pytest
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.contents import read_log_file
-from kwire_cli.source.logs.files import partition, walk
-from kwire_cli.source.logs.model import Kind
+from kwire_cli.source.logs.files import files_in, partition, walk
+from kwire_cli.source.logs.model import BATCH_KINDS, Kind
 
 
 def put(folder, *names):
@@ -41,6 +41,14 @@ def test_a_log_directory_has_its_partitions_in_order_and_their_files_in_order(tm
         "partition.metadata",
     ]
     assert len(list(found)) == 3 + 1 + 6
+
+
+def test_a_text_is_not_a_segment(tmp_path):
+    (tmp_path / "server.log").write_text("[2026-11-28 10:00:00,000] INFO started (kafka.server.KafkaServer)\n")
+    (tmp_path / "copied.log").write_bytes(bytes(61))
+    (tmp_path / f"{0:020}.log").write_text("a broken segment, which is not overlooked")
+    names = [file.path.name for file in files_in(tmp_path, BATCH_KINDS)]
+    assert names == [f"{0:020}.log", "copied.log"]
 
 
 def test_the_files_in_use(tmp_path):
