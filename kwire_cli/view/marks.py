@@ -93,11 +93,11 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
     for mark in marks:
         command = "notice" if mark.level == "note" else mark.level
         about = {"file": mark.file, "line": mark.line, "col": mark.column, "title": f"{mark.rule} ({mark.severity})"}
-        properties = ",".join(f"{key}={_escaped(str(value), ':,')}" for key, value in about.items() if value)
-        yield f"::{command} {properties}::{_escaped(f'{mark.severity} {mark.rule} {mark.text}', '')}"
+        properties = ",".join(f"{key}={escape_command(str(value), ':,')}" for key, value in about.items() if value)
+        yield f"::{command} {properties}::{escape_command(f'{mark.severity} {mark.rule} {mark.text}')}"
 
 
-def _escaped(text: str, more: str) -> str:
+def escape_command(text: str, more: str = "") -> str:
     """Escape text for a workflow command. `more` are further characters to escape, which would end a property."""
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
