@@ -1,7 +1,7 @@
 """Python processes import nothing from the current folder.
 
 Python looks for modules in the current folder first if it is started with -m or -c, as multiprocessing and Spark start
-it. That folder may hold what somebody sent: an unpacked archive with a folder called kwire_cli, say.
+it. That folder may come from anyone: an unpacked archive, for example, that contains a folder called kwire_cli.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.view.lines import escaped, plain
+from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import cell_width, cut, fold
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
     drawn = picture(chart)
     size = f'width="{drawn.width:g}" height="{drawn.height:g}" viewBox="0 0 {drawn.width:g} {drawn.height:g}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
-    yield f"<title>{_xml(chart.title or 'sequence of requests and responses')}</title>"
+    yield f"<title>{markup_text(chart.title or 'sequence of requests and responses')}</title>"
     yield f"<style>{_STYLE}</style>"
     for shape in drawn.shapes:
         if shape.kind == "line":
@@ -288,14 +288,9 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
             yield f'<line class="{shape.look}" x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"/>'
         else:
             x, y = shape.places
-            title = f"<title>{_xml(shape.title)}</title>" if shape.title else ""
-            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{_xml(shape.text)}</text>'
+            title = f"<title>{markup_text(shape.title)}</title>" if shape.title else ""
+            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{markup_text(shape.text)}</text>'
     yield "</svg>"
-
-
-def _xml(text: str) -> str:
-    """Return text as XML has it: characters that XML forbids are escaped by `escaped` already, or replaced."""
-    return re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", escape(escaped(text)))
 
 
 # Mermaid, which GitHub, GitLab and wikis draw.
