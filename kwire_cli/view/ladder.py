@@ -306,19 +306,20 @@ def ladder_mermaid(chart: Chart) -> Iterator[str]:
     yield "sequenceDiagram"
     for person in chart.participants:
         detail = f" ({person.detail})" if person.detail else ""
-        yield f"    participant {ids[person.name]} as {_mermaid(f'{person.name}{detail}')}"
+        yield f"    participant {ids[person.name]} as {mermaid_text(f'{person.name}{detail}')}"
     for arrow in chart.arrows:
         stroke = "--" if arrow.reply else "-"
         head = "x" if arrow.level == "error" else ">>"
         time = f"{arrow.time[11:23]} " if arrow.time else ""
-        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {_mermaid(time + arrow.label)}"
+        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {mermaid_text(time + arrow.label)}"
     if chart.note and chart.participants:
         names = [*ids.values()]
         over = names[0] if len(names) == 1 else f"{names[0]},{names[-1]}"
-        yield f"    Note over {over}: {_mermaid(chart.note)}"
+        yield f"    Note over {over}: {mermaid_text(chart.note)}"
 
 
-def _mermaid(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """Return a string as a name or a label of a diagram, in which nothing means anything to Mermaid."""
     safe = escaped(text)
     if _WRAP.match(safe):
         safe = safe.replace(":", "\x00")

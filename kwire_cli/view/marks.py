@@ -13,6 +13,7 @@ from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
 from kwire_cli.view.definitions import explained
+from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,10 +99,11 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
 
 
 def escape_command(text: str, more: str = "") -> str:
-    """Escape text for a workflow command. `more` are further characters to escape, which would end a property."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
+    """Return text as a workflow command has it. `more` are further characters to escape, which would end a property."""
+    shown = "\n".join(map(escaped, text.split("\n")))
+    for character in f"%\n{more}":
+        shown = shown.replace(character, f"%{ord(character):02X}")
+    return shown
 
 
 # SARIF 2.1.0 (OASIS), as GitHub's code scanning and other tools read it.
