@@ -13,7 +13,7 @@ from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
 from kwire_cli.view.definitions import explained
-from kwire_cli.view.lines import escaped
+from kwire_cli.view.lines import escaped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,7 +100,7 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
 
 def escape_command(text: str, more: str = "") -> str:
     """Return text as a workflow command has it. `more` are further characters to escape, which would end a property."""
-    shown = "\n".join(map(escaped, text.split("\n")))
+    shown = escaped_lines(text)
     for character in f"%\n{more}":
         shown = shown.replace(character, f"%{ord(character):02X}")
     return shown
