@@ -136,6 +136,25 @@ def test_what_the_action_lacks_is_an_error(repository, variables, said):
     assert (code, out.startswith("::error::"), said in out) == (2, True, True)
 
 
+def test_the_action_runs_no_python_of_the_checkout(repository, tmp_path):
+    ran = tmp_path / "ran"
+    for name in ("kwire_cli", "pip", "click", "json", "tarfile"):
+        (repository / name).mkdir()
+        for file in ("__init__.py", "__main__.py"):
+            (repository / name / file).write_text(f"open({str(ran)!r}, 'w')\n")
+    code, out, _, outputs = reviewed(repository, KWIRE_DEFINITIONS="specs")
+    assert (code, outputs["breaks"], "::error file=" in out) == (1, "1", True)
+    *_, install, _ = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    variables = {
+        "PATH": os.environ["PATH"],
+        "PYTHON": sys.executable,
+        "KWIRE": "/nowhere",
+        "RUNNER_TEMP": str(tmp_path),
+    }
+    subprocess.run(["bash", "-c", install["run"]], cwd=repository, env=variables, capture_output=True, check=False)
+    assert not ran.exists()
+
+
 def test_the_action_hands_over_each_input():
     action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
     *_, install, review = action["runs"]["steps"]

@@ -370,7 +370,7 @@ def _needs() -> list[Need]:
 
 
 def _run(name: str, code: str, purpose: str) -> Finding:
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-P", "-c", code]  # without -P, it would import from the current folder
     try:
         done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=SECONDS)  # noqa: S603 - our own code
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -19,7 +19,7 @@ import click
 from kwire_cli.cli.outputs import ResultFile, Screen
 from kwire_cli.cli.progress import Progress
 from kwire_cli.errors import KwireError, without_credentials
-from kwire_cli.view.lines import STYLES, escaped, json_escaped, without_control
+from kwire_cli.view.lines import STYLES, escaped, escaped_lines, json_escaped, without_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -313,7 +313,7 @@ class Environment:
 
     def note(self, text: str) -> None:
         """Write a remark on standard error, folded on a terminal. While a pager has the terminal, the remark waits."""
-        text = json_escaped(without_credentials(text))
+        text = escaped_lines(without_credentials(text))
         if self.stderr.isatty():
             lines = _folded(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
             text = "\n".join("".join([part for part, _ in line]) for line in lines)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
+from kwire_cli.pipeline.safe_path import SAFE_PATH, keep_current_folder_out
 from kwire_cli.spec.files import package_folder, specs_folder
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ _ALWAYS = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "10MB",
     "spark.ui.showConsoleProgress": "false",
+    **{f"spark.executorEnv.{name}": value for name, value in SAFE_PATH.items()},
 }
 _EMBEDDED = {
     "spark.ui.enabled": "false",
@@ -224,6 +226,7 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
     logging.getLogger().addHandler(logging.NullHandler())  # py4j prints what it raises, too, where nobody else takes it
     meanwhile = threading.Thread(target=_import_what_comes_next, daemon=True)
     meanwhile.start()
+    import pyspark  # noqa: PLC0415
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
@@ -236,6 +239,9 @@ def _start(master: str, settings: Mapping[str, str], worker_python: str | None, 
         "spark.driver.extraJavaOptions", " ".join((*_DRIVER, settings.get("spark.driver.extraJavaOptions", ""))).strip()
     )
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", BRIEF)
+    keep_current_folder_out()
+    if (home := Path(pyspark.__file__).parent).joinpath("bin", "spark-submit").exists():
+        os.environ.setdefault("SPARK_HOME", str(home))  # PySpark would look for it above the current folder first
     errors: tuple[type[Exception], ...] = (*spark_errors(), OSError)
     try:
         gateway = launch_gateway(conf, {"stderr": log, "stdout": log})  # type: ignore[no-untyped-call]

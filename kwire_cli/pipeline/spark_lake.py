@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from kwire_cli.stores import Place
+
 TASKS = 200
 """Tasks that read a table on a store, at most."""
 
@@ -39,22 +41,22 @@ def create_views(spark: SparkSession, folder: str) -> None:
         if name not in there:
             frame = spark.createDataFrame(empty_table(name))
         else:
-            path, files = there[name]
+            path, files, is_whole = there[name]
             schema = from_arrow_schema(dataset_of(name, path, files[:1]).schema)
-            if isinstance(path, Stored):
-                frame = _stored(spark, name, path, files, schema)
+            if isinstance(path, Stored) or not is_whole:
+                frame = _read_in_tasks(spark, name, path, files, schema)
             else:  # Spark would take the capture point 007 for a number
                 frame = spark.read.schema(schema).parquet(str(path))
         frame.createOrReplaceTempView(name)
 
 
-def _stored(spark: SparkSession, name: str, folder: Stored, files: list[str], schema: StructType) -> DataFrame:
-    """Return a table on a store that tasks read: Spark's own readers need a jar and settings for each store."""
+def _read_in_tasks(spark: SparkSession, name: str, folder: Place, files: list[str], schema: StructType) -> DataFrame:
+    """Return a table of some files that tasks read: Spark's own readers need a jar and settings for each store."""
     paths = spark.createDataFrame([(path,) for path in files], "path string").repartition(min(len(files), TASKS))
     return paths.mapInArrow(partial(_read, name, folder), schema)
 
 
-def _read(name: str, folder: Stored, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _read(name: str, folder: Place, paths: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Read the files of a table that a task has."""
     if some := [path for rows in paths for path in rows.column(0).to_pylist()]:
         yield from dataset_of(name, folder, some).to_batches()

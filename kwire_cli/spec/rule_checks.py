@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -287,6 +288,8 @@ _HEADERS = {"request": 3, "response": 1}
 """The newest header version: 3 is KIP-1313's."""
 _FLEXIBLE_HEADERS = {"request": 2, "response": 1}
 _TOP = Spot()
+_IDENTIFIER = re.compile("[A-Za-z][A-Za-z0-9_]*")
+_LETTERS = "letters, digits and underscores, a letter first"
 
 
 def message_rules(definition: Definition) -> None:
@@ -302,6 +305,8 @@ def _name_and_type(definition: Definition) -> None:
     spec, report = definition.spec, definition.report
     if not spec.name:
         report.add("NAME_MISSING", "the message has no name", _TOP)
+    elif not _IDENTIFIER.fullmatch(spec.name):
+        report.add("MESSAGE_NAME_INVALID", f"{spec.name!a} is not {_LETTERS}", _TOP.key("name"))
     elif spec.type in {"request", "response"} and not spec.name.endswith(spec.type.capitalize()):
         report.add(
             "NAME_REQUEST_SUFFIX", f"the name of a {spec.type} ends in {spec.type.capitalize()}", _TOP.key("name")
@@ -417,7 +422,9 @@ def _common_structs(definition: Definition) -> None:
     names: set[str] = set()
     for struct in definition.structs:
         name = struct.spec.name
-        if not name[:1].isupper():
+        if name and not _IDENTIFIER.fullmatch(name):
+            report.add("STRUCT_NAME_INVALID", f"{name!a} is not {_LETTERS}", struct.spot.key("name"))
+        elif not name[:1].isupper():
             report.add("STRUCT_NAME", "a common struct's name starts with a capital letter", struct.spot)
         if not stated(struct.keys, "versions"):
             report.add("STRUCT_VERSIONS_MISSING", "a common struct has versions", struct.spot)

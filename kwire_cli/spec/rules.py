@@ -60,6 +60,9 @@ RULES: dict[str, Rule] = {
     "VERSIONS_REVERSED": Rule("A version range runs backwards (`3-1`); Kafka takes it as empty.", warning=True),
     # The message
     "NAME_MISSING": Rule("The message has no name.", fatal=True),
+    "MESSAGE_NAME_INVALID": Rule(
+        "The message's name is not letters, digits and underscores, a letter first.", fatal=True
+    ),
     "NAME_REQUEST_SUFFIX": Rule("A request's name does not end in Request, or a response's in Response."),
     "TYPE_MISSING": Rule("The message has no type.", fatal=True),
     "TYPE_UNKNOWN": Rule("The message's type is none of Kafka's.", fatal=True),
@@ -91,7 +94,7 @@ RULES: dict[str, Rule] = {
     "HEADER_VERSIONS_NOT_FLEXIBLE": Rule("A flexible version has a header that is not flexible.", _KAFKA),
     # Fields
     "FIELD_NAME_MISSING": Rule("A field has no name.", fatal=True),
-    "FIELD_NAME_INVALID": Rule("A field's name is not letters and digits, a letter first."),
+    "FIELD_NAME_INVALID": Rule("A field's name is not letters and digits, a letter first.", fatal=True),
     "FIELD_NAME_DUPLICATE": Rule("Two fields of one struct have the same name (in JSON form).", fatal=True),
     "FIELD_TYPE_MISSING": Rule("A field has no type.", fatal=True),
     "FIELD_TYPE_UNKNOWN": Rule("A type is none of Kafka's, and no struct (capital letter first).", fatal=True),
@@ -134,6 +137,9 @@ RULES: dict[str, Rule] = {
     "DRAFT_TAG_MISSING": Rule("A field in optionalFields without a tag."),
     # Structs
     "STRUCT_NAME": Rule("A common struct has no name, or one that does not start with a capital letter."),
+    "STRUCT_NAME_INVALID": Rule(
+        "A common struct's name is not letters, digits and underscores, a letter first.", fatal=True
+    ),
     "STRUCT_VERSIONS_MISSING": Rule("A common struct, or a field with sub-fields, has no versions.", _KAFKA),
     "STRUCT_DUPLICATE": Rule("A struct is described twice."),
     "STRUCT_INLINE_AND_COMMON": Rule("A field of a common struct's type has sub-fields of its own."),

@@ -9,6 +9,7 @@ from kwire_cli.spec.evolution.breaking import RULES, spans
 from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
 from kwire_cli.view.lines import without_control
+from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import fold
 
 if TYPE_CHECKING:
@@ -207,10 +208,6 @@ def wire_type(spec: MessageSpec, field: FieldSpec, version: int) -> str:
 _STYLES = {"wire": "warning", "tagged": "warning", "source": "bytes", "advice": "dim"}
 
 
-_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 0xFFFE, 0xFFFF), "\ufffd")
-"""Characters that XML can't hold."""
-
-
 def break_lines(found: Sequence[Break]) -> Iterator[Line]:
     """Each with its place, severity, rule, path and versions; below it what either side does."""
     for finding in found:
@@ -228,8 +225,6 @@ def break_lines(found: Sequence[Break]) -> Iterator[Line]:
 
 def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
     """One test case a message that was compared, with a failure for each of its findings."""
-    from xml.sax.saxutils import escape, quoteattr  # noqa: PLC0415 - for this format only
-
     by_message: dict[str, list[Break]] = {name: [] for name in messages}
     for finding in found:
         by_message.setdefault(finding.message, []).append(finding)
@@ -237,12 +232,13 @@ def junit_text(found: Sequence[Break], messages: Sequence[str]) -> str:
     out.append(f'<testsuites tests="{len(by_message)}" failures="{len(found)}">')
     out.append(f'  <testsuite name="kwire breaking" tests="{len(by_message)}" failures="{len(found)}" errors="0">')
     for name, own in by_message.items():
-        file = f" file={quoteattr(own[0].file.translate(_CONTROL))}" if own and own[0].file else ""
-        out.append(f'    <testcase classname="definitions" name={quoteattr(name.translate(_CONTROL))}{file}>')
+        file = f' file="{markup_text(own[0].file)}"' if own and own[0].file else ""
+        out.append(f'    <testcase classname="definitions" name="{markup_text(name)}"{file}>')
         for finding in own:
-            about = f"type={quoteattr(finding.rule)} message={quoteattr(_sentence(finding).translate(_CONTROL))}"
-            text = f"{finding.severity} {finding.rule} {explained(finding)}".translate(_CONTROL)
-            out.append(f"      <failure {about}>{escape(text)}</failure>")
+            about = f'type="{markup_text(finding.rule)}" message="{markup_text(_sentence(finding))}"'
+            lines = f"{finding.severity} {finding.rule} {explained(finding)}".split("\n")
+            text = "\n".join(map(markup_text, lines))
+            out.append(f"      <failure {about}>{text}</failure>")
         out.append("    </testcase>")
     return "\n".join([*out, "  </testsuite>", "</testsuites>"])
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.view.lines import escaped, plain
+from kwire_cli.view.markup import markup_text
 from kwire_cli.view.widths import cell_width, cut, fold
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
     drawn = picture(chart)
     size = f'width="{drawn.width:g}" height="{drawn.height:g}" viewBox="0 0 {drawn.width:g} {drawn.height:g}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">'
-    yield f"<title>{_xml(chart.title or 'sequence of requests and responses')}</title>"
+    yield f"<title>{markup_text(chart.title or 'sequence of requests and responses')}</title>"
     yield f"<style>{_STYLE}</style>"
     for shape in drawn.shapes:
         if shape.kind == "line":
@@ -288,14 +288,9 @@ def ladder_svg(chart: Chart) -> Iterator[str]:
             yield f'<line class="{shape.look}" x1="{x:g}" y1="{y:g}" x2="{to_x:g}" y2="{to_y:g}"/>'
         else:
             x, y = shape.places
-            title = f"<title>{_xml(shape.title)}</title>" if shape.title else ""
-            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{_xml(shape.text)}</text>'
+            title = f"<title>{markup_text(shape.title)}</title>" if shape.title else ""
+            yield f'<text class="{shape.look}" x="{x:g}" y="{y:g}">{title}{markup_text(shape.text)}</text>'
     yield "</svg>"
-
-
-def _xml(text: str) -> str:
-    """Return text as XML has it: characters that XML forbids are escaped by `escaped` already, or replaced."""
-    return re.sub(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", escape(escaped(text)))
 
 
 # Mermaid, which GitHub, GitLab and wikis draw.
@@ -311,19 +306,20 @@ def ladder_mermaid(chart: Chart) -> Iterator[str]:
     yield "sequenceDiagram"
     for person in chart.participants:
         detail = f" ({person.detail})" if person.detail else ""
-        yield f"    participant {ids[person.name]} as {_mermaid(f'{person.name}{detail}')}"
+        yield f"    participant {ids[person.name]} as {mermaid_text(f'{person.name}{detail}')}"
     for arrow in chart.arrows:
         stroke = "--" if arrow.reply else "-"
         head = "x" if arrow.level == "error" else ">>"
         time = f"{arrow.time[11:23]} " if arrow.time else ""
-        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {_mermaid(time + arrow.label)}"
+        yield f"    {ids[arrow.source]}{stroke}{head}{ids[arrow.target]}: {mermaid_text(time + arrow.label)}"
     if chart.note and chart.participants:
         names = [*ids.values()]
         over = names[0] if len(names) == 1 else f"{names[0]},{names[-1]}"
-        yield f"    Note over {over}: {_mermaid(chart.note)}"
+        yield f"    Note over {over}: {mermaid_text(chart.note)}"
 
 
-def _mermaid(text: str) -> str:
+def mermaid_text(text: str) -> str:
+    """Return a string as a name or a label of a diagram, in which nothing means anything to Mermaid."""
     safe = escaped(text)
     if _WRAP.match(safe):
         safe = safe.replace(":", "\x00")

@@ -64,6 +64,11 @@ def escaped(text: str) -> str:
     return text if text.isprintable() else "".join([_escape(char) if is_hidden(char) else char for char in text])
 
 
+def escaped_lines(text: str) -> str:
+    """Return several lines with every hidden character escaped."""
+    return "\n".join([escaped(line) for line in text.split("\n")])
+
+
 def _escape(char: str) -> str:
     point = ord(char)
     return f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"

@@ -13,6 +13,7 @@ from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.spec.rules import ADVICE, RULES, TRAFFIC_ADVICE
 from kwire_cli.view.definitions import explained
+from kwire_cli.view.lines import escaped_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -93,15 +94,16 @@ def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
     for mark in marks:
         command = "notice" if mark.level == "note" else mark.level
         about = {"file": mark.file, "line": mark.line, "col": mark.column, "title": f"{mark.rule} ({mark.severity})"}
-        properties = ",".join(f"{key}={_escaped(str(value), ':,')}" for key, value in about.items() if value)
-        yield f"::{command} {properties}::{_escaped(f'{mark.severity} {mark.rule} {mark.text}', '')}"
+        properties = ",".join(f"{key}={escape_command(str(value), ':,')}" for key, value in about.items() if value)
+        yield f"::{command} {properties}::{escape_command(f'{mark.severity} {mark.rule} {mark.text}')}"
 
 
-def _escaped(text: str, more: str) -> str:
-    """Escape text for a workflow command. `more` are further characters to escape, which would end a property."""
-    for character in f"%\r\n{more}":
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
+def escape_command(text: str, more: str = "") -> str:
+    """Return text as a workflow command has it. `more` are further characters to escape, which would end a property."""
+    shown = escaped_lines(text)
+    for character in f"%\n{more}":
+        shown = shown.replace(character, f"%{ord(character):02X}")
+    return shown
 
 
 # SARIF 2.1.0 (OASIS), as GitHub's code scanning and other tools read it.

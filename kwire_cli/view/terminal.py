@@ -12,7 +12,7 @@ from rich.text import Text
 from kwire_cli.answer import NUMBERS, Chart, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import counted
 from kwire_cli.view.ladder import ladder_lines
-from kwire_cli.view.lines import STYLES
+from kwire_cli.view.lines import STYLES, escaped
 from kwire_cli.view.tables import bar, spark, text_of
 from kwire_cli.view.widths import cell_width, cut, fold, kept, shrunk, wrapped
 
@@ -97,14 +97,14 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
                 yield grid
         case Outline():
             if block.title:
-                yield Text(block.title, STYLES["title"])
+                yield _styled(block.title, STYLES["title"])
             if items := _outline(block, width):
                 yield items
         case Note():
-            yield Text(text_of(block.text), _LEVEL[block.level])
+            yield _styled(block.text, _LEVEL[block.level])
         case Chart(kind="ladder"):
             if block.title:
-                yield Text(block.title, STYLES["title"])
+                yield _styled(block.title, STYLES["title"])
             yield _text(ladder_lines(block, width))
         case Chart():
             pass  # its numbers stand in a table
@@ -113,8 +113,14 @@ def _block(block: Block, width: int | None) -> Iterator[RenderableType]:
 def _text(lines: Iterable[Line]) -> Text:
     """Return lines that fit the terminal as one text."""
     return Text("\n").join(
-        Text.assemble(*((text, STYLES.get(style, style)) for text, style in line), no_wrap=True) for line in lines
+        Text.assemble(*((escaped(text), STYLES.get(style, style)) for text, style in line), no_wrap=True)
+        for line in lines
     )
+
+
+def _styled(text: str, style: str = "") -> Text:
+    """Return text in a style, in which nothing acts on a terminal: all of an answer that is not a line."""
+    return Text(escaped(text), style)
 
 
 def _facts(block: Facts) -> Grid:
@@ -125,9 +131,9 @@ def _facts(block: Facts) -> Grid:
     grid.add_column()
     for fact in facts:
         if fact.spoken:
-            grid.add_row(Text(text_of(fact.heading), _LEVEL[fact.level]), Text(text_of(fact.value)))
+            grid.add_row(_styled(fact.heading, _LEVEL[fact.level]), _styled(text_of(fact.value)))
             continue
-        grid.add_row(fact.heading, Text(fact_text(fact), _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
+        grid.add_row(_styled(fact.heading), _styled(fact_text(fact), _LEVEL[fact.level] or _STYLE.get(fact.kind, "")))
     return grid
 
 
@@ -204,7 +210,7 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         if room is not None:
             texts[at] = _in_room(texts[at], column, room, folds=folds)
         grid.add_column(
-            heading_text(column, [row[at] for row in everything]),
+            _styled(heading_text(column, [row[at] for row in everything])),
             justify="right" if lines_up([row[at] for row in rows], column) else "left",
             style=_LEVEL[column.level] or _STYLE.get(column.kind) or (STYLES["name"] if index == 0 else ""),
             no_wrap=not folds or width is None,
@@ -213,14 +219,14 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         )
     for number in range(len(everything)):
         is_total = table.total is not None and number == len(everything) - 1
-        grid.add_row(*[Text(texts[at][number]) for at, _, _ in fitted], style="bold" if is_total else None)
+        grid.add_row(*[_styled(texts[at][number]) for at, _, _ in fitted], style="bold" if is_total else None)
     if table.title:
-        yield Text(table.title, STYLES["title"])
+        yield _styled(table.title, STYLES["title"])
     yield grid
     if hidden:
-        yield Text(f"… and {hidden} more", STYLES["dim"])
+        yield _styled(f"… and {hidden} more", STYLES["dim"])
     if table.note:
-        yield Text(text_of(table.note), STYLES["dim"])
+        yield _styled(table.note, STYLES["dim"])
 
 
 def _in_room(texts: list[str], column: Column, room: int, *, folds: bool) -> list[str]:
@@ -258,7 +264,7 @@ def _fitted(
     wanted, needs, long, least, in_words, last = [], [], [], [], [], []
     for at, column in columns:
         unit = len(" ms") if column.kind == "duration" else 0
-        longest = max([len(column.heading) + unit, *map(cell_width, texts[at])])
+        longest = max([cell_width(escaped(column.heading)) + unit, *map(cell_width, texts[at])])
         folds = column.kind in {"text", "json", "list", "map"} or at == columns[-1][0]
         wanted.append(longest)
         has_entries = column.kind == "map" or column.level == "error"

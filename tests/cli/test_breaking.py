@@ -25,14 +25,16 @@ def test_junit_has_a_case_for_each_message_and_a_failure_for_each_break():
 
 def test_junit_is_xml_whatever_a_definition_says(tmp_path):
     fields = [{"name": "A", "type": "string", "versions": "0", "default": "<&\"'\u0001\ud7ff]]>", "entityType": "<&>"}]
-    old = {"name": 'Te<st&"', "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+    old = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
     for name, document in (
         ("old", old),
         ("new", old | {"fields": [fields[0] | {"default": "\u0002\ufffe", "entityType": "]]>"}]}),
     ):
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
-    done = kwire("breaking", tmp_path / "old.json", tmp_path / "new.json", "-f", "junit", "--level", "advice")
-    assert ET.fromstring(done.raw).find(".//testcase").get("name") == 'Te<st&"'
+        (tmp_path / f'{name}<&"\x01.json').write_text(json.dumps(document))
+    old, new = sorted(tmp_path.iterdir(), reverse=True)
+    done = kwire("breaking", old, new, "-f", "junit", "--level", "advice")
+    case = ET.fromstring(done.raw).find(".//testcase")
+    assert (case.get("name"), case.get("file")) == ("Test", str(new).replace("\x01", "\\x01"))
 
 
 def test_github_marks_lines():
@@ -138,18 +140,13 @@ def test_a_release_is_several_jars(tmp_path):
 
 def test_names_move_no_cursor(tmp_path):
     for name, kind in (("old", "int8"), ("new", "int16")):
-        fields = [{"name": "A\x1b[2J", "type": kind, "versions": "0"}]
-        document = {
-            "name": "Te\x1b]st",
-            "type": "data",
-            "validVersions": "0",
-            "flexibleVersions": "none",
-            "fields": fields,
-        }
-        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+        fields = [{"name": "A", "type": kind, "versions": "0"}]
+        document = {"name": "Test", "type": "data", "validVersions": "0", "flexibleVersions": "none", "fields": fields}
+        (tmp_path / f"{name}\x1b[2J.json").write_text(json.dumps(document))
+    old, new = sorted(tmp_path.iterdir(), reverse=True)
     for command in ("breaking", "diff"):
-        done = kwire(command, tmp_path / "old.json", tmp_path / "new.json")
-        assert "a\\x1b[2J" in done.out
+        done = kwire(command, old, new)
+        assert "new\\x1b[2J.json" in done.out
         assert "\x1b" not in done.out
 
 

@@ -1,27 +1,33 @@
-"""Whatever names somebody made up, nothing that kwire prints acts on a terminal: no view, no error, no note, no
-progress.
+"""Names that come with the data act on nothing: no view, error, note or progress on a terminal, no page in a browser,
+no diagram, no review, no proposed command in a shell.
 """
 
 import io
 import json
 import re
+import shlex
+import xml.etree.ElementTree as ET
 
+import click
 import pytest
 import record_sets as records
 from command_line import Terminal, kwire
 from examples import examples
 from hypothesis import given, strategies as st
 from log_lines import line as log_line
-from named_traffic import hostile_capture, hostile_frames
-from pages import page
+from named_traffic import hostile_capture, hostile_frames, named_traffic
+from pages import page, parsed
 
 from kwire_cli.cli import progress as progress_module
 from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.main import COMMANDS as ALL, cli
 from kwire_cli.view.lines import is_hidden
 
 HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
 """A title, a link, a cleared screen, the start of a line, colours by one byte, a turned direction, and what can't be
 seen."""
+MARKED = f"{HOSTILE}<img src=trap>|`x`[y](http://z)\n::error::]]]]]]> %%{{init}}%% #;<!-- $(id) 'q\" & --z"
+"""A name that Markdown, HTML, XML, Mermaid, GitHub and a shell would act on too."""
 ACTS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
 )
@@ -44,6 +50,7 @@ def folder(tmp_path_factory):
     name = HOSTILE.replace("/", "").replace("\0", "")
     (top / f"frames{name}.bin").write_bytes(hostile_frames(HOSTILE))
     (top / f"capture{name}.pcap").write_bytes(hostile_capture(HOSTILE))
+    (top / f"traffic{name}.pcap").write_bytes(named_traffic(MARKED))
     (top / f"log{name}.log").write_bytes(
         log_line(3, 1, client=HOSTILE, request={"topics": [{"name": HOSTILE}], HOSTILE: 1}, principal=HOSTILE)
         + log_line(1, 1, client=HOSTILE)
@@ -128,28 +135,144 @@ COMMANDS = {
     "spec": (["spec", "show", "Made", "--specs"], ["made0*"], forms("table", "json", "bnf")),
     "no definition": (["spec", "show", "Made", "--specs"], ["bad.json"], [()]),
 }
+
+
+def formats_of(name):
+    """The formats of a command that are text."""
+    command = cli.get_command(click.Context(cli), name)
+    choices = [option.type.choices for option in command.params if "--format" in option.opts]
+    return sorted({*sum(choices, ())} - {"arrow", "parquet", "pcap", "pcapng", "comments", "raw"})
+
+
+INPUTS = {
+    "advise": (["advise"], ["traffic*"]),
+    "breaking": (["breaking", "--against"], ["made0*", "made1*"]),
+    "clients": (["clients", "--to", "4.0"], ["traffic*", "log*"]),
+    "compare": (["compare"], ["frames*"]),
+    "compare-records": (["compare-records"], ["x-0/0*"]),
+    "decode": (["decode", "--full"], ["traffic*"]),
+    "decode totals": (["decode", "--stats"], ["traffic*"]),
+    "diagnose": (["diagnose"], ["traffic*"]),
+    "diff": (["diff"], ["capture*", "traffic*"]),
+    "doctor": (["doctor"], []),
+    "dump": (["dump", "--deep"], ["*-?"]),
+    "encode": (["encode", "-m", "FindCoordinatorRequest", "--message-version", "0", json.dumps({"key": MARKED})], []),
+    "errors": (["errors", HOSTILE.replace("\0", "")], []),
+    "groups": (["groups"], ["traffic*"]),
+    "lint": (["lint"], ["made*", "bad.json"]),
+    "overhead": (["overhead", "--by", "client"], ["traffic*"]),
+    "paper": (["paper", "kip482"], []),
+    "schema": (["schema", HOSTILE.replace("\0", "")], []),
+    "sequence": (["sequence"], ["traffic*"]),
+    "stats": (["stats", "--by", "client"], ["traffic*"]),
+    "summary": (["summary"], ["traffic*"]),
+    "transactions": (["transactions"], ["traffic*"]),
+}
+"""A run of each command that names can get into; formats are taken from the command."""
+ELSEWHERE = {"export", "query", "scan", "watch"}
+"""Other tests here run these commands. `scan` needs Spark, and writes answers as all others do."""
+COMMANDS |= {name: (words, files, forms(*formats_of(words[0]))) for name, (words, files) in INPUTS.items()}
 CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]
-FOR_EYES = {"tree", "hex", "table", "text", "bnf"}
+FOR_EYES = {"tree", "hex", "table", "text", "bnf", "brief", "markdown", "html", "svg", "mermaid", "junit", "github"}
+
+
+def test_each_command_with_formats_is_run():
+    assert {name for name in ALL if formats_of(name)} == {words[0] for words, _ in INPUTS.values()} | ELSEWHERE
 
 
 @pytest.mark.parametrize(("name", "form"), CASES, ids=[f"{name} {' '.join(form[1:])}" for name, form in CASES])
 def test_no_view_acts_on_a_terminal(folder, name, form):
     words, patterns, _ = COMMANDS[name]
-    files = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
-    done = kwire(*words, *files, *form, terminal=True)
+    done = run([*words, *(path for pattern in patterns for path in sorted(folder.glob(pattern)))], form)
+    assert name in INPUTS or "Usage:" not in done.err, done.err
+
+
+def run(words, form):
+    """Run a command on a terminal and in a pipe, and check both outputs; return the first one."""
+    done = kwire(*words, *form, terminal=True)
     assert done.out or done.err
-    assert "Usage:" not in done.err, done.err
-    assert acting(done.out) == []
+    assert acting(SCREEN.sub("", done.out)) == []
     assert acting(done.err) == []
-    piped = kwire(*words, *files, *form)
+    piped = kwire(*words, *form)
     assert ACTS.findall(piped.err) == []
+    if form and piped.code < 2:
+        QUOTED.get(form[1], lambda _: None)(piped.out)
     if not form or form[1] in FOR_EYES:
         if "--like-kafka" not in words:  # the lines of another tool, which are compared with its own
             assert ACTS.findall(piped.out) == []
-    elif form[1] == "jsonl" or (form[1] == "json" and piped.out):
+    elif words[0] != "doctor" and (form[1] == "jsonl" or (form[1] == "json" and piped.out)):
         assert [json.loads(text) for text in documents(done.out, form[1])] == [
             json.loads(text) for text in documents(piped.out, form[1])
         ]
+    return done
+
+
+def is_markdown(out):
+    """Nothing of a name is a mark: outside of code there is no tag, link or cell that kwire does not write."""
+    plain = re.sub(r"^(`{3,}).*?^\1$", "", out, flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"(?<!\\)(?:\\\\)*(?:<img|<!--|`x|\[y\])", plain)
+    tables = re.findall(r"(?:^\|.*\n)+", plain, re.MULTILINE)
+    for rows in tables:
+        assert len({len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) for row in rows.splitlines()}) == 1
+
+
+def is_html(out):
+    found = parsed(out)
+    assert [tag for tag, about in found.elements if tag == "img" or "trap" in about.values()] == []
+    assert "<img" not in out
+    assert "<!--" not in out
+
+
+def is_xml(out):
+    tags = {each.tag.rpartition("}")[2] for each in ET.fromstring(out).iter()}
+    assert "img" not in tags
+
+
+def is_mermaid(out):
+    first, *lines = out.splitlines()
+    assert first == "sequenceDiagram"
+    for line in lines:
+        label = re.fullmatch(
+            r" {4}(?:participant p\d+ as |p\d+--?(?:x|>>)p\d+: |Note over p\d+(?:,p\d+)?: )(.+)", line
+        )[1]
+        assert not set(re.sub(r"#\d+;", "", label)) & set('#;%{}<>"`$&\\')
+
+
+def is_github(out):
+    for line in out.splitlines():
+        assert re.match(r"::(?:error|warning|notice) file=[^:]*,line=\d+,col=\d+,title=[^:]*::", line)
+        assert line.count("::") == 2
+
+
+QUOTED = {
+    "markdown": is_markdown,
+    "html": is_html,
+    "svg": is_xml,
+    "junit": is_xml,
+    "mermaid": is_mermaid,
+    "github": is_github,
+}
+
+
+def test_names_in_proposed_commands_are_words_of_a_shell(folder):
+    out = kwire("diagnose", one(folder, "traffic*"), "--format", "jsonl").out
+    commands = [row["command"] for row in map(json.loads, out.split("\n")[:-1]) if row.get("command")]
+    words = [shlex.split(command)[1:] for command in commands]
+    assert ["--group", MARKED] in words
+    assert ["--transactional-id", MARKED] in words
+
+
+@pytest.mark.numba
+def test_lakes_are_quoted(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(progress_module, "AFTER", 3600)
+    pytest.importorskip("duckdb")
+    pytest.importorskip("numba")
+    for form in forms(*formats_of("export")):
+        run(["export", one(folder, "traffic*"), "--force", "--into", tmp_path / "lake"], form)
+    name = MARKED.replace("\0", "").replace('"', '""')
+    sql = f'select client_id as "{name}", count(*) from frames group by all'
+    for form in forms(*formats_of("query")):
+        run(["query", tmp_path / "lake", sql], form)
 
 
 PAGES = [

@@ -15,6 +15,9 @@ import tarfile
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kwire_cli.view.markdown import marked
+from kwire_cli.view.marks import escape_command
+
 
 def lines(name: str) -> list[str]:
     """Return the lines of an environment variable, without empty lines."""
@@ -28,7 +31,7 @@ def repeated(option: str, values: list[str]) -> list[str]:
 
 def fail(text: str) -> NoReturn:
     """Print an error as GitHub shows it, and exit."""
-    print("::error::" + text.strip().replace("%", "%25").replace("\n", "%0A"))
+    print("::error::" + escape_command(text.strip()))
     sys.exit(2)
 
 
@@ -67,8 +70,9 @@ def written(since: str, paths: list[str], folder: Path) -> list[str]:
 
 
 def kwire(*arguments: str) -> tuple[str, str]:
-    """Return the output of kwire, and its notes."""
-    done = subprocess.run([sys.executable, "-m", "kwire_cli", *arguments], capture_output=True, check=False, text=True)
+    """Return the output of kwire, and its notes. Nothing is imported from the checkout, which anyone can write."""
+    command = [sys.executable, "-P", "-m", "kwire_cli", *arguments]
+    done = subprocess.run(command, capture_output=True, check=False, text=True)
     return (done.stdout, done.stderr.strip()) if done.returncode in {0, 1} else fail(done.stderr)
 
 
@@ -84,7 +88,7 @@ def reviewed(sarif: Path, *command: str) -> list[Any]:
     text, _ = kwire(*command, "--format", "sarif")
     (sarif / f"{command[0]}.sarif").write_text(text, "utf-8")
     table, note = kwire(*command, "--format", "markdown")
-    told("GITHUB_STEP_SUMMARY", f"{table}\n{note}\n\n")
+    told("GITHUB_STEP_SUMMARY", f"{table}\n{marked(note)}\n\n")
     return list(json.loads(text)["runs"][0]["results"])
 
 

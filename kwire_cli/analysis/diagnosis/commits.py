@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import duration
@@ -89,5 +90,5 @@ class Commits:
             )
             yield Finding(
                 TOO_OFTEN, f"client {who} of group {group}", text, commits.places, commits.count,
-                command=f"groups --group {group}",
+                command=f"groups --group {quote(group)}",
             )  # fmt: skip

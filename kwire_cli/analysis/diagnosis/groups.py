@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.call import duration
@@ -88,7 +89,7 @@ class GroupTrouble(Rule):
 
     def findings(self) -> Iterator[Finding]:
         for timeline in self._state.timelines():
-            subject, command = f"group {timeline.group}", f"groups --group {timeline.group}"
+            subject, command = f"group {timeline.group}", f"groups --group {quote(timeline.group)}"
             findings = [
                 *_conflicts(timeline),
                 *_loops(timeline),

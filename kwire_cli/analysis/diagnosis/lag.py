@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, duration
@@ -217,7 +218,7 @@ class Lag:
             if trend := _trend(_lags(commits, sorted(of_members), until_end=True)):
                 trends.setdefault((group, topic), []).append(_OfPartition(index, trend, commits.places))
         for (group, topic), its in sorted(trends.items()):
-            yield _finding(f"group {group}", topic, its, f"groups --group {group}")
+            yield _finding(f"group {group}", topic, its, f"groups --group {quote(group)}")
         done = set(trends)
         trends.clear()
         for (client, (topic, index), _), fetched in self._fetched.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.analysis.call import parts
@@ -197,7 +198,7 @@ class Producers(Rule):
             text += "; only one client initialised it"
         is_transactional = not name.startswith(("producer ", "client "))
         subject = f"transactional id {name}" if is_transactional else name
-        command = f"transactions --transactional-id {name}" if is_transactional else ""
+        command = f"transactions --transactional-id {quote(name)}" if is_transactional else ""
         return Finding(FENCED, subject, text, trouble.evidence, trouble.count, None, command)
 
     def _retries(self) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, duration, earlier, instant, later, parts
@@ -269,7 +270,7 @@ class TransactionTrouble(Rule):
                 text += " and did not add it to a transaction" if strange else " and has not ended its transaction"
             places = [*(place for own in holders for place in own.places), *held.evidence]
             holder = holders[0].transactional_id if holders else None
-            command = f"transactions --transactional-id {holder}" if holder else "transactions --open"
+            command = f"transactions --transactional-id {quote(holder)}" if holder else "transactions --open"
             kind = HANGING if is_hanging else LONG
             yield Finding(kind, f"partition {partition}", text, places, held.seconds, None, command), holder
 
@@ -296,7 +297,7 @@ def _waiting(by_name: dict[str, list[Transaction]], all_events: Sequence[Event])
         text += f" in a row in {duration(seconds)}"
         if waits:
             text += f"; the previous transaction wrote to {few(waits)}"
-        command = f"transactions --transactional-id {name}"
+        command = f"transactions --transactional-id {quote(name)}"
         yield Finding(WAITING, f"transactional id {name}", text, longest.places, count, None, command)
 
 
@@ -375,7 +376,7 @@ def _finding(
     kind: FindingKind, name: str, text: str, of: Sequence[Transaction], weight: float, severity: Severity | None = None
 ) -> Finding:
     transactional = of[0].transactional_id
-    command = f"transactions --transactional-id {transactional}" if transactional else "transactions"
+    command = f"transactions --transactional-id {quote(transactional)}" if transactional else "transactions"
     places = [place for own in of for place in own.places[:2]]
     subject = f"transactional id {name}" if transactional else name
     return Finding(kind, subject, text, places, weight, severity, command)

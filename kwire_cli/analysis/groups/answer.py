@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import duration, instant, to_microseconds
@@ -156,7 +157,7 @@ def _lines(timeline: Timeline, most: int) -> Iterator[Item]:
         clock += "  " if clock else ""
         yield Item(1, f"{clock}{generation:<{width}}  {text}", level=_LEVELS.get(event.kind, ""))
     if len(events) > most:
-        yield Item(1, f"… and {len(events) - most} more: --group {timeline.group}")
+        yield Item(1, f"… and {len(events) - most} more: --group {quote(timeline.group)}")
 
 
 def _text(timeline: Timeline, event: Event, rebalance: Rebalance | None) -> str:

@@ -23,6 +23,7 @@ from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER
 from kwire_cli.pipeline.lake.hidden import batches_of, put
 from kwire_cli.pipeline.lake.tasks import FEW_BYTES
 from kwire_cli.pipeline.lake.window_tasks import Done, described, merge, owners_of, read_connections
+from kwire_cli.pipeline.safe_path import keep_current_folder_out
 from kwire_cli.source.packets.points import sketch
 from kwire_cli.stores.writing import remove
 
@@ -72,6 +73,7 @@ class Processes:
     @cached_property
     def _pool(self) -> ProcessPoolExecutor:
         self._started = True
+        keep_current_folder_out()
         way = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
         way.set_forkserver_preload([__name__])  # what all of them need is imported once
         return ProcessPoolExecutor(self.cores, way, _begin)

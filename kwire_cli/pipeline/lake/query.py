@@ -7,16 +7,18 @@ import re
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import duckdb
 import pyarrow as pa
 
 from kwire_cli.errors import InputError
-from kwire_cli.pipeline.lake import BODIES, FORMATS
+from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.columns import plain
-from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, whole_schema
-from kwire_cli.pipeline.lake.writing import recover, table_format
+from kwire_cli.pipeline.lake.journal import find_unfinished
+from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
+from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema
+from kwire_cli.pipeline.lake.writing import table_format
 from kwire_cli.stores import Stored, in_order
 from kwire_cli.stores.paths import told as told_of_store
 from kwire_cli.stores.writing import arrow_place, below
@@ -68,18 +70,19 @@ class Lake:
         if name not in self.tables:
             self._connection.register(name, empty_table(name))
             return
-        path, files = self.tables[name]
+        path, files, is_whole = self.tables[name]
         # DuckDB's own readers of stores are extensions that it would have to download
-        if isinstance(path, Stored) or _MEANINGS.search(str(path)):
+        if isinstance(path, Stored) or _MEANINGS.search(str(path)) or not is_whole:
             self._connection.register(name, dataset_of(name, path, files))
             return
-        pattern = str(path / "**" / "*.parquet").replace("'", "''")
+        pattern = quote_text(str(path / "**" / "*.parquet"))
         partitions = "hive_partitioning = true, hive_types = {'day': date, 'capture_point': varchar}"
         if name == "inputs":
             partitions = "hive_partitioning = false"
         elif SHAPES.get(name) is not None and SHAPES[name].time is None:
             partitions = "hive_partitioning = true, hive_types = {'capture_point': varchar}"
-        self._connection.execute(f"create view \"{name}\" as select * from read_parquet('{pattern}', {partitions})")  # noqa: S608 - names of folders
+        view = quote_name(name)
+        self._connection.execute(f"create view {view} as select * from read_parquet({pattern}, {partitions})")  # noqa: S608 - both are quoted
 
     def __enter__(self) -> Self:
         return self
@@ -142,32 +145,49 @@ def _in_seconds(column: pa.Array) -> pa.Array:
     return pa.array(seconds, _INTERVAL_AS)
 
 
-def tables_in(folder: Place) -> dict[str, tuple[Place, list[str]]]:
-    """Return the folders of the tables of a lake, in which no run is half done, with their files.
+class LakeTable(NamedTuple):
+    """A table of a lake: its folder, and the files with its rows by their paths below it.
+
+    `is_whole` is true if these are all the files in the folder.
+    """
+
+    folder: Place
+    files: list[str]
+    is_whole: bool
+
+
+def tables_in(folder: Place) -> dict[str, LakeTable]:
+    """Return the tables of a lake, in which no run is half done. Nothing is written.
 
     Raises:
-        InputError: The folder is no lake, or its tables are not in Parquet.
+        InputError: The folder is no lake, its tables are not in Parquet, or a run that was killed left a journal that
+            is none.
 
     """
     if not folder.is_dir():
         raise InputError("there is no such folder", file=str(folder))
-    with contextlib.suppress(InputError, OSError):  # of a lake that this user may only read
-        recover(folder)
     if form := table_format(folder):
         how = f"Spark does, as by spark.read.format({form!r}).load('{folder / 'frames'}')"
         raise InputError(f"these are tables of {form}, which kwire query does not read: {how}", file=str(folder))
-    tables = {
-        path.name: (path, files)
-        for path in in_order(folder.iterdir())
-        if _is_table(path) and (files := _parquet_files(path))
-    }
+    before = None
+    while before != (unfinished := find_unfinished(folder)):  # a run may be moving its files
+        before = unfinished
+        there = {path.name: _parquet_files(path) for path in in_order(folder.iterdir()) if _is_table(path)}
+    tables = {}
+    for name, files in there.items():
+        counted = [path for path in files if f"{name}/{path}" not in unfinished.files]
+        if counted:
+            tables[name] = LakeTable(folder / name, counted, len(counted) == len(files))
     if not tables:
-        raise InputError("there are no tables in this: kwire export INPUT... --into DIR writes some", file=str(folder))
+        how = "kwire export INPUT... --into DIR writes some"
+        if unfinished.runs:
+            how = "a run was killed while it put its files in place, and the next kwire export ends it"
+        raise InputError(f"there are no tables in this: {how}", file=str(folder))
     return tables
 
 
 def _is_table(path: Place) -> bool:
-    return path.is_dir() and (path.name in SHAPES or path.name.startswith(f"{BODIES}_"))
+    return is_table(path.name) and path.is_dir()
 
 
 def _parquet_files(folder: Place) -> list[str]:

@@ -6,6 +6,7 @@ folders (Hive's partitions), and are not in the files.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
@@ -81,6 +82,12 @@ SHAPES: dict[str, Shape] = {
     "inputs": Shape(INPUTS),
 }
 """The tables that every lake may have. Tables of bodies have the type of their message beside these."""
+_BODIES = re.compile(rf"{BODIES}_[a-z0-9_]+")
+
+
+def is_table(name: str) -> bool:
+    """Return whether a table of a lake can have this name."""
+    return name in SHAPES or _BODIES.fullmatch(name) is not None
 
 
 def day_column(table: str) -> str | None:

@@ -1,8 +1,8 @@
 """Files of a lake, written by a run: hidden until the run is complete, then put in their places together.
 
 A run writes into DIR/_run-<id>/. When all of its files are there, a journal says where they go and which files they
-replace; then they are moved. Whoever finds a journal that a killed run left carries it out: so a run counts as a whole
-or not at all. All that a killed run left without a journal is removed.
+replace; then they are moved. If a run is killed meanwhile, the next run carries its journal out, and removes all that a
+killed run left without a journal. Readers write nothing. So a run counts as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ import pyarrow.parquet as pq
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.lake import FORMATS
 from kwire_cli.pipeline.lake.columns import plain
+from kwire_cli.pipeline.lake.journal import HIDDEN, JOURNAL, read_journal, refuse_links
+from kwire_cli.pipeline.lake.sql_text import quote_text
 from kwire_cli.pipeline.lake.tables import DAY, SCHEMA_KEY, SCHEMA_VERSION, day_column, folder_of
 from kwire_cli.stores import exists, in_order, in_parallel
 from kwire_cli.stores.opening import task_folder
@@ -51,9 +53,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.stores import Place
 
-HIDDEN = "_run-"
-"""The beginning of the names of folders that a run writes into: readers of Parquet pass over them."""
-JOURNAL = "_journal.json"
 OWNER = "_owner"
 """The file with the machine and the number of the process that writes."""
 LOGS = {"delta": "_delta_log", "iceberg": "metadata"}
@@ -279,7 +278,12 @@ def table_format(folder: Place) -> str | None:
 
 
 def recover(folder: Place) -> None:
-    """Carry out what a killed run had ready, and remove what it had not."""
+    """Carry out what killed runs had ready, and remove what they had not. Only runs that write do this.
+
+    Raises:
+        InputError: The journal of a run is malformed, or names a place that is not a file of a table.
+
+    """
     for hidden in in_order(folder.iterdir() if folder.is_dir() else ()):
         if not hidden.name.startswith(HIDDEN):
             continue
@@ -299,24 +303,25 @@ def _is_alive(hidden: Place) -> bool:
             os.kill(int(pid), 0)
     except PermissionError:  # a process of another user
         return True
-    except (InputError, OSError, ValueError):
+    except (InputError, OSError, OverflowError, ValueError):
         return False
     return True
 
 
 def _carry_out(folder: Place, hidden: Place) -> None:
-    """Do what the journal of a run says, as far as it is not done: whoever reads the lake may be doing it too.
+    """Do what the journal of a run says, as far as it is not done: another run may be doing it too.
 
     Stores answer several requests at once.
     """
-    plan = json.loads((hidden / JOURNAL).read_bytes())
+    plan = read_journal(hidden)
+    refuse_links(folder, hidden, plan)
     there = {*below(hidden)}
-    moves = [(name, target) for name, target in plan["moves"] if name in there]
+    moves = [(name, target) for name, target in plan.moves if name in there]
     for parent in sorted({target.rpartition("/")[0] for _, target in moves}):
         make_folder(folder / parent)
     in_parallel(lambda each: _put(hidden / each[0], folder / each[1]), moves, lambda _: folder)
-    in_parallel(lambda name: remove(folder / name), plan["gone"], lambda _: folder)
-    parents = {parent for name in plan["gone"] if (parent := name.rpartition("/")[0])}
+    in_parallel(lambda name: remove(folder / name), plan.gone, lambda _: folder)
+    parents = {parent for name in plan.gone if (parent := name.rpartition("/")[0])}
     while parents:
         empty = {parent for parent in parents if remove_empty(folder / parent)}
         parents = {above for parent in empty if (above := parent.rpartition("/")[0])}
@@ -403,13 +408,9 @@ def _as_text(path: Path, target: Place) -> None:
         # DuckDB's own reader would take characters of the path for globs, and parts of it for columns
         connection.register("written", dataset.dataset(str(path), format="parquet", partitioning=None))
         try:
-            connection.execute(f"copy written to '{_quoted(text)}' {options}")
+            connection.execute(f"copy written to {quote_text(str(text))} {options}")
         except duckdb.Error as error:
             text.unlink(missing_ok=True)
             raise InputError(f"cannot be written to: DuckDB: {error}", file=str(target.parent)) from None
     path.unlink()
     put(text, target)
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

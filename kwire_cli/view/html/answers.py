@@ -69,13 +69,13 @@ def _blocks(block: AnswerBlock) -> Iterator[Block]:
             yield _lines(block.title, rows)
         case Chart(kind="bars"):
             pairs = [(escaped(str(name)), value) for name, value in block.series]
-            yield bars(block.title, pairs, whole=block.whole, note=block.note, unit=block.unit)
+            yield bars(escaped(block.title), pairs, whole=block.whole, note=escaped(block.note), unit=block.unit)
         case Chart(kind="histogram"):
             counts = [(escaped(str(name)), int(value)) for name, value in block.series]
-            yield histogram(block.title, block.unit, counts, note=block.note)
+            yield histogram(escaped(block.title), block.unit, counts, note=escaped(block.note))
         case Chart(kind="icicle"):
             sizes = [([escaped(str(part)) for part in path], int(size)) for path, size in block.series]
-            yield icicle(block.title, f"all {block.unit}s", sizes)
+            yield icicle(escaped(block.title), f"all {block.unit}s", sizes)
         case Chart(kind="ladder"):
             drawn = picture(block)
             shapes = [[*shape[:3], escaped(shape.text), escaped(shape.title)] for shape in drawn.shapes]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
 from kwire_cli.view.ladder import ladder_lines
-from kwire_cli.view.lines import escaped
+from kwire_cli.view.markup import markup_text
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
 
@@ -51,7 +50,7 @@ _ROW = "display:flex;flex-wrap:wrap;gap:.6em;font-size:.85em"
 def answer_html(answer: Answer) -> str:
     """Return an answer: its title, facts, tables, outlines and notes. Tables show the rows that a person is shown."""
     parts = [part for block in answer.blocks for part in _parts(block)]
-    return f"<div><h4>{_text(answer.title)}</h4>{''.join(parts)}</div>"
+    return f"<div><h4>{markup_text(answer.title)}</h4>{''.join(parts)}</div>"
 
 
 def table_html(table: Table) -> str:
@@ -101,7 +100,7 @@ def batch_html(batch: Batch) -> str:
 
 def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple[str, Cost]]) -> str:
     rows = [
-        f"<tr><td>{_text(path)}</td>{_number(row.prefix_bytes)}{_number(row.value_bytes)}{_number(row.count)}</tr>"
+        f"<tr><td>{markup_text(path)}</td>{_number(row.prefix_bytes)}{_number(row.value_bytes)}{_number(row.count)}</tr>"
         for path, row in costs[:MOST_LINES]
     ]
     more = f"<p>… and {len(costs) - len(rows)} more</p>" if len(costs) > len(rows) else ""
@@ -121,13 +120,9 @@ def _lines(lines: Iterable[Line]) -> str:
 
 def _line(line: Line) -> str:
     return "".join(
-        f'<span style="{_STYLES[style]}">{_text(text)}</span>' if style in _STYLES else _text(text)
+        f'<span style="{_STYLES[style]}">{markup_text(text)}</span>' if style in _STYLES else markup_text(text)
         for text, style in line
     )
-
-
-def _text(text: str) -> str:
-    return escape(escaped(text))
 
 
 def _number(value: int) -> str:
@@ -140,7 +135,7 @@ def _parts(block: Block) -> Iterator[str]:
             yield from _table(block)
         case Facts():
             rows = [
-                f"<tr><td>{_text(fact.heading)}</td><td>{escape(fact_text(fact))}</td></tr>"
+                f"<tr><td>{markup_text(fact.heading)}</td><td>{markup_text(fact_text(fact))}</td></tr>"
                 for fact in shown_facts(block)
             ]
             yield f"{_heading(block.title)}<table>{''.join(rows)}</table>" if rows else ""
@@ -169,15 +164,17 @@ def _table(table: Table) -> Iterator[str]:
     for at, column in columns:
         values = [row[at] for row in shown.everything]
         side = "right" if lines_up(values[: len(shown.rows)], column) else "left"
-        heads.append(f'<th style="text-align:{side}">{_text(heading_text(column, values))}</th>')
-        cells.append([f'<td style="text-align:{side}">{escape(text)}</td>' for text in column_texts(values, column)])
+        heads.append(f'<th style="text-align:{side}">{markup_text(heading_text(column, values))}</th>')
+        cells.append(
+            [f'<td style="text-align:{side}">{markup_text(text)}</td>' for text in column_texts(values, column)]
+        )
     rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
     yield f"{_heading(table.title)}<table><tr>{''.join(heads)}</tr>{''.join(rows)}</table>"
     if shown.hidden:
         yield f"<p>… and {shown.hidden} more</p>"
     if table.note:
-        yield f"<p>{_text(table.note)}</p>"
+        yield f"<p>{markup_text(table.note)}</p>"
 
 
 def _heading(title: str) -> str:
-    return f"<h5>{_text(title)}</h5>" if title else ""
+    return f"<h5>{markup_text(title)}</h5>" if title else ""

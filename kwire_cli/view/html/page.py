@@ -6,7 +6,6 @@ import base64
 import hashlib
 from dataclasses import dataclass, field
 from functools import cache
-from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +13,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import VERSION
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import escaped
+from kwire_cli.view.markup import markup_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -139,7 +139,7 @@ def head(title: str) -> str:
     """All of a page before its data. What is neither its style nor its script is refused by the browser, and so is
     every request.
     """
-    safe_title = escape(escaped(title))
+    safe_title = markup_text(title)
     policy = (
         f"default-src 'none'; script-src 'sha256-{_digest(script())}'; style-src 'sha256-{_digest(style())}"
         f"'; base-uri 'none'; form-action 'none'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -74,6 +75,8 @@ ATTRIBUTES = {0: v0.ATTRIBUTES, 1: v1.ATTRIBUTES, 2: v2.ATTRIBUTES}
 _RECORD_FIELDS = {"offset", "timestamp", "key", "value"}
 """The fields of a message of the formats 0 and 1 that are called as those of a record of format 2 are."""
 
+_MARKS = re.compile(r'["\\\x00-\x1f\x7f]')
+"""Characters that a literal of Lua has by their numbers only."""
 
 _HEAD = f"""\
 -- Kafka's wire protocol for Wireshark, written by kwire {VERSION}. Put this file into the folder of personal Lua
@@ -94,25 +97,25 @@ def _tables(catalog: Catalog) -> Iterator[str]:
     yield _table("K.messages", (_message(catalog, entry) for entry in catalog if entry.valid_versions))
     yield _table("K.records", _record_messages())
     yield _table("K.apis", (_api(catalog, api) for api in catalog.apis))
-    yield _table("K.errors", (f"[{row.code}] = {_text(row.name)}" for row in catalog.errors))
-    yield _table("K.meaning", (f"{code} = {_text(meaning)}" for code, meaning in MEANING.items()))
+    yield _table("K.errors", (f"[{row.code}] = {lua_text(row.name)}" for row in catalog.errors))
+    yield _table("K.meaning", (f"[{lua_text(code)}] = {lua_text(meaning)}" for code, meaning in MEANING.items()))
     yield _table("K.attributes", (f"[{magic}] = {{{_bits(parts)}}}" for magic, parts in ATTRIBUTES.items()))
-    yield _table("K.sensitive", map(_text, _sensitive_words()))
+    yield _table("K.sensitive", map(lua_text, _sensitive_words()))
     yield _table("K.topics", _own_topics(catalog))
     held = {_HELD[role]: name for role, name in FAMILIES["consumer"].items()} | {_PRINCIPAL: PRINCIPAL}
-    yield _table("K.held", (f"{flag} = {_text(name)}" for flag, name in held.items()))
-    controls = (f"[{number}] = {{{_text(kind)}, {_text(name)}}}" for number, (kind, name) in MESSAGES.items())
+    yield _table("K.held", (f"[{lua_text(flag)}] = {lua_text(name)}" for flag, name in held.items()))
+    controls = (f"[{number}] = {{{lua_text(kind)}, {lua_text(name)}}}" for number, (kind, name) in MESSAGES.items())
     yield _table("K.controls", controls)
-    yield f"K.metadata_topic, K.metadata_id = {_text(CLUSTER_METADATA)}, {_text(CLUSTER_METADATA_ID)}"
+    yield f"K.metadata_topic, K.metadata_id = {lua_text(CLUSTER_METADATA)}, {lua_text(CLUSTER_METADATA_ID)}"
 
 
 def _table(name: str, rows: Iterable[str]) -> str:
     return f"{name} = {{\n" + "".join(f"{row},\n" for row in rows) + "}"
 
 
-def _text(text: str) -> str:
-    """Return a text as Lua writes it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+def lua_text(text: str) -> str:
+    """Return a string as a Lua literal. Every name in the dissector is one, also as the key of a table."""
+    return '"' + _MARKS.sub(lambda match: f"\\{ord(match[0]):03d}", text) + '"'
 
 
 # Messages
@@ -135,7 +138,7 @@ def _message(catalog: Catalog, entry: Definition) -> str:
         _field(path, kind, flags, catalog.value_names(spec.name, path) if kind in _NAMED else {})
         for path, kind, flags in fields
     )
-    return f"{spec.name} = {{{', '.join(row)},\nfields = {{{', '.join(rows)}}},\n{_runs(layouts)}}}"
+    return f"[{lua_text(spec.name)}] = {{{', '.join(row)},\nfields = {{{', '.join(rows)}}},\n{_runs(layouts)}}}"
 
 
 def _early_layouts(catalog: Catalog, spec: MessageSpec, fields: FieldTable) -> Iterator[str]:
@@ -173,10 +176,10 @@ def _flags(spec: MessageSpec, entry: Entry, node: Leaf | Struct) -> str:
 
 def _field(path: str, kind: str, flags: str, names: Mapping[int, str]) -> str:
     """Return a field as Lua; names of values make it a table. Names of errors are those that all such fields have."""
-    text = _text(f"{path} {kind}{flags}")
+    text = lua_text(f"{path} {kind}{flags}")
     if not names or "e" in flags:
         return text
-    return f"{{{text}, {{{', '.join(f'[{value}] = {_text(name)}' for value, name in names.items())}}}}}"
+    return f"{{{text}, {{{', '.join(f'[{value}] = {lua_text(name)}' for value, name in names.items())}}}}}"
 
 
 def _runs(layouts: Iterable[tuple[int, str]]) -> str:
@@ -192,9 +195,9 @@ def _runs(layouts: Iterable[tuple[int, str]]) -> str:
 
 def _api(catalog: Catalog, api: Api) -> str:
     names = [
-        _text(name) if name and catalog.entry(name).valid_versions else "nil" for name in (api.request, api.response)
+        lua_text(name) if name and catalog.entry(name).valid_versions else "nil" for name in (api.request, api.response)
     ]
-    return f"[{api.key}] = {{{', '.join([_text(api.name), *names])}}}"
+    return f"[{api.key}] = {{{', '.join([lua_text(api.name), *names])}}}"
 
 
 # Records
@@ -207,14 +210,14 @@ def _record_messages() -> Iterator[str]:
         layouts[name].append((magic, tables[name].layout(records_entry(declared))))
     for name, fields in tables.items():
         rows = ", ".join(_field(path, kind, flags, {}) for path, kind, flags in fields)
-        yield f"{name} = {{low = 0, high = 2,\nfields = {{{rows}}},\n{_runs(layouts[name])}}}"
+        yield f"[{lua_text(name)}] = {{low = 0, high = 2,\nfields = {{{rows}}},\n{_runs(layouts[name])}}}"
 
 
 def _bits(parts: Iterable[Bits]) -> str:
     rows = []
     for part in parts:
-        names = ", ".join(f"[{value}] = {_text(name)}" for value, name in part.names.items())
-        rows.append(f"{{{_text(part.name)}, {1 << part.shift}, {1 << part.width}, {{{names}}}}}")
+        names = ", ".join(f"[{value}] = {lua_text(name)}" for value, name in part.names.items())
+        rows.append(f"{{{lua_text(part.name)}, {1 << part.shift}, {1 << part.width}, {{{names}}}}}")
     return ", ".join(rows)
 
 
@@ -227,10 +230,10 @@ def _own_topics(catalog: Catalog) -> Iterator[str]:
         }
         retired = {number: names for (where, number), names in RETIRED.items() if where == module}
         rows = (
-            f"[{number}] = {{{_text(key) if key else 'nil'}, {_text(value) if value else 'nil'}, {version}}}"
+            f"[{number}] = {{{lua_text(key) if key else 'nil'}, {lua_text(value) if value else 'nil'}, {version}}}"
             for number, (key, value, version) in sorted((retired | types).items())
         )
-        yield f"{topic} = {{framed = {str(topic in FRAMED).lower()}, types = {{{', '.join(rows)}}}}}"
+        yield f"[{lua_text(topic)}] = {{framed = {str(topic in FRAMED).lower()}, types = {{{', '.join(rows)}}}}}"
 
 
 def _sensitive_words() -> Iterator[str]:

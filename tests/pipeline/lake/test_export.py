@@ -204,29 +204,6 @@ def test_two_folders_with_the_same_addresses_give_both(tmp_path):
     assert len({count for _, count in counts}) == 1
 
 
-@pytest.mark.parametrize("after", [0, 1, 7])
-def test_a_journal_is_carried_out(tmp_path, monkeypatch, after):
-    """A run that dies while it moves its files is completed by whoever comes next."""
-    whole, lake = tmp_path / "whole", tmp_path / "lake"
-    run([CAPTURES], whole)
-    moved = []
-    move = writing.move
-
-    def failing(source, target):
-        if len(moved) == after + 1:  # the first one is the journal
-            raise KeyboardInterrupt
-        moved.append(target)
-        return move(source, target)
-
-    monkeypatch.setattr(writing, "move", failing)
-    monkeypatch.setattr(writing, "remove_tree", lambda _: None)  # it died: nothing tidies up
-    with pytest.raises(KeyboardInterrupt):
-        run([CAPTURES], lake)
-    monkeypatch.undo()
-    assert content(lake) == content(whole)
-    assert not [*lake.glob("_run-*")]
-
-
 @pytest.mark.slow
 def test_killed_runs_leave_nothing_half(tmp_path):
     """Killed five times at any moment, then left alone."""
@@ -265,7 +242,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_texts_that_cannot_be_written_are_errors(tmp_path, monkeypatch, form):
-    monkeypatch.setattr(writing, "_quoted", lambda _: "/dev/full")
+    monkeypatch.setattr(writing, "quote_text", lambda _: "'/dev/full'")
     with pytest.raises(InputError, match=r"cannot be written to: .*No space left"):
         run([CAPTURES / "ipv6.pcap"], tmp_path / "lake", form=form)
     assert not (tmp_path / "lake").exists()

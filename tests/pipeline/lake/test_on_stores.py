@@ -92,7 +92,7 @@ def test_a_second_run_reads_what_is_new(object_store, tmp_path):
 
 @pytest.mark.parametrize("after", [0, 3])
 def test_a_journal_is_carried_out(object_store, tmp_path, monkeypatch, after):
-    """A run that dies while it moves its files is completed by whoever comes next."""
+    """A run that dies while it moves its files is completed by the next run, and by no reader."""
     folder, moved, move = f"journal-{after}", [], writing.move
     lake = object_store.url(folder)
 
@@ -108,7 +108,11 @@ def test_a_journal_is_carried_out(object_store, tmp_path, monkeypatch, after):
     with pytest.raises(KeyboardInterrupt):
         run([CAPTURES], lake)
     monkeypatch.undo()
-    assert len([name for name in keys(object_store, folder) if not name.startswith("_")]) == after
+    for _ in range(2):
+        assert len([name for name in keys(object_store, folder) if not name.startswith("_")]) == after
+        with pytest.raises(InputError, match="killed while it put its files in place"):
+            Lake(path_of(lake))
+    assert run([CAPTURES], lake).read == 0
     run([CAPTURES], tmp_path / "whole")
     assert content(lake) == content(tmp_path / "whole")
     assert not [name for name in keys(object_store, folder) if name.startswith("_")]

@@ -11,6 +11,10 @@ from every_version import damaged, exchanges
 
 import kwire_cli
 from kwire_cli.message.encode import encode_document
+from kwire_cli.spec.catalog import Catalog, Entry
+from kwire_cli.spec.model import FieldSpec, MessageSpec, Versions
+from kwire_cli.spec.overlay import Loaded
+from kwire_cli.view.wireshark.dissector import dissector, lua_text
 
 SHIM = Path(__file__).with_name("shim.lua")
 INTERPRETERS = [path for name in ("lua5.2", "lua5.4") if (path := shutil.which(name))]
@@ -37,3 +41,29 @@ def test_every_version_of_every_message_is_the_same_in_each_interpreter(tmp_path
     [text] = outputs
     assert b"the dissector failed" not in text
     assert text.count(b"kwire.kind") > 1400
+
+
+@pytest.mark.skipif(not INTERPRETERS, reason="no lua5.2 and no lua5.4")
+def test_no_name_of_a_definition_is_run(tmp_path):
+    """Definitions with such names are not loaded; the dissector does not rely on that."""
+    made = tmp_path / "made"
+    hostile = [f"A={{}}}}io.open('{made}','w')K.extra={{B", f"A\"]=0}}io.open('{made}','w')--", "A\\", "A\n]]\r\0é"]
+    every = Versions(0, 0)
+    specs = [
+        MessageSpec(f"{name}Request", "request", every, every, (FieldSpec(name, "int8", every),), api_key=number)
+        for number, name in enumerate(hostile, 900)
+    ]
+    entries = [Entry(spec.name, spec.type, spec.api_key, every, every, "") for spec in specs]
+    text = dissector(Catalog(entries, [Loaded(spec) for spec in specs], {}, ""))
+    tables = text[: text.index("do -- numbers")]
+    for program in INTERPRETERS:
+        lua = tmp_path / "tables.lua"
+        names = ", ".join(lua_text(spec.name) for spec in specs)
+        lua.write_bytes(f"{tables}\nfor _, name in ipairs {{{names}}} do assert(K.messages[name]) end".encode())
+        done = subprocess.run([program, lua], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert not made.exists()
+        check = f"io.write({', '.join(lua_text(name) for name in hostile)})"
+        assert (
+            subprocess.run([program, "-e", check], capture_output=True, check=True).stdout == "".join(hostile).encode()
+        )
