@@ -147,7 +147,7 @@ def _early_layouts(catalog: Catalog, spec: MessageSpec, fields: FieldTable) -> I
         runs = []
         for release in catalog.early_releases(spec.name, version):
             layout = fields.layout(entry_for(catalog.early_layout(spec.name, release), version))
-            runs.append(f'{{{version}, {version}, "{layout}", {_text(release)}}}')
+            runs.append(f'{{{version}, {version}, "{layout}", {lua_text(release)}}}')
         if runs:
             yield f"[{version}] = {{{', '.join(runs)}}}"
 
