@@ -131,6 +131,8 @@ MEANING = {
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
     "LAYOUT_AMBIGUOUS": "two releases of Kafka gave this version different layouts; --kafka chooses",
+    "FITS_OTHERWISE": "another version of the message or of its header reads the bytes, which do not fit the version "
+    "in their label; they are decoded by their label",
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",

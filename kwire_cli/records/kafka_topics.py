@@ -15,7 +15,16 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
 from kwire_cli.records.payload_fields import payloads_of
-from kwire_cli.records.payload_model import Payload, cut, kept, located, plain_body, version_of, versioned
+from kwire_cli.records.payload_model import (
+    Payload,
+    cut,
+    kept,
+    located,
+    plain_body,
+    schema_version_of,
+    version_of,
+    versioned,
+)
 from kwire_cli.spec.kafka import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
@@ -23,14 +32,15 @@ from kwire_cli.spec.kafka import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kwire_cli.structs.messages import METADATA_FRAME
+from kwire_cli.structs.messages import METADATA_FRAME, VERSION
 from kwire_cli.structs.numbers import UVARINT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.records.payload_model import Meaning
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.catalog import Catalog, Entry
     from kwire_cli.spec.model import MessageSpec
 
 
@@ -185,6 +195,33 @@ ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4
 _FRAME = lower(METADATA_FRAME)
 
 
+def has_version_prefix(message: MessageSpec | Entry) -> bool:
+    """Return whether messages of this kind begin with their version wherever Kafka writes them."""
+    return message.type in {"coordinator-key", "coordinator-value", "metadata", "data"}
+
+
+def version_before(spec: MessageSpec, data: Any) -> tuple[int, int] | None:
+    """Return the version with which a key, value or payload begins, and where its body begins; None if there is none.
+
+    The type in the prefix of a key or of a framed record has to be that of the message. A message whose first field is
+    its version begins with that field.
+    """
+    if spec.type == "metadata":
+        raw = without_rest(walk(_FRAME, data))
+        if raw.lost >= 0:
+            return None
+        frame_version, number, version = _frame_numbers(raw)
+        return (version, raw.used) if (frame_version, number) == (FRAME_VERSION, spec.api_key) else None
+    first = spec.fields[0] if spec.fields else None
+    if first and first.name.lower() == "version":
+        own = schema_version_of(data) if first.type == "int32" else (version_of(data) or (None,))[0]
+        return None if own is None else (own, 0)
+    prefix = version_of(data)
+    if prefix and spec.type == "coordinator-key":
+        return (spec.valid_versions.low, prefix[1]) if prefix[0] == spec.api_key else None
+    return prefix
+
+
 @dataclass(frozen=True)
 class RecordPayload:
     """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
@@ -291,6 +328,14 @@ def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, 
     return key, value, 0
 
 
+def version_prefix(spec: MessageSpec, version: int) -> bytes:
+    """Return the bytes that `version_before` reads, which Kafka writes before a message of this version."""
+    if spec.type == "metadata":
+        frame = {"frameVersion": FRAME_VERSION, "apiKey": spec.api_key, "version": version}
+        return bytes(METADATA_FRAME.build(frame))
+    return bytes(VERSION.build({"version": spec.api_key if spec.type == "coordinator-key" else version}))
+
+
 def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
     number = version_of(key) if key is not None else None
     key_name, value_name, key_version = type_names(catalog, module, number[0]) if number else (None, None, 0)
@@ -328,8 +373,7 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     notes = () if complete and not raw.flags else tuple(anomalies(build(_FRAME, raw)))
     if not complete:
         return Payload("value", "", None, data, notes=notes)
-    starts = (raw.start, *raw.end)
-    frame_version, number, version = (UVARINT.read(data[start:end]) for start, end in pairwise(starts))
+    frame_version, number, version = _frame_numbers(raw)
     if frame_version != FRAME_VERSION:
         wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame_version}; only {FRAME_VERSION} is known")
         return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
@@ -339,6 +383,11 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     spec = catalog.message(name)
     payload = _noting_ambiguity(catalog, spec, version, plain_body("value", spec, version, data, raw.used))
     return replace(payload, notes=(*notes, *payload.notes))
+
+
+def _frame_numbers(raw: Spans) -> Iterator[int]:
+    """Yield the frame version, the record type and the version of the record."""
+    return (UVARINT.read(raw.data[start:end]) for start, end in pairwise((raw.start, *raw.end)))
 
 
 def _noting_ambiguity(catalog: Catalog, spec: MessageSpec, version: int, payload: Payload) -> Payload:

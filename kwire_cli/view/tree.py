@@ -88,6 +88,8 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
 def message_title(decoded: Decoded) -> Line:
     """Return the title of a body: the message and version that it was decoded as, and its size."""
     size = counted(decoded.stop - decoded.start, "byte")
+    if decoded.start:
+        size += f" after its version in {counted(decoded.start, 'byte')}"
     return [
         (decoded.message, "title"),
         (f" version {decoded.version}, {size}", "dim"),

@@ -131,6 +131,7 @@ FRAMES = [
     ("00000012 0012 0000 00000001 0007 61646d696e2d31", Hints(kind="request"), "FRAME_SIZE_MISMATCH"),
     ("00000010 0012 0000 00000001 0002 6161 00000000", Hints(), "EXTRA_HEADER_BYTES"),
     ("0000000a 00000001 0023 00000000", Hints(kwire.catalog().api(18), 3, "response"), "VERSION_FALLBACK"),
+    ("0000000a 00000001 00000000 0000", Hints(kwire.catalog().api(12), 0, "response"), "FITS_OTHERWISE"),
 ]
 
 
