@@ -69,30 +69,33 @@ def frame_fits(
 
 
 def body_note(body: Decoded) -> list[Anomaly]:
-    """Return FITS_OTHERWISE for a body without a header; empty if it fits its version or no version fits."""
-    if body.raw.well_formed:
-        return []
-    for is_cut in (False, True):
-        if is_cut and ends_early(body.raw):
-            break
-        if versions := body_fits(body.spec, body.data, body.start, body.stop, is_cut=is_cut):
-            return [_note(f"as version {_numbers(versions)}", body.start, is_cut=is_cut)]
+    """Return FITS_OTHERWISE for a body without a header that does not fit its version; empty if no version fits."""
+    for without_end in _attempts(body.raw, is_cut=False):
+        if versions := body_fits(body.spec, body.data, body.start, body.stop, is_cut=without_end):
+            return [_note(f"as version {_numbers(versions)}", body.start, is_cut=without_end)]
     return []
 
 
 def frame_note(
-    catalog: Catalog, header: Decoded, spec: MessageSpec, version: int, stop: int, *, is_cut: bool = False
+    catalog: Catalog, spec: MessageSpec, version: int, header: Decoded, body: Decoded | None, stop: int, *, is_cut: bool
 ) -> list[Anomaly]:
     """Return FITS_OTHERWISE for a request or response that does not fit as `version`; empty if nothing fits.
 
     If `is_cut`, bytes are missing after `stop`.
     """
     kind = "request" if header.message == "RequestHeader" else "response"
-    for without_end in (True,) if is_cut else (False, True):
-        fits = frame_fits(catalog, kind, spec, header.data, header.start, stop, is_cut=without_end)
-        if fits:
+    for without_end in _attempts((body or header).raw, is_cut=is_cut):
+        if fits := frame_fits(catalog, kind, spec, header.data, header.start, stop, is_cut=without_end):
             return [_note(_words(spec, version, fits), header.start, is_cut=without_end)]
     return []
+
+
+def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
+    """Return whether to try the bytes as a whole message, and as one without its end if its end is what is missing."""
+    attempts = [] if is_cut else [False]
+    if spans.lost > 0 and not ends_early(spans):
+        attempts.append(True)
+    return attempts
 
 
 def _note(words: str, start: int, *, is_cut: bool) -> Anomaly:

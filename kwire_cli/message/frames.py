@@ -245,20 +245,17 @@ class Frame(InNotebook):
     @cached_property
     def fits(self) -> list[Anomaly]:
         """The anomaly FITS_OTHERWISE of a frame that does not fit its api and version, if other versions fit."""
-        header = self.header
+        header, body = self.header, self.body
         api = self.catalog.api_by_key(self.api_key) if self.api_key is not None else None
         message = api and (api.request if self.kind == "request" else api.response)
         if header is None or not message or self.api_version is None or self.flavour != "kafka":
             return []
-        raw = self.body.raw if self.body else header.raw
-        if raw.well_formed and self.body:
+        if body and body.raw.well_formed:
             return []
-        from kwire_cli.message.fits import ends_early, frame_note  # noqa: PLC0415 - only for bytes that do not fit
+        from kwire_cli.message.fits import frame_note  # noqa: PLC0415 - only for bytes that do not fit
 
-        if self.cut and ends_early(raw):
-            return []
         spec = self.catalog.message(message)
-        return frame_note(self.catalog, header, spec, self.api_version, self.stop, is_cut=self.cut)
+        return frame_note(self.catalog, spec, self.api_version, header, body, self.stop, is_cut=self.cut)
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """The messages in its fields; `asked` is a response's request."""

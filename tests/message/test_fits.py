@@ -129,3 +129,13 @@ def test_the_api_and_version_stay_as_they_were_labelled():
     assert (body.version, body.value["throttleTimeMs"]) == (1, 1)
     assert (one.api_version, one.body.value) == (1, body.value)
     assert one.to_json()["anomalies"][0]["code"] == "FITS_OTHERWISE"
+
+
+def test_what_follows_a_message_is_not_taken_for_one_without_its_end():
+    partition = PARTITION | {
+        "lastStableOffset": 1 << 40,
+        "abortedTransactions": [],
+    }  # as version 1: records of 256 bytes
+    value = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
+    newer = kwire.encode(value, message="FetchResponse", version=4)
+    assert not notes(decode_body(CATALOG, newer + b"\0", "FetchResponse", 4))
