@@ -644,9 +644,26 @@ def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         return respond(catalog, frame, at, hints.api, hints.version)
     guesses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
     if not guesses:
-        return frame
+        return _with_other_header(catalog, frame, at, hints)
     best = respond(catalog, frame, at, guesses[0].api, guesses[0].version)
     return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in guesses))
+
+
+def _with_other_header(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    """Return the frame as a response that fits the api of `hints` with another header version than Kafka writes.
+
+    A header without tags is preferred: servers forget them more often than they write too many. The frame stays unknown
+    if no response fits, or if there is no api.
+    """
+    if not hints.api or not hints.api.response:
+        return frame
+    from kwire_cli.message.fits import frame_fits  # noqa: PLC0415 - only for bytes that do not fit
+
+    fits = frame_fits(catalog, "response", catalog.message(hints.api.response), frame.data, at, frame.stop)
+    if not fits:
+        return frame
+    version = max(fit.version for fit in fits if fit.header_version == fits[0].header_version)
+    return respond(catalog, frame, at, hints.api, version)
 
 
 def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:

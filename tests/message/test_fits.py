@@ -139,3 +139,13 @@ def test_what_follows_a_message_is_not_taken_for_one_without_its_end():
     value = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
     newer = kwire.encode(value, message="FetchResponse", version=4)
     assert not notes(decode_body(CATALOG, newer + b"\0", "FetchResponse", 4))
+
+
+def test_an_api_without_a_version_is_enough_to_find_another_header():
+    api = CATALOG.api("Heartbeat")
+    body = kwire.encode({"throttleTimeMs": 3, "errorCode": 27}, message="HeartbeatResponse", version=4)
+    (one,) = read_all(CATALOG, frame("response", api, 4, body, header=0), Hints(api))
+    assert (one.kind, one.api_version, one.header.version) == ("response", 4, 1)
+    assert notes(one) == ["fits exactly with header version 0; Kafka writes version 1"]
+    (one,) = read_all(CATALOG, frame("response", api, 4, body + b"\1", header=0), Hints(api))
+    assert one.kind == "unknown"
