@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.decoded import Decoded, as_bytes, decode
-from kwire_cli.records.kafka_topics import has_version_prefix, version_before
+from kwire_cli.message.guess import bits_of
+from kwire_cli.records.kafka_topics import has_version_prefix, part_readings, version_before
 
 if TYPE_CHECKING:
+    from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -39,6 +41,19 @@ def decode_body(catalog: Catalog, data: Any, message: str, version: int | None =
 
     note = body_note(body) or ([] if start else _prefix_note(catalog, body))
     return replace(body, notes=(*body.notes, *note))
+
+
+def record_candidates(catalog: Catalog, topic: str, data: bytes) -> list[RecordPayload]:
+    """Return the keys and values of a coordinator's topic that read some bytes to the last one, the likeliest first.
+
+    A value does not name its type, so several can fit.
+    """
+    candidates = []
+    for record in part_readings(catalog, topic, data):
+        part = record.value or record.key
+        if part and part.body and part.exact and not record.anomalies:
+            candidates.append((bits_of(catalog, part.body.tree), record))
+    return [record for _, record in sorted(candidates, key=lambda candidate: candidate[0])]
 
 
 def _prefix(spec: MessageSpec, data: Any) -> tuple[int, int]:

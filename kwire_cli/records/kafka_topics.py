@@ -307,6 +307,17 @@ def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> 
     return None
 
 
+def part_readings(catalog: Catalog, topic: str, data: bytes) -> Iterator[RecordPayload]:
+    """Yield some bytes of a coordinator's topic as a key, and as a value of each type."""
+    module = COORDINATORS[topic]
+    yield _coordinator(catalog, module, data, None)
+    retired = (names[:2] for (of, _), names in RETIRED.items() if of == module)
+    for _, name in (*record_types(catalog, module).values(), *retired):
+        if name:
+            value = _value(catalog, name, data)
+            yield RecordPayload(None, value, framed=False, inside=_inside(catalog, value))
+
+
 @cache
 def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
     """The key and value of each record type of a module; of a framed topic, values alone."""
