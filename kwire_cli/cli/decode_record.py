@@ -1,6 +1,6 @@
 """`kwire decode --as-topic`: a key and a value of a record in one of Kafka's own topics, pasted without their batch.
 
-A key names its type, and the type of the key is that of the value. So the two together need no guess. One part alone is
+A key names the type of the record, so a key and a value together need no guess. One part alone is
 a key or a value, whichever fits; of several messages that fit, the likeliest one is shown and the others are named.
 """
 
@@ -41,8 +41,8 @@ def show_record(
 ) -> bool:
     """Show the key and value of one record in a topic, and return whether it has an anomaly.
 
-    `form` is the form of the arguments, `fmt` that of the output. Raises UsageError for other topics than Kafka's own,
-    and for other than one or two parts.
+    `form` is the form of the arguments, `fmt` the format of the output. Raises UsageError for other topics than
+    Kafka's own, and for other than one or two parts.
     """
     if topic not in OWN_TOPICS:
         raise click.UsageError(f"--as-topic takes one of Kafka's own topics: {', '.join(sorted(OWN_TOPICS))}")
@@ -89,7 +89,7 @@ def _candidates(catalog: Catalog, topic: str, parts: list[bytes]) -> list[Record
 
 
 def _name(record: RecordPayload) -> str:
-    """Return the message and version of a record of which one part is known."""
+    """Return the message and version of a record with one part."""
     part = record.value or record.key
     assert part is not None  # noqa: S101 - a candidate has a part
     return f"{part.body.message} {part.body.version}" if part.body else part.type

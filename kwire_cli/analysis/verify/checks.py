@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.errors import counted
 from kwire_cli.records.batch import sequence_after
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch, Head
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
+    from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
 
 
@@ -78,7 +80,8 @@ class Fault(NamedTuple):
 class Checked:
     """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
 
-    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`.
+    `unused` counts segments and snapshots that are not in use, such as those that end in `.deleted`. `zeros` are
+    remarks on indexes without an entry.
     """
 
     files: int = 0
@@ -86,6 +89,7 @@ class Checked:
     batches: int = 0
     faults: int = 0
     unused: int = 0
+    zeros: list[str] = field(default_factory=list)
 
     def add(self, other: Checked) -> None:
         """Count what another counted."""
@@ -93,6 +97,13 @@ class Checked:
         self.logs += other.logs
         self.batches += other.batches
         self.unused += other.unused
+        self.zeros += other.zeros
+
+    def add_index(self, path: Place, contents: Contents[Any]) -> None:
+        """Note an index that has no entries: brokers that did not stop cleanly leave zeros."""
+        if contents.is_zeros:
+            place = f"{path.parent.name}/{path.name}"
+            self.zeros.append(f"{place}: no entries: {counted(contents.size, 'byte')} of zeros")
 
 
 def from_anomalies(
