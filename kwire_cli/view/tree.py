@@ -115,7 +115,8 @@ def message_title(decoded: Body) -> Line:
     """Return the title of a body: the message and version that it was decoded as, and its size."""
     size = counted(decoded.stop - decoded.start, "byte")
     if decoded.start:
-        size += f" after its version in {counted(decoded.start, 'byte')}"
+        prefix = "type" if decoded.spec.type == "coordinator-key" else "version"
+        size += f" after its {prefix} in {counted(decoded.start, 'byte')}"
     return [
         (decoded.message, "title"),
         (f" version {decoded.version}, {size}", "dim"),

@@ -47,8 +47,8 @@ def test_one_part_is_a_key_or_a_value():
 
 def test_the_tree_shows_both():
     tree = kwire(*OFFSETS, "-f", "tree", KEY.hex(), VALUE.hex()).out
-    assert "key: OffsetCommitKey version 0" in tree
-    assert "value: OffsetCommitValue version 4" in tree
+    assert "key: OffsetCommitKey version 0, 10 bytes after its type in 2 bytes" in tree
+    assert "value: OffsetCommitValue version 4, 22 bytes after its version in 2 bytes" in tree
     assert "offset: 7" in tree
 
 

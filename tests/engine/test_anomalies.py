@@ -178,6 +178,11 @@ closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.
 The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.
 
+`FITS_OTHERWISE` is never the only anomaly. It accompanies those of bytes that do not fit the api and version in their
+label, and names what would fit: "fits exactly as version 0", "fits exactly with header version 0; Kafka writes
+version 1". Kafka's own messages were decoded under all wrong versions and header versions: it named the right one for
+all of the 9,500 that left bytes or broke off. A wrong label that reads the bytes to the end is not noticed.
+
 | Code | Meaning |
 | --- | --- |
 {rows}
