@@ -305,3 +305,10 @@ def test_a_size_that_is_no_protocol_is_held_against_the_limit_of_brokers():
 
 def test_digits_that_begin_no_protocol_are_bytes():
     assert "size 1195725857" not in run("explain", "1195725857").out
+
+
+def test_what_fits_bytes_with_a_wrong_label():
+    frame = ("--short", "--api", "Heartbeat", "--message-version", "0", "0000000a00000007000000640000")
+    body = ("--short", "--message", "HeartbeatResponse", "--message-version", "0", "000000640000")
+    for arguments in (frame, body):
+        assert "! FITS_OTHERWISE fits exactly as version 1-3" in run("explain", *arguments).out
