@@ -26,7 +26,17 @@ from kwire_cli.cli.inputs import (
     refuse_unfit,
 )
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
-from kwire_cli.cli.options import Captures, Choosing, Headers, Messages, OverlaidDefinitions, Report, Secrets, Verbose
+from kwire_cli.cli.options import (
+    Captures,
+    Choosing,
+    Headers,
+    Messages,
+    OverlaidDefinitions,
+    Report,
+    Secrets,
+    Verbose,
+    topic_option,
+)
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
@@ -34,6 +44,7 @@ from kwire_cli.cli.typed_options import argument, either, flag, option, refuse, 
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
+from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Follow, Read, empty_inputs
@@ -90,6 +101,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         metavar="N",
         help="Show at most this many frames.  [default: all; 500 in html]",
     )
+    as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
     fmt: str | None = either(
         option(
@@ -188,6 +200,8 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.stats:
         return _show_stats(environment, options)
+    if options.as_topic is not None:
+        return _show_record(environment, options, options.as_topic)
     views = _views(options) if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in views:
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
@@ -452,6 +466,19 @@ class _Run:
             self.environment.note(f"kwire: {error}")
             return False
         return True
+
+
+_OF_FRAMES = ("filter", "pairs", "limit", "follow", "fields", "lossless", "api", "message", "version", "kind", "header")
+
+
+def _show_record(environment: Environment, options: Options, topic: str) -> Exit:
+    from kwire_cli.cli.decode_record import FORMATS, show_record  # start-up counts
+
+    refuse(options, _OF_FRAMES, "does not go with --as-topic, which takes a key and a value")
+    redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
+    fmt = options.format_for(environment, FORMATS, "tree")
+    is_odd = show_record(environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full)
+    return Exit.FOUND if options.strict and is_odd else Exit.DONE
 
 
 # `kwire decode --stats`

@@ -21,6 +21,7 @@ from kwire_cli.cli.inputs import not_understood
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError, did_you_mean
+from kwire_cli.source.first_bytes import spoken
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.stores import exists
 from kwire_cli.view.explain.model import Heading, Step
@@ -50,6 +51,8 @@ class Topics(Group):
         at = self._first_word(ctx, args)
         if at is not None and args[at] in self.commands:
             args = [args[at], *args[:at], *args[at + 1 :]]
+        elif at is not None and _is_invalid_size(args[at]):
+            args = ["size", *args]
         else:
             _refuse_unknown("" if at is None else args[at], [*self.commands])
             args = [DEFAULT, *args]
@@ -73,6 +76,13 @@ class Topics(Group):
                 return at
             at += 2 if args[at] in takes_value else 1
         return None
+
+
+def _is_invalid_size(word: str) -> bool:
+    """Return whether a word is a decimal number, as in a broker's log, whose bytes begin another protocol."""
+    if not (word.isascii() and word.isdecimal() and len(word) in {9, 10}) or exists(word):
+        return False
+    return int(word) < 1 << 31 and spoken(int(word)) is not None
 
 
 def _refuse_unknown(word: str, topics: list[str]) -> None:

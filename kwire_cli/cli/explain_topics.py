@@ -47,6 +47,7 @@ from kwire_cli.view.explain.topics import (
     explain_finding,
     explain_header,
     explain_headers,
+    explain_size,
     explain_value,
     value_of,
 )
@@ -395,6 +396,26 @@ def error(environment: Environment, options: ErrorOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class SizeOptions(Explaining):
+    """Options of `kwire explain size`."""
+
+    size: tuple[int, ...] = argument(nargs=-1, required=True, type=click.IntRange(0, (1 << 31) - 1))
+
+
+@click.command(name="size", cls=Command, short_help="An invalid size in a log: size 1195725856 is HTTP.")
+@takes(SizeOptions)
+def size(environment: Environment, options: SizeOptions) -> None:
+    """Explain sizes of frames that brokers and clients report as invalid.
+
+    SIZE is the decimal number in a message such as `Invalid receive (size = 369295616 larger than 104857600)`. Most
+    such numbers are the first bytes of another protocol.
+    """
+    output = options.printer(environment)
+    for number in options.size:
+        output.show(explain_size(number))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AnomalyOptions(Explaining):
     """Options of `kwire explain anomaly`."""
 
@@ -445,4 +466,4 @@ def finding(environment: Environment, options: FindingOptions) -> None:
     output.show(events())
 
 
-TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, anomaly, finding)
+TOPICS: tuple[Any, ...] = (varint, type_, tag, crc, header, api_, error, size, anomaly, finding)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.options import Definitions
     from kwire_cli.cli.typed_options import Printing
     from kwire_cli.source.reading import Follow, Opened
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.catalog import Catalog, Entry
     from kwire_cli.spec.model import MessageSpec
 
 
@@ -88,7 +88,7 @@ def reading_of(
 ) -> Reading:
     """Return how inputs are to be read. This is the one place where options become a `Reading`.
 
-    Raises UsageError for --message without --message-version.
+    Raises UsageError for --message without --message-version, unless the message begins with its version.
     """
     how = Reading(catalog=options.catalog, input_kind=input_kind, follow=follow, every=every)
     if isinstance(options, Framing):
@@ -97,9 +97,7 @@ def reading_of(
         how = replace(how, api=options.api)
     if isinstance(options, Messages):
         if options.message and options.version is None:
-            raise click.UsageError(
-                f"--message needs --message-version: {options.catalog.entry(options.message).valid_versions}"
-            )
+            _refuse_without_version(options.catalog.entry(options.message))
         how = replace(how, message=options.message, version=options.version)
     if isinstance(options, Headers):
         how = replace(how, header=options.header)
@@ -114,6 +112,13 @@ def reading_of(
     if isinstance(options, Verbose):
         how = replace(how, verbose=options.verbose)
     return how
+
+
+def _refuse_without_version(entry: Entry) -> None:
+    from kwire_cli.records.kafka_topics import has_version_prefix  # start-up counts
+
+    if not has_version_prefix(entry):
+        raise click.UsageError(f"--message needs --message-version: {entry.valid_versions}")
 
 
 def note_links(environment: Environment, arguments: Iterable[str]) -> None:

@@ -131,6 +131,8 @@ MEANING = {
     "UNKNOWN_API": "an api key that no definition has; only the header is decoded",
     "UNKNOWN_VERSION": "a version that no definition has; decoded by the nearest known layout, as a guess",
     "EARLY_LAYOUT": "an earlier release of Kafka gave this version another layout, and the bytes fit that layout only",
+    "FITS_OTHERWISE": "another version of the message or of its header reads the bytes, which do not fit the version "
+    "in their label; they are decoded by their label",
     "FRAME_SIZE_MISMATCH": "the size prefix of a frame is not the number of bytes that follow",
     "EXTRA_HEADER_BYTES": "four zero bytes between header and body, as librdkafka sends with ApiVersions v0",
     "VERSION_FALLBACK": "an ApiVersions response in version 0 form, as brokers answer a version that they do not know",
@@ -140,7 +142,7 @@ MEANING = {
     **LOG_FILES,
 }
 
-REMARKS = frozenset({"EARLY_LAYOUT"})
+REMARKS = frozenset({"EARLY_LAYOUT", "FITS_OTHERWISE"})
 """The codes of anomalies that are not faults: a correct writer wrote the bytes."""
 NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", *REMARKS})
 """The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""

@@ -58,8 +58,11 @@ class Spans(NamedTuple):
         return self.lost < 0 and self.used == self.stop and not self.flags
 
 
-def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Spans:
-    """Run the kernel, interpreted, over one message in `data`: bytes, or a memoryview of bytes. Nothing is copied."""
+def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None, *, strict: bool = False) -> Spans:
+    """Run the kernel, interpreted, over one message in `data`: bytes, or a memoryview of bytes. Nothing is copied.
+
+    With `strict` the run ends soon after the first flag. The rest of the spans is then missing.
+    """
     stop = len(data) if stop is None else stop
     program = entry.program
     jobs = [entry.pc, start, stop, 0, 0, 0, 0]
@@ -79,7 +82,7 @@ def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None) -> Sp
     node: MutableSequence[int] = out_node[:n]
     value: MutableSequence[int] = out_value[:n]
     end: MutableSequence[int] = out_end[:n]
-    while status == kernel.FULL:
+    while status == kernel.FULL and not (strict and flags):
         state[p.STATE_ROOM] = chunk = min(2 * chunk, CHUNK)
         if room < chunk + program.widest:
             room = chunk + program.widest

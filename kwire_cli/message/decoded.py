@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, field as dataclasses_field
+from dataclasses import dataclass, field as dataclasses_field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.engine.codes import REMARKS, Anomaly
+from kwire_cli.engine.codes import MEANING, REMARKS, Anomaly
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.program import Leaf, Tags
@@ -20,6 +20,7 @@ from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form, in_early_layout
 from kwire_cli.errors import DecodeError, EncodeError, InputError
 from kwire_cli.message.roles import RAW, RecordsAs, filled, roles
+from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.spec.model import check_version
 from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import declare
@@ -331,15 +332,31 @@ def as_bytes(data: Any) -> Any:
         raise InputError(f"decoding takes bytes, bytearray or a contiguous memoryview: {error}") from None
 
 
+_UNSUPPORTED_VERSION = 35
+
+
 def decode(
     catalog: Catalog, data: Any, message: str, version: int, *, start: int = 0, stop: int | None = None
 ) -> Decoded:
     """Decode the bytes [start, stop) as a message's body, by the layout of its version that reads them.
 
-    Lenient: what Kafka's readers accept is accepted and reported as an anomaly. Raise InputError for an unknown
-    message, or data that is not bytes.
+    Lenient: what Kafka's readers accept is accepted and reported as an anomaly. An ApiVersions response that does not
+    fit falls back to version 0, as in Kafka's client (KIP-511). Raise InputError for an unknown message, or data that
+    is not bytes.
     """
-    return in_early_layout(decode_spec(catalog.message(message), data, version, start=start, stop=stop), catalog)
+    body = decode_spec(catalog.message(message), data, version, start=start, stop=stop)
+    return _fall_back(in_early_layout(body, catalog))
+
+
+def _fall_back(body: Decoded) -> Decoded:
+    """Return an ApiVersions response in version 0 form if it is one; any other body as it is."""
+    spec = body.spec
+    if spec.api_key != API_VERSIONS or spec.type != "response" or body.version <= 0 or body.exact:
+        return body
+    old = decode_spec(spec, body.data, 0, start=body.start, stop=body.stop)
+    if not old.exact or old.value.get("errorCode") != _UNSUPPORTED_VERSION:
+        return body
+    return replace(old, notes=(Anomaly("VERSION_FALLBACK", "", old.start, MEANING["VERSION_FALLBACK"]),))
 
 
 def decode_spec(

@@ -155,8 +155,9 @@ def encode_document(
 ) -> bytes:
     """Return the bytes of what the command prints as JSON: a body with its message and version, or a whole frame.
 
-    `write` encodes the body, and the header of a frame. A frame gets its size prefix unless it says
-    `"prefixed": false`. Raises EncodeError if something is missing or does not fit.
+    `write` encodes the body, and the header of a frame. A frame gets its size prefix unless it has
+    `"prefixed": false`, and a body with `"versionPrefix": true` gets its version. Raises EncodeError if something is
+    missing or does not fit.
     """
     if not isinstance(document, dict):
         raise EncodeError(f"a document is an object, not {json_kind(document)}", value=document)
@@ -164,7 +165,13 @@ def encode_document(
         return whole_frame(document[LOSSLESS_KEY])
     if "message" in document:
         spec, value = catalog.message(_text(document, "message")), _needed(document, "body")
-        return write(spec, value, _integer(document, "version"))
+        version = _integer(document, "version")
+        body = write(spec, value, version)
+        if document.get("versionPrefix") is not True:
+            return body
+        from kwire_cli.records.kafka_topics import version_prefix  # noqa: PLC0415 - few bodies have a prefix
+
+        return version_prefix(spec, version) + body
     kind, version = _text(document, "kind"), _integer(document, "apiVersion")
     if kind not in {"request", "response"}:
         raise EncodeError(f"kind is request or response, not {shown(kind)}", path="kind", value=kind)

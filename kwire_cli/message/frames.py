@@ -231,7 +231,7 @@ class Frame(InNotebook):
         Paths in the header begin with header. Offsets count from the start of the data. If the frame is cut, a size
         beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it says no more than that.
         """
-        all_notes = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
+        all_notes = [*self.notes, *self.fits, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
             all_notes += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
         all_notes += self.body.anomalies if self.body else []
@@ -241,6 +241,21 @@ class Frame(InNotebook):
                 note._replace(code="TRUNCATED") if note.code == "FRAME_SIZE_MISMATCH" else note for note in all_notes
             ]
         return all_notes + self._anomalies_inside
+
+    @cached_property
+    def fits(self) -> list[Anomaly]:
+        """The anomaly FITS_OTHERWISE of a frame that does not fit its api and version, if other versions fit."""
+        header, body = self.header, self.body
+        api = self.catalog.api_by_key(self.api_key) if self.api_key is not None else None
+        message = api and (api.request if self.kind == "request" else api.response)
+        if header is None or not message or self.api_version is None or self.flavour != "kafka":
+            return []
+        if body and body.raw.well_formed:
+            return []
+        from kwire_cli.message.fits import frame_note  # noqa: PLC0415 - only for bytes that do not fit
+
+        spec = self.catalog.message(message)
+        return frame_note(self.catalog, spec, self.api_version, header, body, self.stop, is_cut=self.cut)
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """The messages in its fields; `asked` is a response's request."""
@@ -480,9 +495,6 @@ def located(frame: Frame, found: list[Payload | Forwarded]) -> list[Anomaly]:
     return out
 
 
-UNSUPPORTED_VERSION = 35
-
-
 def _is_left_to_bytes(hints: Hints) -> bool:
     """Return whether nobody said what the bytes are."""
     return hints.kind is None and hints.api is None
@@ -634,15 +646,30 @@ def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         return respond(catalog, frame, at, hints.api, hints.version)
     guesses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
     if not guesses:
-        return frame
+        return _with_other_header(catalog, frame, at, hints)
     best = respond(catalog, frame, at, guesses[0].api, guesses[0].version)
     return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in guesses))
 
 
-def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:
-    """The frame as the response of an api and version; an ApiVersions response falls back to version 0, as Kafka's
-    client does.
+def _with_other_header(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
+    """Return the frame as a response that fits the api of `hints` with another header version than Kafka writes.
+
+    A header without tags is preferred: servers forget them more often than they write too many. The frame stays unknown
+    if no response fits, or if there is no api.
     """
+    if not hints.api or not hints.api.response:
+        return frame
+    from kwire_cli.message.fits import frame_fits  # noqa: PLC0415 - only for bytes that do not fit
+
+    fits = frame_fits(catalog, "response", catalog.message(hints.api.response), frame.data, at, frame.stop)
+    if not fits:
+        return frame
+    version = max(fit.version for fit in fits if fit.header_version == fits[0].header_version)
+    return respond(catalog, frame, at, hints.api, version)
+
+
+def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:
+    """Return the frame as the response of an api and version."""
     if not api.response:
         raise InputError(f"no definition of the response of {api.name} is known")
     header = decode_header(
@@ -654,9 +681,4 @@ def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> 
         stop=frame.stop,
     )
     body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None
-    if body and api.key == API_VERSIONS and version > 0 and not body.exact:
-        old = _body(catalog, api, frame, header.raw.used, 0)
-        if old.exact and old.value.get("errorCode") == UNSUPPORTED_VERSION:
-            note = Anomaly("VERSION_FALLBACK", "", old.start, MEANING["VERSION_FALLBACK"])
-            body = replace(old, notes=(*old.notes, note))
     return replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header, body=body)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.errors import InputError
-from kwire_cli.message.decoded import as_bytes, checked, decode as decode_body
+from kwire_cli.message.bodies import decode_body
+from kwire_cli.message.decoded import as_bytes, checked
 from kwire_cli.message.encode import encode as encode_body
 from kwire_cli.message.redaction import redacting_body
 from kwire_cli.spec.catalog import catalog
@@ -31,7 +32,7 @@ def decode(
     data: Octets,
     *,
     message: str,
-    version: int,
+    version: int | None = None,
     strict: bool = False,
     show_secrets: bool = False,
     specs: Paths | None = None,
@@ -39,6 +40,8 @@ def decode(
     overlays: Paths | None = None,
 ) -> Decoded:
     """The body of a message, without header. `data` is bytes-like and is not copied.
+
+    Keys and values of Kafka's own topics, and other messages that begin with their version, need no `version`.
 
     Lenient: the result may be partial, with a gap and an anomaly that says why. DecodeError where nothing can be
     decoded, and with `strict` for any anomaly; InputError for an unknown message.

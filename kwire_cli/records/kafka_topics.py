@@ -15,7 +15,16 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies, in_early_layout
 from kwire_cli.records.payload_fields import payloads_of
-from kwire_cli.records.payload_model import Payload, cut, kept, located, plain_body, version_of, versioned
+from kwire_cli.records.payload_model import (
+    Payload,
+    cut,
+    kept,
+    located,
+    plain_body,
+    schema_version_of,
+    version_of,
+    versioned,
+)
 from kwire_cli.spec.kafka import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
@@ -23,14 +32,16 @@ from kwire_cli.spec.kafka import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from kwire_cli.structs.messages import METADATA_FRAME
+from kwire_cli.structs.messages import METADATA_FRAME, VERSION
 from kwire_cli.structs.numbers import UVARINT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.records.payload_model import Meaning
-    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.catalog import Catalog, Entry
+    from kwire_cli.spec.model import MessageSpec
 
 
 # Control records: transaction markers, and what KRaft writes into its log and snapshots.
@@ -184,6 +195,33 @@ ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4
 _FRAME = lower(METADATA_FRAME)
 
 
+def has_version_prefix(message: MessageSpec | Entry) -> bool:
+    """Return whether messages of this kind begin with their version wherever Kafka writes them."""
+    return message.type in {"coordinator-key", "coordinator-value", "metadata", "data"}
+
+
+def version_before(spec: MessageSpec, data: Any) -> tuple[int, int] | None:
+    """Return the version with which a key, value or payload begins, and where its body begins; None if there is none.
+
+    The type in the prefix of a key or of a framed record has to be that of the message. A message whose first field is
+    its version begins with that field.
+    """
+    if spec.type == "metadata":
+        raw = without_rest(walk(_FRAME, data))
+        if raw.lost >= 0:
+            return None
+        frame_version, number, version = _frame_numbers(raw)
+        return (version, raw.used) if (frame_version, number) == (FRAME_VERSION, spec.api_key) else None
+    first = spec.fields[0] if spec.fields else None
+    if first and first.name.lower() == "version":
+        own = schema_version_of(data) if first.type == "int32" else (version_of(data) or (None,))[0]
+        return None if own is None else (own, 0)
+    prefix = version_of(data)
+    if prefix and spec.type == "coordinator-key":
+        return (spec.valid_versions.low, prefix[1]) if prefix[0] == spec.api_key else None
+    return prefix
+
+
 @dataclass(frozen=True)
 class RecordPayload:
     """A record's key and value. `framed` records have no key that means anything; a value of None is a tombstone.
@@ -273,6 +311,17 @@ def decode_record(catalog: Catalog, topic: str | None, key: Any, value: Any) -> 
     return None
 
 
+def part_readings(catalog: Catalog, topic: str, data: bytes) -> Iterator[RecordPayload]:
+    """Yield some bytes of a coordinator's topic as a key, and as a value of each type."""
+    module = COORDINATORS[topic]
+    yield _coordinator(catalog, module, data, None)
+    retired = (names[:2] for (of, _), names in RETIRED.items() if of == module)
+    for _, name in (*record_types(catalog, module).values(), *retired):
+        if name:
+            value = _value(catalog, name, data)
+            yield RecordPayload(None, value, framed=False, inside=_inside(catalog, value))
+
+
 @cache
 def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, str | None]]:
     """The key and value of each record type of a module; of a framed topic, values alone."""
@@ -292,6 +341,14 @@ def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, 
     if not key and not value and (module, number) in RETIRED:
         return RETIRED[module, number]
     return key, value, 0
+
+
+def version_prefix(spec: MessageSpec, version: int) -> bytes:
+    """Return the bytes that `version_before` reads, which Kafka writes before a message of this version."""
+    if spec.type == "metadata":
+        frame = {"frameVersion": FRAME_VERSION, "apiKey": spec.api_key, "version": version}
+        return bytes(METADATA_FRAME.build(frame))
+    return bytes(VERSION.build({"version": spec.api_key if spec.type == "coordinator-key" else version}))
 
 
 def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
@@ -335,8 +392,7 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     notes = () if complete and not raw.flags else tuple(anomalies(build(_FRAME, raw)))
     if not complete:
         return Payload("value", "", None, data, notes=notes)
-    starts = (raw.start, *raw.end)
-    frame_version, number, version = (UVARINT.read(data[start:end]) for start, end in pairwise(starts))
+    frame_version, number, version = _frame_numbers(raw)
     if frame_version != FRAME_VERSION:
         wrong = Anomaly("UNKNOWN_VERSION", "", 0, f"frame version {frame_version}; only {FRAME_VERSION} is known")
         return Payload("value", str(number), version, data, notes=(*notes, wrong), start=raw.used)
@@ -346,6 +402,11 @@ def _framed(catalog: Catalog, module: str, data: Any) -> Payload:
     spec = catalog.message(name)
     payload = _in_early_layout(plain_body("value", spec, version, data, raw.used), catalog)
     return replace(payload, notes=(*notes, *payload.notes))
+
+
+def _frame_numbers(raw: Spans) -> Iterator[int]:
+    """Yield the frame version, the record type and the version of the record."""
+    return (UVARINT.read(raw.data[start:end]) for start, end in pairwise((raw.start, *raw.end)))
 
 
 def _unknown(number: int, module: str) -> Anomaly:

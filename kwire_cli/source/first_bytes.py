@@ -155,6 +155,15 @@ def beginning(data: bytes | bytearray) -> Beginning | None:
     return None
 
 
+def spoken(size: int) -> str | None:
+    """Return the protocol whose first four bytes a peer took for the size of a frame; None if no protocol begins so."""
+    head = size.to_bytes(SIZE_BYTES, "big")
+    for protocol, starts in BEGINNINGS:
+        if any(start.startswith(head) or head.startswith(start) for start in starts):
+            return protocol
+    return None
+
+
 def undecided(data: bytes | bytearray) -> bool:
     """Return whether more bytes are needed to tell the protocol.
 

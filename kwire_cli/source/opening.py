@@ -26,7 +26,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.errors import InputError
-from kwire_cli.message.decoded import decode
 from kwire_cli.message.reading import split
 from kwire_cli.source.files import Live
 from kwire_cli.source.kinds import (
@@ -82,10 +81,12 @@ class BodiesInput(Opened):
     """Bodies of one message, without headers: bytes, or a text in any form."""
 
     def subjects(self) -> Iterator[Decoded]:
-        """Yield the bodies. InputError for a message or version that the definitions do not have."""
+        """Yield the bodies. InputError for a message that the definitions do not have, or without a version."""
+        from kwire_cli.message.bodies import decode_body  # noqa: PLC0415 - start-up counts
+
         how = self.how
         for chunk in self.recognised.frames.chunks:
-            yield decode(how.catalog, chunk.data, how.message or "", how.version or 0)
+            yield decode_body(how.catalog, chunk.data, how.message or "", how.version)
 
 
 def _opened(recognised: Recognised, how: Reading, caller: Caller, takes: Collection[Kind], source: Any) -> Opened:

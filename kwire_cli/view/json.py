@@ -99,9 +99,14 @@ def _dumps() -> Callable[..., bytes]:
 def message_document(
     decoded: Decoded, *, records: str, lossless: bool, hidden: frozenset[int], reading: RecordsAs | None = None
 ) -> dict[str, Any]:
-    """A body without frame or header: what it was decoded as, the body, and its anomalies."""
+    """Return a body without frame or header: its message and version, the body, and its anomalies.
+
+    A body that does not begin with the first byte of its data has its version before it.
+    """
     out: dict[str, Any] = {"message": decoded.message, "version": decoded.version, "size": decoded.stop - decoded.start}
     out["body"] = decoded.to_json(records=records, lossless=lossless, hidden=hidden, reading=reading)
+    if decoded.start:
+        out["versionPrefix"] = True
     if decoded.guess:
         out["guess"] = True
     return out | {"anomalies": [anomaly._asdict() for anomaly in decoded.anomalies]}

@@ -367,7 +367,7 @@ FORMS: dict[str, tuple[str, Schema]] = {
         "a body without a header, as kwire decode --message prints it",
         _object(
             {"message": _TEXT, "version": _NUMBER, "size": _COUNT, "body": {"type": "object"}, "anomalies": _ANOMALIES},
-            {"guess": {"const": True}},
+            {"guess": {"const": True}, "versionPrefix": {"const": True}},
         ),
     ),
     "batch": (

@@ -17,14 +17,17 @@ from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 from kwire_cli.view.tables import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
     from kwire_cli.records.batch import Hide, Record
     from kwire_cli.records.gaps import CutBatch, Gap
+    from kwire_cli.records.kafka_topics import RecordPayload
+    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.batch_table import Numbered
     from kwire_cli.view.rows import Row
@@ -66,6 +69,29 @@ def message_lines(
     yield from anomaly_lines(decoded.anomalies)
 
 
+def own_record_lines(
+    catalog: Catalog, record: RecordPayload, hidden: Mapping[str, frozenset[int]], *, full: bool = False
+) -> Iterator[Line]:
+    """Yield the key and the value of a record in one of Kafka's own topics as trees, then the anomalies of both."""
+    extent = Extent(catalog, full=full, messages="within")
+    for name, part in (("key", record.key), ("value", record.value)):
+        if part is None:
+            continue
+        secret = hidden.get(name, frozenset())
+        title = message_title(part.body) if part.body else _payload_bytes(part, secret, full=full)
+        yield [(f"{name}: ", "dim"), *title]
+        if part.body:
+            yield from _lines(body_part(extent, name, part.body, secret).rows(), "")
+    yield from anomaly_lines(record.anomalies)
+
+
+def _payload_bytes(part: Payload, hidden: frozenset[int], *, full: bool) -> Line:
+    if hidden:
+        return [(redacted(part.size), "secret")]
+    kind = f"type {part.type}, " if part.type else ""
+    return [(kind, "dim"), *byte_segments(part.data[part.start :], full=full)]
+
+
 def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     """Return the title of a frame: what it is, whether that is a guess, and what its input called it."""
     name = f"{frame.api} " if frame.api else f"api key {frame.api_key} " if frame.api_key is not None else ""
@@ -85,9 +111,12 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     return line
 
 
-def message_title(decoded: Decoded) -> Line:
+def message_title(decoded: Body) -> Line:
     """Return the title of a body: the message and version that it was decoded as, and its size."""
     size = counted(decoded.stop - decoded.start, "byte")
+    if decoded.start:
+        prefix = "type" if decoded.spec.type == "coordinator-key" else "version"
+        size += f" after its {prefix} in {counted(decoded.start, 'byte')}"
     return [
         (decoded.message, "title"),
         (f" version {decoded.version}, {size}", "dim"),
@@ -95,7 +124,7 @@ def message_title(decoded: Decoded) -> Line:
     ]
 
 
-def _layout_guess(decoded: Decoded) -> str:
+def _layout_guess(decoded: Body) -> str:
     return f" (guessed from the layout of {decoded.layout_version})" if decoded.guess else ""
 
 

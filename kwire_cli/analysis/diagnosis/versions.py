@@ -150,7 +150,7 @@ class Versions(Rule):
         line = call.line
         if line.guess or line.seen.missing:
             return
-        codes = set(line.anomalies)
+        codes = set(line.anomalies) - {"FITS_OTHERWISE"}  # it accompanies the others, and its detail differs by frame
         if codes and not codes & CUT_BY_CAPTURE:
             odd = self._odd[software, call.api]
             odd.versions.add(call.version)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.verify.checks import Aborted, Fault, from_anomalies, is_whole
+from kwire_cli.analysis.verify.checks import Aborted, Checked, Fault, from_anomalies, is_whole
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
 from kwire_cli.stores import path_of
@@ -307,11 +307,12 @@ class Segment:
         self.times = TimeIndexCheck(paths[Kind.TIME_INDEX], times)
         self.aborted = TransactionIndexCheck(paths[Kind.TRANSACTION_INDEX], log.path, entries[Kind.TRANSACTION_INDEX])
 
-    def own_faults(self) -> Iterator[Fault]:
-        """Yield the anomalies of the indexes by themselves as faults."""
+    def own_faults(self, checked: Checked) -> Iterator[Fault]:
+        """Yield the anomalies of the indexes by themselves as faults, and note indexes without an entry."""
         for kind, contents in self.contents.items():
             file = self.files[kind]
             if file:
+                checked.add_index(file.path, contents)
                 yield from from_anomalies(file.path, contents.anomalies)
 
     def lost(self, end: int) -> None:

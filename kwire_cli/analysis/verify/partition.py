@@ -98,7 +98,10 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         part = Partition(whole.path, whole.name, (own, *(beside if in_use else ())))
         yield from _Verification(part, deep=deep, checked=checked).faults()
     else:
-        yield from from_anomalies(file, _read(file, checked).anomalies)
+        contents = _read(file, checked)
+        if checked:
+            checked.add_index(file, contents)
+        yield from from_anomalies(file, contents.anomalies)
 
 
 def is_text(file: File) -> bool:
@@ -199,7 +202,7 @@ class _Verification:
                 self.next_offset = max(self.next_offset, end_offset)
 
     def _segment(self, segment: Segment) -> Iterator[Fault]:
-        yield from segment.own_faults()
+        yield from segment.own_faults(self.checked)
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
         source, batches = source_of(segment.log, topic=self.topic), 0

@@ -11,6 +11,8 @@ from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.encode import HEADERS, decode_header, header_spec, header_version
+from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
+from kwire_cli.source.first_bytes import spoken
 from kwire_cli.structs.lengths import UNKNOWN_KEY, ArrayOf, Sized, TaggedField, TagSection
 from kwire_cli.structs.messages import MessageStruct, declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG
@@ -18,6 +20,7 @@ from kwire_cli.view.explain.messages import batch_facts, explain_body
 from kwire_cli.view.explain.model import FORMATS, Event, Facts, Heading, Remark, Step
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
 from kwire_cli.view.explain.walk import steps
+from kwire_cli.view.lines import quoted
 from kwire_cli.view.outline import batch_parts, declared
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
@@ -123,6 +126,39 @@ def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
     if row.code:
         yield say(f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors).")
     yield from explain_value("errorCode", INTS["int16"], row.code)
+
+
+_SPOKEN = {
+    "tls": "TLS: {record}. One side has TLS, and the listener of the other side has none, or the other way round: "
+    "compare security.protocol of the client with the protocol of the listener",
+    "http": "HTTP: a browser, a health check, a scraper of metrics, or the answer of an HTTP server",
+    "ssh": "SSH",
+    "proxy": "the header of a proxy (PROXY protocol), which Kafka does not read",
+    "smtp": "SMTP",
+    "redis": "Redis",
+    "zookeeper": "a command for ZooKeeper",
+}
+"""What first bytes mean that are taken for a size, by `first_bytes.BEGINNINGS`."""
+_TLS_RECORDS = {0x15: "an alert", 0x16: "a handshake, which begins with a ClientHello"}
+
+
+def explain_size(size: int) -> Iterator[Event]:
+    """Yield the bytes of a size that a broker or client reports as invalid, and the protocol that begins with them."""
+    data = size.to_bytes(SIZE_BYTES, "big")
+    text = f", in text {quoted(data.decode('ascii'))}" if data.isascii() and data.decode().isprintable() else ""
+    yield Remark(f"size {size}: the bytes {data.hex(' ')}{text}")
+    protocol = spoken(size)
+    if protocol:
+        what = _SPOKEN[protocol].format(record=_TLS_RECORDS.get(data[0], "a record"))
+        yield say(f"This is not Kafka but {what}.")
+        yield say(
+            "The first four bytes of a frame are its size. A broker that reads these bytes reports an invalid receive "
+            "of this size and closes the connection; a Java client may report an OutOfMemoryError."
+        )
+    elif size > MAX_SIZE:
+        yield say(f"A broker takes requests of at most {MAX_SIZE} bytes, unless socket.request.max.bytes is higher.")
+    else:
+        yield say(f"A frame of {counted(size, 'byte')}, which brokers take by default (socket.request.max.bytes).")
 
 
 def explain_anomaly(code: str) -> Iterator[Event]:

@@ -105,6 +105,17 @@ def test_api_versions_fall_back(wire):
     assert line.frame.body.value["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 3}]
 
 
+def test_an_answer_in_the_form_of_another_version_names_it(wire):
+    partition = {"partitionIndex": 0, "errorCode": 0, "highWatermark": 9}
+    topic = {"topic": "t", "partitions": [partition]}
+    answers = [wire.response("Fetch", 1, number, body_version=number - 1, responses=[topic]) for number in (1, 2)]
+    requests = [wire.request("Fetch", 1, number) for number in (1, 2)]
+    lines = wire.lines((0, requests[0]), (1, answers[0]), (0, requests[1]), (1, answers[1]))
+    assert set(lines[1].anomalies) == {"FITS_OTHERWISE", "COUNT_MISMATCH", "TRUNCATED"}
+    assert (lines[1].frame.api_version, lines[1].frame.fits[0].detail) == (1, "fits exactly as version 0")
+    assert not lines[3].anomalies
+
+
 def test_a_version_that_is_newer_than_known(wire):
     request = bytearray(heartbeat(wire))
     request[7] = 6

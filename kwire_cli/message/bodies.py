@@ -1,0 +1,81 @@
+"""Bodies without a header, such as a key or value of an internal topic, copied from a log.
+
+The header of a request names its version. Records of Kafka's own topics, and messages in fields of other messages,
+begin with their version instead. So their version need not be known: it is read, and the body follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.engine.codes import Anomaly
+from kwire_cli.errors import InputError, counted
+from kwire_cli.message.decoded import Decoded, as_bytes, decode
+from kwire_cli.message.guess import bits_of
+from kwire_cli.records.kafka_topics import has_version_prefix, part_readings, version_before
+
+if TYPE_CHECKING:
+    from kwire_cli.records.kafka_topics import RecordPayload
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+def decode_body(catalog: Catalog, data: Any, message: str, version: int | None = None) -> Decoded:
+    """Decode bytes that are one body. Without a version, read it from the bytes before the body.
+
+    If the body does not fit, the anomaly FITS_OTHERWISE names what fits.
+
+    Raises:
+        InputError: No definition has the message, the data is not bytes, or there is no version, neither as an argument
+            nor before the body.
+
+    """
+    start = 0
+    if version is None:
+        version, start = _prefix(catalog.message(message), as_bytes(data))
+    body = decode(catalog, data, message, version, start=start)
+    if body.raw.well_formed:
+        return body
+    from kwire_cli.message.fits import body_note  # noqa: PLC0415 - only for bytes that do not fit
+
+    note = body_note(body) or ([] if start else _prefix_note(catalog, body))
+    return replace(body, notes=(*body.notes, *note))
+
+
+def record_candidates(catalog: Catalog, topic: str, data: bytes) -> list[RecordPayload]:
+    """Return the keys and values of a coordinator's topic that read some bytes to the last one, the likeliest first.
+
+    A value does not name its type, so several can fit.
+    """
+    candidates = []
+    for record in part_readings(catalog, topic, data):
+        part = record.value or record.key
+        if part and part.body and part.exact and not record.anomalies:
+            candidates.append((bits_of(catalog, part.body.tree), record))
+    return [record for _, record in sorted(candidates, key=lambda candidate: candidate[0])]
+
+
+def _prefix(spec: MessageSpec, data: Any) -> tuple[int, int]:
+    """Return the version before a body, and where the body begins."""
+    if not has_version_prefix(spec):
+        raise InputError(f"{spec.name} needs a version: {spec.valid_versions}")
+    prefix = version_before(spec, data)
+    if prefix is None or prefix[0] not in spec.valid_versions:
+        raise InputError(
+            f"the bytes do not begin with a version of {spec.name} ({spec.valid_versions}); "
+            "--message-version N reads bytes without it"
+        )
+    return prefix
+
+
+def _prefix_note(catalog: Catalog, body: Decoded) -> list[Anomaly]:
+    """Return FITS_OTHERWISE if the body fits after the version that it begins with."""
+    prefix = version_before(body.spec, body.data) if has_version_prefix(body.spec) else None
+    if prefix is None or not prefix[1] or prefix[0] not in body.spec.valid_versions:
+        return []
+    version, start = prefix
+    if not decode(catalog, body.data, body.message, version, start=start).raw.well_formed:
+        return []
+    where = f"after the version {version} in its first {counted(start, 'byte')}"
+    return [Anomaly("FITS_OTHERWISE", "", body.start, f"fits exactly {where}")]

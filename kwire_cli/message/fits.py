@@ -1,0 +1,125 @@
+"""What would fit: the versions of a message, and of its header, that read bytes which do not fit their label.
+
+A label is obeyed: bytes that are labelled Fetch response 1 are decoded as that. If they do not fit, all versions of the
+message are tried, with all versions of the header. The versions that read the bytes to the last one, without an
+anomaly, are reported as the anomaly FITS_OTHERWISE. If the end of a message is missing, no version reads the last byte.
+Then a version is reported if its only anomaly is that the records of a partition end early.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kwire_cli.engine.codes import TRUNCATED, Anomaly
+from kwire_cli.engine.fits import fitting_versions
+from kwire_cli.engine.lower import entry_for
+from kwire_cli.engine.spans import walk
+from kwire_cli.message.decoded import cut_records
+from kwire_cli.message.encode import decode_header, header_spec
+from kwire_cli.spec.evolution.layout import ranges
+from kwire_cli.spec.model import header_version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kwire_cli.engine.spans import Spans
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
+
+
+class Fit(NamedTuple):
+    """A version of a message, and the version of the header before it, that fit some bytes."""
+
+    header_version: int
+    version: int
+
+
+def ends_early(spans: Spans) -> bool:
+    """Return whether bytes fit a layout but for their end, which is missing."""
+    return spans.flags == {len(spans.node) - 1: TRUNCATED}
+
+
+def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool = False) -> list[int]:
+    """Return the versions of a message that fit the bytes [start, stop); if `is_cut`, more bytes should follow."""
+    if not is_cut:
+        return fitting_versions(spec, data, start, stop)
+    versions = []
+    for version in spec.valid_versions.each():
+        spans = walk(entry_for(spec, version), data, start, stop, strict=True)
+        if ends_early(spans) and cut_records(spans):
+            versions.append(version)
+    return versions
+
+
+def frame_fits(
+    catalog: Catalog, kind: str, spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool = False
+) -> list[Fit]:
+    """Return the versions of a request or response, header included, that fit the bytes [start, stop).
+
+    `kind` is request or response, `spec` the definition of the body, and `is_cut` as in `body_fits`.
+    """
+    fits = []
+    for number in header_spec(catalog, kind).valid_versions.each():
+        header = decode_header(catalog, kind, number, data, start=start, stop=stop)
+        if header.complete and not header.anomalies:
+            versions = body_fits(spec, data, header.raw.used, stop, is_cut=is_cut)
+            fits += [Fit(number, version) for version in versions]
+    return fits
+
+
+def body_note(body: Decoded) -> list[Anomaly]:
+    """Return FITS_OTHERWISE for a body without a header that does not fit its version; empty if no version fits."""
+    for without_end in _attempts(body.raw, is_cut=False):
+        if versions := body_fits(body.spec, body.data, body.start, body.stop, is_cut=without_end):
+            return [_note(f"as version {_numbers(versions)}", body.start, is_cut=without_end)]
+    return []
+
+
+def frame_note(
+    catalog: Catalog, spec: MessageSpec, version: int, header: Decoded, body: Decoded | None, stop: int, *, is_cut: bool
+) -> list[Anomaly]:
+    """Return FITS_OTHERWISE for a request or response that does not fit as `version`; empty if nothing fits.
+
+    If `is_cut`, bytes are missing after `stop`.
+    """
+    kind = "request" if header.message == "RequestHeader" else "response"
+    for without_end in _attempts((body or header).raw, is_cut=is_cut):
+        if fits := frame_fits(catalog, kind, spec, header.data, header.start, stop, is_cut=without_end):
+            return [_note(_words(spec, version, fits), header.start, is_cut=without_end)]
+    return []
+
+
+def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
+    """Return whether to try the bytes as a whole message, and as one without its end if its end is what is missing."""
+    attempts = [] if is_cut else [False]
+    if spans.lost > 0 and not ends_early(spans):
+        attempts.append(True)
+    return attempts
+
+
+def _note(words: str, start: int, *, is_cut: bool) -> Anomaly:
+    detail = f"fits {words}, as far as the bytes go" if is_cut else f"fits exactly {words}"
+    return Anomaly("FITS_OTHERWISE", "", start, detail)
+
+
+def _words(spec: MessageSpec, version: int, fits: list[Fit]) -> str:
+    """Name the fits that change one thing: the version, with the header that Kafka writes before it, or the header."""
+    versions = [fit.version for fit in fits if fit.header_version == header_version_of(spec, fit.version)]
+    headers = [fit.header_version for fit in fits if fit.version == version]
+    if headers:
+        other = f"; as version {_numbers(versions)} too" if versions else ""
+        own = header_version_of(spec, version)
+        return f"with header version {_numbers(headers)}; Kafka writes version {own}{other}"
+    if versions:
+        return f"as version {_numbers(versions)}"
+    others = []
+    for number in sorted({fit.header_version for fit in fits}):
+        versions = [fit.version for fit in fits if fit.header_version == number]
+        others.append(f"as version {_numbers(versions)} with header version {number}")
+    return " or ".join(others)
+
+
+def _numbers(versions: Iterable[int]) -> str:
+    *before, last = map(str, ranges(versions))
+    return f"{', '.join(before)} or {last}" if before else last
