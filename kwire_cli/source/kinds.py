@@ -472,6 +472,8 @@ def _kind_of_json(data: bytes) -> Kind | None:
 
     A message definition may have comments. Return None for any other text.
     """
+    if b'"layers"' in data[:OPENING]:
+        return None  # an export of tshark
     if data.lstrip()[:1] in {b"{", b"/"} and b'"validVersions"' in data and b'"fields"' in data:
         return Kind.DEFINITION
     return Kind.JSON if data.lstrip(b" \t\r\n[")[:1] == b"{" else None

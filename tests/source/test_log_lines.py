@@ -14,6 +14,7 @@ from kwire_cli.source.text.reading import read_input
 
 FRAME = (ROOT / "samples" / "text" / "frame.bin").read_bytes()
 RESPONSE = bytes.fromhex("0000000a00000007000000000000")
+OCTAL = "".join(f"\\{byte:03o}" for byte in FRAME)
 SIGNED = [byte - 256 if byte > 127 else byte for byte in FRAME]
 ROWS = [FRAME[at : at + 16] for at in range(0, len(FRAME), 16)]
 DUMP = "".join(f"{at * 16:08x}: {row.hex(' ') + ' ':<48} {'.' * len(row)}\n" for at, row in enumerate(ROWS))
@@ -54,6 +55,9 @@ LINES = {
         for at in range(0, len(FRAME), 16)
     )
     + "+--------+-------------------------------------------------+----------------+",
+    "strace": f'10:00:01.1 sendto(7<TCP:[10.0.0.5:50000->10.0.0.9:9092]>, "{OCTAL}", {len(FRAME)}, 0) = {len(FRAME)}',
+    "Go %v": f"2026/11/28 12:00:00 sent [{' '.join(map(str, FRAME))}]",
+    "Erlang": f"10:00:00.000 [debug] sent <<{','.join(map(str, FRAME))}>>",
     "a list over lines": f"DEBUG sent bytes={list(FRAME)} to node 1".replace(", 97", ",\n   97"),
     "a line of its own": f"2026-11-21 DEBUG Sending request:\n{FRAME.hex()}\ndone at 10:00",
 }
@@ -85,12 +89,12 @@ def test_bytes_in_a_line_are_a_frame_with_the_line_as_label(text):
 
 
 def test_several_forms_in_one_file_come_in_order():
-    text = "\n".join(f"{line}\n{other}" for line, other in zip(LINES.values(), [*NO_FRAMES, *NO_FRAMES], strict=False))
+    text = "\n".join(f"{line}\n{other}" for line, other in zip(LINES.values(), NO_FRAMES * 3, strict=False))
     found = read_input(text.encode())
     assert found.form == "log"
     assert [chunk.data for chunk in found.chunks] == [FRAME] * len(LINES)
     assert [chunk.line for chunk in found.chunks] == sorted(chunk.line for chunk in found.chunks)
-    assert "prove nothing" in found.detail
+    assert "other runs of bytes not read, because nothing proves a frame: line 4, " in found.notes[-1]
 
 
 def test_each_frame_names_its_line_in_every_format():
@@ -201,6 +205,40 @@ def test_a_response_in_a_log_is_read_as_its_request_says():
         ("request", "Metadata", 0, False),
         ("response", "Metadata", 0, False),
     ]
+
+
+def test_the_payload_of_a_response_that_kafkajs_names_is_read_as_that_response():
+    line = (
+        '{"level":"ERROR","message":"[Connection] Response Heartbeat(key: 12, version: 0)","correlationId":7,'
+        '"payload":{"type":"Buffer","data":[0,27]}}'
+    )
+    ran = kwire("decode", "-f", "jsonl", "-", stdin=line.encode())
+    row = json.loads(ran.out)
+    assert (row["kind"], row["api"], row["apiVersion"], "guess" in row) == ("response", "Heartbeat", 0, False)
+    assert (row["header"]["correlationId"], row["body"]) == (7, {"errorCode": 27})
+    assert "line 1: kafkajs logs no size and no correlation id in a payload" in ran.err
+    ran = kwire("decode", "-f", "json", "-m", "HeartbeatResponse", "--message-version", "0", "-", stdin=line.encode())
+    assert '"errorCode": 27' in ran.out
+
+
+def test_runs_that_prove_nothing_are_named():
+    text = f"INFO sent {FRAME.hex()}\nINFO md5 d41d8cd98f00b204e9800998ecf8427e\n"
+    stack = json.dumps({"stack": "Error: x\n    at y\n    at z"})
+    found = read_input(f"{text}{stack}\n00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f\n".encode())
+    assert [chunk.data for chunk in found.chunks] == [FRAME]
+    assert found.notes == (
+        "1 other run of bytes not read, because nothing proves a frame: line 2; give a run alone to read it",
+    )
+
+
+def test_a_comment_after_hex_is_no_slip():
+    text = f"INFO sent {FRAME.hex()}\n00 00 00 0d 00 12 00 03 #0\n"
+    assert [chunk.data for chunk in read_input(text.encode()).chunks] == [FRAME]
+
+
+def test_letters_among_escapes_are_bytes_up_to_the_end_of_the_frame():
+    escaped = repr(FRAME)[2:-1]
+    assert [chunk.data for chunk in chunks(f"INFO sent {escaped} to node 1")] == [FRAME]
 
 
 def test_a_buffer_whose_bytes_stand_beside_it_lacks_nothing():

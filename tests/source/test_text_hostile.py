@@ -93,6 +93,16 @@ LONG = {
     "buffers": b"<Buffer " * 60_000,
     "calls": b"bytes.fromhex('00') " * 20_000,
     "words": b"a " * 100_000,
+    "binaries": b"<<" * 100_000,
+    "sizes": b"<<1" + b":8" * 60_000,
+    "decimals": b"0, " * 100_000,
+    "joins": b'"\\0" + ' * 40_000,
+    "escapes without quotes": b"\\x00#" * 60_000,
+    "escapes in a log": b"INFO " + b"\\x00\\x00\\x00 " * 20_000,
+    "bars": b"0000 | 00 | .\n" * 20_000,
+    "characters": b" 00 00  ..\n" * 30_000,
+    "gaps before characters": (b"00000000: " + b"00  " * 200 + b"\n") * 300,
+    "responses": b"Response F(key: 1, version: 7)" * 10_000 + b'"correlationId":1',
     "summaries": b"a\n" * 200_000,
 }
 

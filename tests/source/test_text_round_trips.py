@@ -85,8 +85,47 @@ def c_string(data):
     return '"' + '"\n"'.join("".join(f"\\x{byte:02x}" for byte in row) for row in parts(data)) + '"'
 
 
+def strace(data):
+    """Octal escapes, as short as the next character allows."""
+    out = []
+    for at, byte in enumerate(data):
+        digit = data[at + 1 : at + 2].isdigit()
+        out.append(
+            chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:03o}" if digit else f"\\{byte:o}"
+        )
+    return f'write(7, "{"".join(out)}\\0", {len(data)}) = {len(data)}'
+
+
 def java(data):
-    return str([byte - 256 if byte > 127 else byte for byte in data] + [-1])
+    return str([byte - 256 if byte > 127 else byte for byte in data])
+
+
+def json_string(data):
+    return json.dumps({"raw": (data + b"\0").decode("latin-1")})
+
+
+def table(data):
+    return "Idx  | Hex | ASCII\n-----+-----+-----\n" + "\n".join(
+        f"{index * 16:04x} | {row.hex(' '):<47} | {gutter(row)}" for index, row in enumerate(parts(data))
+    )
+
+
+def netty(data):
+    rows = [f"|{index * 16:08x}| {row.hex(' '):<47} |{gutter(row):<16}|" for index, row in enumerate(parts(data))]
+    return "\n".join(["+--------+------+------+", *rows, "+--------+------+------+"])
+
+
+def pretty_hex(data):
+    rows = []
+    for index, row in enumerate(parts(data)):
+        groups = "  ".join(part.hex(" ") for part in parts(row, 4))
+        rows.append(f"{index * 16:04x}:   {groups:<50}   {gutter(row)}")
+    return "\n".join([f"Length: {len(data)} ({len(data):#x}) bytes", *rows])
+
+
+def python_hexdump(data):
+    rows = [f"{index * 16:08X}: {spaced(row):<48}  {gutter(row)}" for index, row in enumerate(parts(data))]
+    return "\n".join(rows)
 
 
 FORMS = {
@@ -102,8 +141,10 @@ FORMS = {
         lambda data: xxd(data, 16, 0),
         lambda data: xxd(data, 32, 4),
         lambda data: xxd(data, 10, 3),
+        pretty_hex,
+        python_hexdump,
     ],
-    "hexdump": [hexdump_c, words(lambda at: f"{at:07x}", 2, lambda unit: f"{unit:04x}")],
+    "hexdump": [hexdump_c, table, netty, words(lambda at: f"{at:07x}", 2, lambda unit: f"{unit:04x}")],
     "od": [
         od_x1z,
         words(lambda at: f"{at:07o}", 2, lambda unit: f"{unit:06o}"),
@@ -113,14 +154,22 @@ FORMS = {
     ],
     "wireshark": [wireshark, follow],
     "tcpdump": [tcpdump_ascii],
-    "c": [c_string, lambda data: "unsigned char x[] = {" + ", ".join(str(byte) for byte in data) + "};"],
-    "java": [java],
-    "python": [repr, lambda data: f"bytes.fromhex('{data.hex()}')", lambda data: f"bytes({list(data)})"],
-    "node": [
+    "literal": [
+        c_string,
+        lambda data: "unsigned char x[] = {" + ", ".join(str(byte) for byte in data) + "};",
+        java,
+        repr,
+        lambda data: f"bytes.fromhex('{data.hex()}')",
+        lambda data: f"bytes({list(data)})",
         lambda data: f"<Buffer {data.hex(' ')}>",
         lambda data: f"Buffer.from('{base64.b64encode(data).decode()}', 'base64')",
+        lambda data: str(list(data)),
+        lambda data: json.dumps({"type": "Buffer", "data": list(data)}),
+        lambda data: json.dumps({str(index): byte for index, byte in enumerate(data)}),
+        json_string,
+        lambda data: f"<<{', '.join(map(str, data))}>>",
+        strace,
     ],
-    "json": [lambda data: str(list(data)), lambda data: json.dumps({"type": "Buffer", "data": list(data)})],
     "base64": [
         lambda data: base64.b64encode(data).decode(),
         lambda data: base64.urlsafe_b64encode(data).decode().rstrip("="),
@@ -148,8 +197,9 @@ payloads = st.one_of(st.binary(min_size=1, max_size=90), hostile.filter(bool))
 def test_auto_gives_the_bytes_back(form, index, data):
     if (form, index) == ("od", 4):
         data += bytes(16)  # one row of zeros has offsets that are as well octal
-    text = FORMS[form][index](data)
-    wanted = data + b"\xff" if form == "java" else data
+    write = FORMS[form][index]
+    text = write(data)
+    wanted = data + b"\0" if write in (json_string, strace) else data
     found = read_input(text.encode(), form)
     assert b"".join(chunk.data for chunk in found.chunks) == wanted
     if form == "base64" and (len(data) < 32 or text.isalnum()):

@@ -24,9 +24,9 @@ FORMS = {
     "hexdump-b": "hexdump",
     "hexdump-squeezed": "hexdump",
     "hexdump-x": "hexdump",
-    "node-buffer": "node",
-    "node-json": "json",
-    "node-uint8array": "node",
+    "node-buffer": "literal",
+    "node-json": "literal",
+    "node-uint8array": "literal",
     "od": "od",
     "od-A-d-t-x4": "od",
     "od-A-n-t-x1": "hex",
@@ -36,14 +36,14 @@ FORMS = {
     "od-squeezed": "od",
     "od-t-x1": "od",
     "od-x": "od",
-    "python-bytes": "python",
+    "python-bytes": "literal",
     "xxd": "xxd",
     "xxd-a": "xxd",
     "xxd-c8-g1": "xxd",
     "xxd-g0": "xxd",
     "xxd-g4-u": "xxd",
     "xxd-gutter": "xxd",
-    "xxd-i": "c",
+    "xxd-i": "literal",
     "xxd-i-stdin": "hex",
     "xxd-p": "hex",
 }
@@ -105,7 +105,7 @@ def test_a_followed_stream_is_one_chunk_until_the_side_changes():
 
 def test_a_buffer_that_node_cut_is_read_as_far_as_it_goes():
     found = read_input(sample("node-buffer-cut"))
-    assert (found.form, found.chunks[0].data[:-3]) == ("node", FRAME)
+    assert (found.form, found.chunks[0].data[:-3]) == ("literal", FRAME)
     assert found.notes == (
         "line 1: Node printed only the first 50 bytes; 47 more bytes are missing; print buffer.toString('hex')",
     )

@@ -7,7 +7,6 @@ import re
 import struct
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.source.files import OPENING
@@ -17,7 +16,6 @@ from kwire_cli.source.packets.model import Endpoint, Notice, Packet
 from kwire_cli.source.text import rows
 from kwire_cli.source.text.model import MismatchError
 from kwire_cli.source.text.reading import has_controls
-from kwire_cli.source.text.rows import Row, grouped
 from kwire_cli.structs import network
 from kwire_cli.structs.network import (
     ETHER_IPV4,
@@ -30,10 +28,6 @@ from kwire_cli.structs.network import (
     LINK_SLL,
     LINK_SLL2,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 # Lines above packets in dumps: when a packet was captured, how long it was on the wire, and between which
 # ends it went.
@@ -48,6 +42,13 @@ _CLOCK = re.compile(rf"(?:(?P<date>\d{{4}}-\d\d-\d\d)[ T])?(?P<clock>\d\d:\d\d:\
 _SECONDS = re.compile(rf"(?P<seconds>\d{{1,11}})\.{_DIGITS}(?=\s|$)")
 """Seconds since 1970, by `tcpdump -tt`, `tshark -t e`; in tshark's summaries since the first packet."""
 _EPOCH = re.compile(rf"\s+Epoch (?:Arrival )?Time: (?P<seconds>\d{{1,11}})\.{_DIGITS}")
+_RAW = re.compile(r'\s*"frame_raw": \[$')
+"""The line before the bytes of a packet in the JSON of `tshark -T json -x`."""
+_JSON_TIME = re.compile(
+    r'\s*"frame\.time_epoch": "(?:(?P<seconds>\d{1,11})|(?P<date>\d{4}-\d\d-\d\d)T(?P<clock>\d\d:\d\d:\d\d))'
+    rf"\.{_DIGITS}"
+)
+_JSON_LENGTH = re.compile(r'\s*"frame\.len": "(\d{1,9})"')
 _FRAME = re.compile(r"(?:Frame|Packet) \d+: (\d{1,9}) bytes on wire")
 """The first line of what `tshark -V` says of a packet."""
 _SUMMARY = re.compile(r" {0,8}\d{1,10} +(?=[\d-])")
@@ -258,7 +259,7 @@ def with_headers(ends: tuple[Endpoint, Endpoint], sequence: int, payload: bytes)
 # tshark made from several packets ("Reassembled TCP") are skipped: their bytes are in the packets. A stream
 # that tshark followed has payload alone, and offsets that count it.
 
-MAX_PACKET, MAX_LINE, MAX_NOTICES = 1 << 24, 1 << 16, 10
+MAX_PACKET, MAX_LINE, MAX_NOTICES = 1 << 24, 1 << 20, 10
 _ROW = re.compile(rb"^[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}", re.MULTILINE)
 _DETAILS = re.compile(rb"(?:Frame|Packet) \d+: \d+ bytes on wire \(\d+ bits\), \d+ bytes captured")
 
@@ -276,7 +277,7 @@ def is_packet_text(start: bytes, *, whole: bool) -> bool | None:
     if start[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         if has_controls(start):
             return False
-        if not _ROW.search(start):
+        if not _ROW.search(start) and b'"frame_raw": [' not in start:
             return more_needed
     reader = TextReader()
     reader.feed(start)
@@ -301,7 +302,7 @@ class TextReader:
         self._number = 0
         self._clock, self._link = Clock(), Link()
         self._heading, self._data = Heading(), bytearray()
-        self._open = self._derived = self._broken = False
+        self._open = self._derived = self._broken = self._raw = self._json = False
         self._nodes: dict[int, Endpoint] = {}
         self._side, self._first = 0, 0
         self._sequences: dict[tuple[Endpoint, Endpoint], int] = {}
@@ -345,24 +346,44 @@ class TextReader:
     def _take(self, line: str) -> None:
         self._line += 1
         line = line.rstrip("\r")
-        if not (self._row(line, rows.TCPDUMP_ROW, grouped) or self._row(line, rows.WIRESHARK_ROW, rows.row_bytes)):
+        if self._json or _RAW.match(line):
+            self._of_json(line)
+        elif not (self._row(line, rows.TCPDUMP) or self._row(line, rows.WIRESHARK)):
             self._other(line)
         self._position += len(line) + 1
 
-    def _row(self, line: str, pattern: re.Pattern[str], read: Callable[[Row], bytes]) -> bool:
-        """Take a row of this syntax; False if the line is none."""
-        match = pattern.match(line)
+    def _of_json(self, line: str) -> None:
+        """Take a line of tshark's JSON, in which `frame_raw` is a whole packet."""
+        if self._raw:
+            self._raw = False
+            try:
+                self._data = bytearray.fromhex(line.strip(' ",'))
+            except ValueError:
+                self._fault("expected the hex digits of a packet")
+            self._open = True
+        elif _RAW.match(line):
+            self._end()
+            self._heading = Heading()
+            self._raw = self._json = True
+        elif match := _JSON_TIME.match(line):
+            self._heading.time = self._clock.time(match)
+        elif match := _JSON_LENGTH.match(line):
+            self._heading.wire_length = int(match[1])
+
+    def _row(self, line: str, style: rows.Style) -> bool:
+        """Take a row of this style, and return whether the line is one."""
+        match = style.pattern.match(line)
         if match is None:
             return False
         start, at = match.start(1), match.end()
-        if pattern is rows.WIRESHARK_ROW and start and not self._nodes:
+        if style is rows.WIRESHARK and start and not self._nodes:
             return False  # only the second side of a followed stream is indented
         if self._derived:
             return True
         offset = int(match[1], 16)
-        row = Row(self._line, start, start, match[1], at, line[at:], squeezed=False, fresh=False, label=None)
+        text = line[at:]
         try:
-            data = b"" if row.empty else read(row)
+            data = rows.line_digits(text, style).before(-1) if text.strip() else b""
         except MismatchError as error:
             self._fault(error.reason)
             self._broken = True

@@ -54,7 +54,8 @@ def _lines(text: str) -> list[Chunk]:
         elif not line.strip():
             label = None
         else:
-            code = re.split(r"#|//", line, maxsplit=1)[0]
+            # Among escapes `#` is a byte, unless a space is before it.
+            code = re.split(r"\s(?:#|//)" if "\\x" in line else "#|//", line, maxsplit=1)[0]
             try:
                 data = bytes.fromhex(prefix.sub("  ", code).translate(_SEPARATORS))
             except ValueError:
@@ -104,14 +105,10 @@ def _slow(code: str, position: int) -> bytes:
             following = code[match.end() : match.end() + 1]
             if following and following not in " \t\f\v,;:-\\":
                 raise MismatchError(position + match.end(), _EXPECTED)
-            raise MismatchError(position + match.end() - 1, _missing(len(digits)))
+            raise MismatchError(position + match.end() - 1, f"{counted(len(digits), 'digit')} (odd)")
         out += bytes.fromhex(digits)
         at = match.end()
     return bytes(out)
-
-
-def _missing(digits: int) -> str:
-    return f"{counted(digits, 'digit')} (odd)"
 
 
 def _unfold(text: str) -> Chunk | None:

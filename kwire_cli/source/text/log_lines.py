@@ -1,8 +1,7 @@
-r"""Bytes inside the lines of a log: Python's `b'\x00'`, Node's Buffers, lists of Java's bytes, hex digits, base64,
-hexdumps.
+r"""Bytes inside the lines of a log: literals, hex digits, base64, and dumps between the lines.
 
-A log is full of what looks like bytes and is none: addresses, UUIDs, hashes, partitions. A run is taken only if it
-proves itself, see `proves_itself`.
+A log is full of text that looks like bytes and is not: addresses, UUIDs, hashes, partitions. A run of bytes is taken
+only if it proves itself, see `proves_itself`. A note names the lines of all other runs.
 """
 
 from __future__ import annotations
@@ -12,9 +11,12 @@ from base64 import b64decode
 from binascii import Error
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.errors import counted, few
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
-from kwire_cli.source.text.literals import number
-from kwire_cli.source.text.model import NO_FRAME, Chunk, MismatchError, Reading, cut_note, unescape
+from kwire_cli.source.text.literals import literal_bytes
+from kwire_cli.source.text.model import NO_FRAME, Answers, Chunk, MismatchError, Reading
+from kwire_cli.source.text.reading import ROW_FORMS, has_controls, reader
+from kwire_cli.source.text.rows import shown_bytes
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
@@ -24,45 +26,59 @@ LEAST = 8
 """Bytes of the shortest frame: a size, and a correlation id."""
 LONGEST_HASH = 64
 """Bytes of SHA-512: no hash, id or address is longer."""
-LABEL, NOTES = 100, 10
-"""Characters of a line in a label; places that are named."""
+LABEL = 100
+"""Characters of a line in a label."""
+NOTES = 10
+"""Places that are named."""
 
 _RUNS = re.compile(
     r"""
-    (?<![\w\\])[bB](?P<python>'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")
-  | <(?:Slow)?Buffer(?P<buffer>(?:[ ][0-9a-fA-F]{2})++)(?P<left>[^>]{0,40})>
-  | \[[ ]?(?P<list>-?[0-9]{1,3}(?:,[ ]?-?[0-9]{1,3})++)[ ]?\]
-  | (?<!\\)"(?P<string>(?:[^"\\]|\\.)*+)"
-  | (?P<escapes>(?:\\x[0-9a-fA-F]{2}){8,}+)
-  | (?<![0-9A-Za-z_])(?P<groups>(?:0x)?[0-9a-fA-F]{2}(?:(?:[ :-]|,[ ]?)(?:0x)?[0-9a-fA-F]{2}){7,}+)
-  | (?<![0-9A-Za-z_])(?P<words>[0-9a-fA-F]{4}(?:[ ][0-9a-fA-F]{4}){3,}+(?:[ ][0-9a-fA-F]{2})?)(?![0-9A-Za-z_])
-  | (?<![0-9A-Za-z_])(?:0x)?(?P<hex>(?:[0-9a-fA-F]{2}){8,}+)(?![0-9A-Za-z_])
+    (?P<literal>(?<![\w\\])[bB]'(?:[^'\\]|\\.)*+'|(?<![\w\\])[bB]"(?:[^"\\]|\\.)*+"
+      | <(?:Slow)?Buffer(?:[ ][0-9a-fA-F]{2})++[^>]{0,40}> | <<[^<>]{16,}+>>
+      | \{"0":[0-9]{1,3}(?:,"[0-9]{1,8}":[0-9]{1,3})++\})
+  | (?P<list>\[[ ]?-?[0-9]{1,3}(?:(?:,[ ]?|[ ])-?[0-9]{1,3})++[ ]?\])
+  | (?<!\\)(?P<string>"(?:[^"\\]|\\.)*+")
+  | (?P<bare>(?:\\x[0-9a-fA-F]{2}){3}.*+)
+  | (?<![0-9A-Za-z_])(?P<hex>(?:0x)?[0-9a-fA-F]{2}(?:(?:[ :-]|,[ ]?)(?:0x)?[0-9a-fA-F]{2}){7,}+
+      | [0-9a-fA-F]{4}(?:[ ][0-9a-fA-F]{4}){3,}+(?:[ ][0-9a-fA-F]{2})?(?![0-9A-Za-z_])
+      | (?:0x)?(?:[0-9a-fA-F]{2}){8,}+(?![0-9A-Za-z_]))
   | (?<![0-9A-Za-z+/_-])(?P<base64>[0-9A-Za-z+/_-]{16,}+={0,2})
     """,
     re.VERBOSE,
 )
-_ROW = re.compile(r"[ \t]*(?:0x)?([0-9a-fA-F]{4,16})(?::(?=[ \t]|$)|(?=[ ]{2}|[ \t][0-9a-fA-F]{2}[ ]|$))")
-_FIRST_ROW = re.compile(r"[ \t]*(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2}")
-_PREFIXED_ROW = re.compile(r"[^\n]{1,400}?[ \t>|](?=(?:0x)?0{4,16}:?[ \t]+[0-9a-fA-F]{2})")
+_FOLLOWS = r"(?:[ ]?\|[ ]|:?[ \t]+)[0-9a-fA-F]{2}"
+_FIRST = rf"\|?(?:0x)?0{{4,16}}{_FOLLOWS}"
+_ROW = re.compile(rf"[ \t]*\|?(?:0x)?[0-9a-fA-F]{{4,16}}(?:{_FOLLOWS}|[ \t]*$)")
+_FIRST_ROW = re.compile(rf"[ \t]*{_FIRST}")
+_PREFIXED_ROW = re.compile(rf"[^\n]{{1,400}}?[ \t>|](?={_FIRST})")
 """The text that a log writes before the first row of a dump, such as a time and a thread."""
+_KAFKAJS = re.compile(r"Response \w{1,40}\(key: (\d{1,4}), version: (\d{1,4})\)")
+_CORRELATION_ID = re.compile(r'"correlationId":(\d{1,10}),')
+_COLUMNS = bytes(range(16))
+"""The heading of a dump: the last digit of each offset."""
 _OPEN_LIST = re.compile(r"\[[ ]?(?:-?[0-9]{1,3},[ ]?)*+(?:-?[0-9]{1,3})?[ ]*$")
 _REST_OF_LIST = re.compile(r"[ \t]*-?[0-9]{1,3}(?:,[ ]?-?[0-9]{1,3})*+,?[ ]*(?P<end>\])?")
 _WITHOUT_BYTES = re.compile(r"java\.nio\.\w*ByteBufferR?\[[^\]]{0,80}\]|\[B@[0-9a-f]{1,8}\b")
 _SECRETS = re.compile(r"passw|secret|token|hmac|credential|jaas|api.?key[ =:]", re.IGNORECASE)
 """Words in a line from which on a label does not show it."""
 _WORD = re.compile(r"(?<![^\W\d_])(?=[^\W\d_]{3})[a-fA-F]*+[^\W\d_a-fA-F]")
-"""Three letters or more, of which one is no hex digit."""
+"""Three letters or more, one of them not a hex digit."""
 
 
 def read_log_lines(text: str) -> Reading:
     """Return a chunk for each run of bytes, labelled with its line.
 
-    MismatchError if there is none, or a line of hex has a slip in it.
+    Raises:
+        MismatchError: No run is taken, or a line of hex has a typing error.
+
     """
     chunks: list[Chunk] = []
     notes: list[str] = []
+    passed: list[int] = []
     lines = text.split("\n")
-    at, above, position, left = 0, "", 0, 0
+    at = 0
+    above = ""
+    position = 0
     while at < len(lines):
         line = lines[at]
         rows, words = _rows_of(lines, at, above)
@@ -70,25 +86,27 @@ def read_log_lines(text: str) -> Reading:
         dumps = _dump(rows) if rows else None
         if dumps is not None:
             chunks += [Chunk(data, at + 1, _label(at + 1, _words(words))) for data in dumps]
-            position += sum(map(len, lines[at:stop])) + stop - at
-            at = stop
-            continue
-        if stop > at + 1:
-            _note(notes, f"line {at + 1}: rows of a hexdump that cannot be read; --input xxd or hexdump says why")
-        stop = _list_end(lines, at)
-        taken, passed = _of_line(" ".join([line.rstrip(), *map(str.strip, lines[at + 1 : stop])]), at + 1, above, notes)
-        chunks += taken
-        left += passed
-        if not taken and not passed:
-            _refuse_slip(line, position)
-        above = line if line.strip() else above
-        stop = stop if taken else at + 1
+        else:
+            if len(rows) > 1:
+                _note(notes, f"line {at + 1}: rows of a hexdump that cannot be read; --input xxd or hexdump says why")
+            stop = _list_end(lines, at)
+            joined = " ".join([line.rstrip(), *map(str.strip, lines[at + 1 : stop])])
+            taken, left = _of_line(joined, at + 1, above, notes)
+            chunks += taken
+            passed += [at + 1] * left
+            if not taken and not left:
+                _refuse_slip(line, position)
+            above = line if line.strip() else above
+            stop = stop if taken else at + 1
         position += sum(map(len, lines[at:stop])) + stop - at
         at = stop
     if not chunks:
         raise MismatchError(0, notes[0] if notes else NO_FRAME)
-    passed_over = f"; {left} other runs prove nothing, and are left" if left else ""
-    return Reading(tuple(chunks), f"runs of bytes in {len(lines)} lines{passed_over}", tuple(notes))
+    if passed:
+        where = few([str(number) for number in dict.fromkeys(passed)], NOTES)
+        runs = f"{counted(len(passed), 'other run')} of bytes not read, because nothing proves a frame"
+        notes.append(f"{runs}: line {where}; give a run alone to read it")
+    return Reading(tuple(chunks), f"runs of bytes in {len(lines)} lines", tuple(notes))
 
 
 def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
@@ -102,13 +120,7 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     """
     if len(data) < LEAST:
         return False
-    at = 0
-    while (
-        len(data) - at >= LEAST
-        and (size := says_size(data, at, len(data)) or 0) >= SIZE_BYTES
-        and size <= len(data) - at - SIZE_BYTES
-    ):
-        at += SIZE_BYTES + size
+    at = _frames(data)
     rest = len(data) - at
     if at and (rest < SIZE_BYTES or len(data) - at - SIZE_BYTES < (says_size(data, at, len(data)) or 0) <= MAX_SIZE):
         return True
@@ -122,46 +134,67 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
     return len(data) > LONGEST_HASH and 0 in data and (not numbers or max(data) > 127)
 
 
-class _Run(NamedTuple):
-    """A run in a line that looks like bytes: its place, how it is written, and its bytes if it has any.
+def _frames(data: bytes) -> int:
+    """Return the end of the last whole frame of those that size prefixes lead to, from the first byte on."""
+    at = 0
+    while len(data) - at >= LEAST:
+        size = says_size(data, at, len(data)) or 0
+        if not SIZE_BYTES <= size <= len(data) - at - SIZE_BYTES:
+            break
+        at += SIZE_BYTES + size
+    return at
 
-    `left` is what the run's writer omitted.
-    """
+
+class _Run(NamedTuple):
+    """A run in a line that looks like bytes: its place, how it is written, its bytes, and notes on them."""
 
     start: int
     stop: int
     kind: str
-    data: bytes | None
-    left: str = ""
+    data: bytes = b""
+    notes: tuple[str, ...] = ()
 
     @property
     def proved(self) -> bool:
         """Return whether the run is taken."""
-        data = self.data or b""
-        if self.kind == "base64" and says_size(data, 0, len(data)) != len(data) - SIZE_BYTES:
+        if self.kind == "base64" and says_size(self.data, 0, len(self.data)) != len(self.data) - SIZE_BYTES:
             return False
-        return proves_itself(data, numbers=self.kind == "list")
+        return proves_itself(self.data, numbers=self.kind == "list")
 
 
 def _runs(line: str, start: int = 0, stop: int | None = None) -> Iterator[_Run]:
-    """All runs in a line, those inside quoted text too."""
+    """Yield all runs in a line, also those inside quoted text."""
     for match in _RUNS.finditer(line, start, len(line) if stop is None else stop):
-        kind = "buffer" if match.lastgroup == "left" else match.lastgroup or ""
-        data = _bytes(kind, match[kind])
-        if kind == "string" and data is None:
+        kind = match.lastgroup or ""
+        data, notes = _bytes(kind, match[0])
+        # A line feed in a string is an escape too, and no sign of bytes.
+        if kind == "string" and (not data or ("\\" in match[0] and not has_controls(data))):
             yield from _runs(line, match.start() + 1, match.end() - 1)
         elif kind != "base64" or any(map(str.isdigit, match[0])):
-            yield _Run(match.start(), match.end(), kind, data, match["left"] or "")
+            yield _Run(match.start(), match.end(), kind, data, notes)
 
 
 def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[Chunk], int]:
-    """The chunks in a line, and how many runs in it prove nothing."""
+    """Return the chunks in a line, and the number of runs that prove nothing."""
     runs = [*_runs(line)]
-    taken = [run for run in runs if run.proved]
-    passed = sum(len(run.data or b"") >= LEAST and run.kind != "base64" for run in runs if run not in taken)
+    response = _KAFKAJS.search(line)
+    correlation_id = _CORRELATION_ID.search(line)
+    payloads = [run for run in runs if run.kind in ("list", "literal")]
+    if response is not None and correlation_id is not None and len(payloads) == 1:
+        _note(notes, f"line {place}: kafkajs logs no size and no correlation id in a payload; a frame shows both")
+        payload = literal_bytes(line[payloads[0].start : payloads[0].stop])[0]
+        answers = Answers(int(response[1]), int(response[2]), int(correlation_id[1]))
+        return [Chunk(payload, place, _label(place, _words(line, runs)), answers)], 0
+    taken = []
+    passed = 0
+    for run in runs:
+        if run.proved:
+            taken.append(run)
+        else:
+            passed += len(run.data) >= LEAST and run.kind != "base64" and run.data != _COLUMNS
     for run in taken:
-        if "more" in run.left:
-            _note(notes, cut_note(place, len(run.data or b""), run.left.strip(" .")))
+        for note in run.notes:
+            _note(notes, note.replace("line 1:", f"line {place}:"))
     if not taken and (buffer := _WITHOUT_BYTES.search(line)):
         _note(
             notes,
@@ -173,33 +206,26 @@ def _of_line(line: str, place: int, above: str, notes: list[str]) -> tuple[list[
         words = _words(above)
         if not _WORD.search(words):
             return [], passed + len(taken)
-    return [Chunk(run.data or b"", place, _label(place, words)) for run in taken], passed
+    return [Chunk(run.data, place, _label(place, words)) for run in taken], passed
 
 
-def _bytes(kind: str, text: str) -> bytes | None:
-    """The bytes of a run; None if it is none."""
+def _bytes(kind: str, text: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the bytes of a run, and the notes on them. Text has no bytes."""
+    if len(text) < 2 * LEAST or (kind == "string" and "\\" not in text and not text[1:-1].isalnum()):
+        return b"", ()
     try:
-        if kind in {"python", "string"}:
-            body = text[1:-1] if kind == "python" else text
-            if kind == "string" and "\\x" not in body:
-                return None if not re.fullmatch(r"[0-9a-fA-F]{16,}", body) or len(body) % 2 else bytes.fromhex(body)
-            return unescape(body, 0, encoding="latin-1", keep_unknown=True)
-        if kind == "list":
-            values = [number(part.strip(), octal=False) for part in text.split(",")]
-            return bytes(value & 255 for value in values if value is not None) if _are_bytes(values) else None
-        if kind == "escapes":
-            return bytes.fromhex(text.replace("\\x", ""))
+        if kind == "bare":
+            data, notes = literal_bytes(text)
+            size = _frames(data)
+            return (data[:size], notes) if size else literal_bytes(text.split(None, 1)[0])
         if kind == "base64":
-            return b64decode(
-                text.rstrip("=").translate({45: "+", 95: "/"}) + "=" * (-len(text.rstrip("=")) % 4), validate=True
-            )
-        return bytes.fromhex(re.sub("0x|[ :,-]", "", text))
+            bare = text.rstrip("=").translate({45: "+", 95: "/"})
+            return b64decode(bare + "=" * (-len(bare) % 4), validate=True), ()
+        if kind == "hex":
+            return bytes.fromhex(re.sub("0x|[ :,-]", "", text)), ()
+        return literal_bytes(text)
     except (ValueError, Error, MismatchError):
-        return None
-
-
-def _are_bytes(values: list[int | None]) -> bool:
-    return len(values) >= LEAST and all(value is not None and -128 <= value <= 255 for value in values)
+        return b"", ()
 
 
 def _rows_of(lines: list[str], at: int, above: str) -> tuple[list[str], str]:
@@ -211,7 +237,10 @@ def _rows_of(lines: list[str], at: int, above: str) -> tuple[list[str], str]:
     first = _FIRST_ROW.match(lines[at])
     prefix = None if first else _PREFIXED_ROW.match(lines[at])
     if first is None and prefix is None:
-        return [], above
+        stop = at
+        while stop < len(lines) and shown_bytes(lines[stop]):
+            stop += 1
+        return lines[at:stop], above
     width = prefix.end() if prefix else 0
     rows = [lines[at][width:]]
     while at + len(rows) < len(lines):
@@ -240,9 +269,10 @@ def _list_end(lines: list[str], at: int) -> int:
 
 
 def _dump(rows: list[str]) -> list[bytes] | None:
-    """The bytes of a dump between lines; None if no form reads it. Bytes that are too short to be a frame are left."""
-    from kwire_cli.source.text.reading import ROW_FORMS, reader  # noqa: PLC0415 - the registry lists this form too
-
+    """Return the bytes of a dump between lines, or None if no form reads it. Leave out bytes too short for a frame."""
+    shown = [shown_bytes(row) for row in rows]
+    if all(shown):
+        return [data for data in (b"".join(shown),) if len(data) >= LEAST]
     block = "\n".join(rows)
     for form in ROW_FORMS:
         try:
@@ -254,17 +284,19 @@ def _dump(rows: list[str]) -> list[bytes] | None:
 
 def _refuse_slip(line: str, position: int) -> None:
     """MismatchError for a line that is hex but for one or two characters: bytes are lost if it is left."""
-    digits = line.strip()
-    if len(digits) < 16 or "=" in digits:
+    code = re.split("#|//", line, maxsplit=1)[0]
+    digits = code.strip()
+    if len(digits) < 16 or "=" in digits or "|" in digits:
         return
-    strange = [at for at, character in enumerate(line) if character not in "0123456789abcdefABCDEF \t"]
+    strange = [at for at, character in enumerate(code) if character not in "0123456789abcdefABCDEF \t"]
     if 0 < len(strange) <= 2 and not _WORD.search(digits):
         raise MismatchError(position + strange[0], "expected a hex digit, as nearly all of this line are")
 
 
 def _words(line: str, runs: Iterable[_Run] | None = None) -> str:
-    """A line with `…` in the place of its runs, up to a word behind which a secret may stand."""
-    out, at = [], 0
+    """Return a line with `…` in the place of its runs, up to a word that a secret may follow."""
+    out = []
+    at = 0
     for run in _runs(line) if runs is None else runs:
         out += [line[at : run.start], "…"]
         at = run.stop

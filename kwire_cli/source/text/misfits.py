@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from kwire_cli.source.text.model import NO_FRAME, WHOLE_TEXT, MismatchError
+from kwire_cli.source.text.rows import STYLES
 
 EXAMINED = 1 << 16
 """Characters of a text that are looked at."""
@@ -18,25 +19,12 @@ LEAST_BASE64 = 16
 _HEX = re.compile(r"0x|\\x|[0-9a-fA-F:;,\-]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=_-]")
 _VISIBLE = re.compile(r"\S")
-_ROWS = {
-    "gdb": re.compile(r"[ \t]*0x[0-9a-fA-F]{4,16}(?: <[^>\n]*>)?:[ \t]+0x"),
-    "tcpdump": re.compile(r"[ \t]*0x[0-9a-fA-F]{4,16}:"),
-    "xxd": re.compile(r"[ \t]*[0-9a-fA-F]{1,16}:[ \t]"),
-    "hexdump": re.compile(r"[0-9a-fA-F]{7,8}(?:  |$)"),
-    "od": re.compile(r"[0-9a-fA-F]{6,7} +[0-9a-fA-F]"),
-    "wireshark": re.compile(r"[0-9a-fA-F]{4,6}  [ ]?[0-9a-fA-F]{2}"),
-    "intellij": re.compile(r"\s*\[?\d{1,9}\]? = -?\d"),
-}
-_MARKS = {
-    "node": re.compile(r"<(?:Slow)?Buffer|\bBuffer\.from|\bUint8Array"),
-    "python": re.compile(r"""\b[bB]['"]|fromhex|bytearray|unhexlify|b64decode"""),
-    "rust": re.compile(r"\b[bB]\"|\b0x[0-9a-fA-F]+u8|\bu8\b"),
-    "c": re.compile(r"""\{\s*0x|"\\x|\bchar\b.*[\[*]"""),
-    "java": re.compile(r"\[\s*-?\d+,\s*-?\d+,|\bbyte\b.*\[|parseHex"),
-    "json": re.compile(r"\A\s*(?:\{\s*\"|\[\s*[-\d{\[])"),
-    "go": re.compile(r"\[\d+ \d"),
-    "erlang": re.compile(r"<<\s*\d+"),
-}
+_LITERAL = re.compile(
+    r"""<(?:Slow)?Buffer|\bBuffer\.from|\bUint8Array|\bb["']|fromhex|bytearray|unhexlify|b64decode|parseHex
+  | [\[{]\s*(?:0x|-?\d+[, ])|<<\s*["\d-]|"\\|\bu8\b|\b(?:byte|char)\b.*[\[*]
+  | \A\s*(?:\{\s*"|\[?0\]?[ ]=[ ]|(?:0|[1-9]\d{0,2})\s*,)""",
+    re.VERBOSE,
+)
 
 
 def misfit(text: str, failures: list[tuple[str, MismatchError]]) -> MismatchError:
@@ -46,7 +34,8 @@ def misfit(text: str, failures: list[tuple[str, MismatchError]]) -> MismatchErro
     candidates = [form for form in errors if _looks_like(form, start, errors[form].offset)]
     if candidates:
         form = max(candidates, key=lambda form: errors[form].offset)
-        return MismatchError(errors[form].offset, f"looks like {form}, but {_described(errors[form], text)}")
+        name = "a literal of a programming language" if form == "literal" else form
+        return MismatchError(errors[form].offset, f"looks like {name}, but {_described(errors[form], text)}")
     log = errors.get("log")
     if log is not None and log.reason != NO_FRAME:
         return MismatchError(log.offset, f"looks like lines of a log, but {_described(log, text)}")
@@ -69,9 +58,9 @@ def _looks_like(form: str, text: str, misfit_at: int) -> bool:
         words = max(map(len, lines), default=0) >= LEAST_BASE64 and not any(line.isalpha() for line in lines)
         spaced = any(" " in line for line in lines)
         return words and not spaced and not is_hex and len(_BASE64.findall(text)) / visible >= LIKE
-    if form in _ROWS:
-        return sum(bool(_ROWS[form].match(line)) for line in lines) * 2 > len(lines)
-    mark = _MARKS[form].search(text) if form in _MARKS else None
+    if form in STYLES:
+        return sum(bool(STYLES[form].pattern.match(line)) for line in lines) * 2 > len(lines)
+    mark = _LITERAL.search(text) if form == "literal" else None
     return mark is not None and mark.start() <= misfit_at
 
 

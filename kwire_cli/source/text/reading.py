@@ -12,15 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.text.model import (
-    WHOLE_TEXT,
-    ZERO_BEFORE_DIGIT,
-    Chunk,
-    MismatchError,
-    Reading,
-    is_frame,
-    without_frame,
-)
+from kwire_cli.source.text.model import WHOLE_TEXT, Chunk, MismatchError, Reading, first_visible, without_fence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,20 +84,15 @@ READERS: dict[str, tuple[str, str]] = {
     "xxd": ("rows", "read_xxd"),
     "hexdump": ("rows", "read_hexdump"),
     "od": ("rows", "read_od"),
-    "wireshark": ("rows", "read_wireshark_packets"),
-    "wireshark-packets": ("rows", "read_wireshark_packets"),
-    "tcpdump": ("rows", "read_tcpdump_packets"),
-    "tcpdump-packets": ("rows", "read_tcpdump_packets"),
+    "wireshark": ("rows", "read_wireshark"),
+    "wireshark-packets": ("rows", "read_wireshark"),
+    "tcpdump": ("rows", "read_tcpdump"),
+    "tcpdump-packets": ("rows", "read_tcpdump"),
+    "literal": ("literals", "read_literals"),
     "c": ("literals", "read_c"),
-    "java": ("literals", "read_java"),
-    "go": ("literals", "read_go"),
     "python": ("literals", "read_python"),
-    "node": ("literals", "read_node"),
-    "json": ("literals", "read_json"),
     "rust": ("literals", "read_rust"),
-    "erlang": ("literals", "read_erlang"),
     "gdb": ("rows", "read_gdb"),
-    "intellij": ("rows", "read_intellij"),
     "base64": ("digits", "read_base64"),
     "log": ("log_lines", "read_log_lines"),
 }
@@ -117,10 +104,7 @@ PAYLOADS = {"wireshark": "payloads_if_any", "tcpdump": "payloads"}
 # base64 comes late, since nearly any word is base64; and bytes inside lines of a log are looked for where nothing fits
 # all of a text.
 ROW_FORMS = ("gdb", "tcpdump", "xxd", "hexdump", "od", "wireshark")
-OTHER_FORMS = (
-    *("hex", "intellij", "json", "node", "python", "rust", "c", "java", "go", "erlang"),
-    *("base64", "log"),
-)
+OTHER_FORMS = ("hex", "literal", "base64", "log")
 
 
 def reader(form: str) -> Reader:
@@ -150,6 +134,9 @@ _SEEN = 1 << 16
 
 # Pages on the web hold no-break spaces where the dump had spaces, places where a word may break, and curved quotes.
 _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: "", 0x2060: "", 0xFEFF: "", 0x201C: '"', 0x201D: '"'}
+
+
+_EXPORT = re.compile(r"""<(?:pdml|psml)\s|"_source":\s*\{\s*"layers":\s*\{|^\{"index":\{"_index":"packets-""")
 
 
 class Input(NamedTuple):
@@ -224,9 +211,14 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None, limi
         text = as_text(data)
         if text is None:
             return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
+        if _EXPORT.search(text, 0, _SEEN):
+            raise InputError(
+                "this export of tshark cannot be read: use `tshark -r CAPTURE -w packets.pcap`, or -T json -x",
+                file=file,
+            )
     else:
         text = as_text(data) or _decoded(data, form, file)
-    text = without_frame(text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES))
+    text = without_fence(text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES))
     try:
         return _guess(text) if form == "auto" else _read(text, form, "as asked")
     except MismatchError as error:
@@ -267,6 +259,8 @@ def _read(text: str, form: str, why: str) -> Input:
 
 
 _HEX = re.compile("[0-9a-fA-F]+")
+_DECIMALS = re.compile(r"(?=[^#/]*?(?<!\S)(?:-?\d(?:,|\s+=|\s+-?\d)|-?\d{3}(?!\d)))(?![^#/]*?(?<!\d)0\d)")
+"""Numbers that are not hex digits: one has a single digit or three, and none begins with a zero."""
 
 
 def _guess(text: str) -> Input:
@@ -285,10 +279,8 @@ def _guess(text: str) -> Input:
         try:
             if form == "base64":
                 _refuse_words(text)
-            if form == "c":
-                _refuse_long_escapes(text)
-            if form == "python":
-                _refuse_rust(text)
+            if form == "literal":
+                _refuse_digits(text)
             guess = _read(text, form, _why(form))
         except MismatchError as error:
             failures.append((form, error))
@@ -300,7 +292,7 @@ def _guess(text: str) -> Input:
         else:
             if form == "hexdump":
                 _refuse_other_radix(text, guess)
-            if form == "node" and guess.notes:
+            if form == "literal" and guess.notes and "<Buffer" in text:
                 with suppress(MismatchError):
                     return _read(text, "log", _why("log"))
             return guess
@@ -342,26 +334,10 @@ def _refuse_other_radix(text: str, found: Input) -> None:
         )
 
 
-def _refuse_long_escapes(text: str) -> None:
-    r"""Raise MismatchError if more than two hex digits follow a \x: the text is hardly C, and Go and Ruby take two."""
-    if match := re.search(r"(?<!\\)(?:\\\\)*+(\\x[0-9a-fA-F]{3})", text):
-        raise MismatchError(
-            match.start(1),
-            "in C a \\x escape takes every hex digit that follows; --input c reads it so, --input go takes two",
-        )
-
-
-def _refuse_rust(text: str) -> None:
-    r"""Raise MismatchError for b"\0\02" unless it is a whole frame in Python, where \02 is one octal escape.
-
-    In Rust a digit behind \0 is a byte of its own. Rust writes such literals, and Python writes \x00\x02.
-    """
-    if (match := ZERO_BEFORE_DIGIT.search(text)) is None:
-        return
-    with suppress(MismatchError):
-        if all(is_frame(chunk.data) for chunk in reader("python")(text).chunks):
-            return
-    raise MismatchError(match.start(1), "in Python the digit is part of an octal escape; --input python reads it so")
+def _refuse_digits(text: str) -> None:
+    """Raise MismatchError for numbers without brackets that may be hex."""
+    if text.lstrip()[:1].isdigit() and not _DECIMALS.match(text.lstrip()):
+        raise MismatchError(first_visible(text), "expected a list, a string or decimals that cannot be hex")
 
 
 def _refuse_words(text: str) -> None:
@@ -405,7 +381,10 @@ def frames_in(catalog: Catalog, source: Input, hints: Hints, *, framed: bool | N
     number, logged, after_token = 1, source.form == "log", False
     requests: dict[int, Frame] = {}
     for chunk in source.chunks:
-        for original in read_all(catalog, chunk.data, hints, first=number, framed=framed):
+        answers = chunk.answers
+        data = answers.frame(chunk.data) if answers else chunk.data
+        known = Hints(catalog.api_by_key(answers.api_key), answers.version, "response") if answers else hints
+        for original in read_all(catalog, data, hints if hints != Hints() else known, first=number, framed=framed):
             frame = _answering(catalog, original, requests) if logged else original
             if not frame.sure:
                 from kwire_cli.message.secrets import holds_token  # noqa: PLC0415 - most frames are understood

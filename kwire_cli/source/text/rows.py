@@ -1,32 +1,29 @@
-"""Rows of hex with offsets: xxd, hexdump, od, tcpdump, Wireshark, and bytes as debuggers print them.
+"""Rows of hex with offsets: dumps of xxd, hexdump, od, tcpdump, Wireshark, and bytes as debuggers print them.
 
-Packets in rows are read with all their headers.
+All dumps have one grammar: an offset, groups of digits, and perhaps a column of characters. A row may end at several
+places, because the characters may look like digits. The next offset decides. In the last row the column of the rows
+above decides, or characters that are equal to the bytes before them. `*` stands for rows equal to the one before.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-
-# Dumps made of rows: an offset, bytes, perhaps an ASCII gutter; `*` stands for rows equal to the one before.
-#
-# Where a row's bytes end is the form's to say; here the offsets check it, tell one dump from the next, and
-# undo `*`.
+    from collections.abc import Sequence
 
 # A `*` costs one character and may claim anything: it never makes more bytes than this, in all.
 EXPANSION_LIMIT = 64 << 20
+_MAX_COMPARED = 1 << 10
+"""Characters of a row whose column of characters is compared with the bytes. Real rows are shorter."""
 
 
 class Row(NamedTuple):
-    """One row of a dump: `text` is what follows the offset and begins at `body` of the whole text; `start` is where
-    `digits` begin.
-    """
+    """A row of a dump: the `digits` of its offset at `start` of the whole text, and the `text` at `body` after them."""
 
     line: int
     start: int
@@ -44,124 +41,6 @@ class Row(NamedTuple):
         return not self.text.strip()
 
 
-def scan(
-    text: str, pattern: re.Pattern[str], what: str, *, foreign: re.Pattern[str] | None = None, sure: bool = False
-) -> list[Row]:
-    """The rows of `text`; group 1 of `pattern` is the offset, and what follows the match the row's text.
-
-    Lines that match `foreign` stand between dumps (a packet's summary) and label the next one. `sure` says that one row
-    is proof enough of the form. MismatchError at the first line that is neither, and when there is no row.
-    """
-    rows: list[Row] = []
-    position, label, squeezed, early, fresh = 0, None, -1, -1, True
-    for number, line in enumerate(text.split("\n"), 1):
-        bare = line.strip()
-        if not bare:
-            label = None
-        elif bare == "*":
-            squeezed = position + line.index("*")
-            early = squeezed if not rows else early
-        elif is_comment(line):
-            label = comment_text(line)
-        elif match := pattern.match(line):
-            start, end = match.start(1), match.end()
-            rows.append(
-                Row(number, position + start, start, match[1], position + end, line[end:], squeezed >= 0, fresh, label)
-            )
-            label, squeezed, fresh = None, -1, False
-        elif foreign is not None and foreign.match(line):
-            label, fresh = bare, True
-        else:
-            raise MismatchError(position + _hex_prefix(line), f"expected {what}", sure=sure and bool(rows))
-        position += len(line) + 1
-    if not rows:
-        raise MismatchError(first_visible(text), f"expected {what}")
-    if early >= 0 or squeezed >= 0:
-        raise MismatchError(early if early >= 0 else squeezed, "a `*` stands for rows between two others", sure=True)
-    return rows
-
-
-def _hex_prefix(line: str) -> int:
-    """Return how many characters of `line` could begin a row."""
-    rest = line.lstrip()
-    bare = rest.removeprefix("0x")
-    return len(line) - len(bare.lstrip("0123456789abcdefABCDEF"))
-
-
-def assemble(
-    rows: Sequence[Row], radices: Sequence[int], read: Callable[[Row], bytes], *, unit: int = 1, sure: bool = False
-) -> tuple[int, tuple[Chunk, ...]]:
-    """The offsets' radix, the first of `radices` under which offsets and rows agree, and the bytes of each dump.
-
-    `read` gives all bytes of a row; the last row of words of `unit` bytes may hold padding, which the final offset
-    takes away. MismatchError as of the radix that got furthest; `sure` when the form is proved or offset 0 and its row
-    were well.
-    """
-    zero = not rows[0].digits.strip("0")
-    best: MismatchError | None = None
-    try:
-        parts = [b"" if row.empty else read(row) for row in rows]
-    except MismatchError as error:
-        raise MismatchError(error.offset, error.reason, sure=error.sure or sure) from None
-    for radix in radices:
-        try:
-            return radix, _join(rows, parts, radix, unit)
-        except MismatchError as error:
-            if best is None or error.offset > best.offset:
-                best = error
-    assert best is not None  # noqa: S101 -- radices is never empty
-    raise MismatchError(best.offset, best.reason, sure=sure or zero) from None
-
-
-def _join(rows: Sequence[Row], parts: Sequence[bytes], radix: int, unit: int) -> tuple[Chunk, ...]:
-    """The chunks of rows already read; MismatchError where an offset disagrees with the rows before it."""
-    chunks: list[Chunk] = []
-    offsets = [_offset(row, radix) for row in rows]
-    first, gathered, left = rows[0], bytearray(), EXPANSION_LIMIT
-    for index, (row, data) in enumerate(zip(rows, parts, strict=True)):
-        follows = index + 1 < len(rows) and not _restarts(row, rows[index + 1], offsets[index], offsets[index + 1])
-        if not follows:
-            gathered += data
-            if gathered:
-                chunks.append(Chunk(bytes(gathered), first.line, first.label))
-            if index + 1 < len(rows):
-                first, gathered = rows[index + 1], bytearray()
-                if first.squeezed:
-                    raise MismatchError(first.start, "this offset lies before the rows that `*` stands for")
-            continue
-        count, after = offsets[index + 1] - offsets[index], rows[index + 1]
-        if after.squeezed and data and count >= len(data) and count % len(data) == 0:
-            left -= count
-            if left < 0:
-                raise MismatchError(
-                    after.start, f"`*` stands for more than {EXPANSION_LIMIT} bytes here; cut the input"
-                )
-            gathered += data * (count // len(data))
-        elif not after.squeezed and 0 <= len(data) - count < (unit if after.empty else 1) and not any(data[count:]):
-            gathered += data[:count]
-        else:
-            raise MismatchError(
-                after.start, f"offset {after.digits} does not follow {len(data)} bytes at offset {row.digits}"
-            )
-    return tuple(chunks)
-
-
-def _offset(row: Row, radix: int) -> int:
-    """A row's offset; MismatchError when a digit is none of the radix."""
-    try:
-        return int(row.digits, radix)
-    except ValueError:
-        raise MismatchError(row.start, f"offset {row.digits} is not a number of base {radix}") from None
-
-
-def _restarts(row: Row, after: Row, offset: int, next_offset: int) -> bool:
-    """Return whether `after` begins another dump.
-
-    Another dump is set apart, indented differently (the other side of a stream), or counts from the start again.
-    """
-    return after.fresh or after.indent != row.indent or next_offset <= offset
-
-
 # Units of hexdump and od: bytes or little-endian words, written as hex or octal digits of a fixed width.
 
 
@@ -173,293 +52,388 @@ class Unit(NamedTuple):
     size: int
 
     def __str__(self) -> str:
-        """The unit in words, as in "16-bit little-endian hex words"."""
+        """Return the unit in words, for errors."""
         base = "hex" if self.radix == 16 else "octal"
-        return f"{base} bytes" if self.size == 1 else f"{self.size * 8}-bit little-endian {base} words"
+        return f"{self.width} {base} digits, the {self.size * 8} bits of a byte or little-endian word"
 
 
-# Every width is of one unit only.
-UNITS = {
-    unit.width: unit
-    for unit in (
-        Unit(2, 16, 1),
-        Unit(4, 16, 2),
-        Unit(8, 16, 4),
-        Unit(16, 16, 8),
-        Unit(3, 8, 1),
-        Unit(6, 8, 2),
-        Unit(11, 8, 4),
-        Unit(22, 8, 8),
-    )
-}
+# Each width belongs to one unit.
+UNITS = {2 * size: Unit(2 * size, 16, size) for size in (1, 2, 4, 8)}
+UNITS |= {width: Unit(width, 8, size) for width, size in ((3, 1), (6, 2), (11, 4), (22, 8))}
+_BYTES = UNITS[2]
 
 
-def unit_of(row: Row) -> Unit:
-    """The unit that a dump's first row is written in; MismatchError when there is none of its width."""
-    token = row.text.split(None, 1)[0] if not row.empty else ""
-    at = row.body + len(row.text) - len(row.text.lstrip())
-    wrong = len(token) - len(token.lstrip("0123456789abcdefABCDEF"))
-    if wrong < len(token) and token:
-        raise MismatchError(
-            at + wrong, "expected hex or octal digits after the offset (characters, as of -c, are not read)"
-        )
-    unit = UNITS.get(len(token))
-    if unit is None or len(token) == len(row.digits):
-        raise MismatchError(at, "expected bytes or words in hex or octal after the offset")
-    return unit
+class Style(NamedTuple):
+    """How a tool writes rows.
 
-
-def read_units(row: Row, unit: Unit, gutter: str, most: int | None = None) -> bytes:
-    """The bytes of a row up to its gutter, which begins with the character `gutter`; MismatchError at the first digit
-    that does not fit.
-
-    Units stand at most `most` spaces apart (None: any number).
+    - `pattern`: the part of a row before the digits; group 1 is the offset.
+    - `what`: the offset in an error.
+    - `radices`: the bases that an offset may have, the likeliest first.
+    - `colon`: a colon proves the offset. Without `unit` the digits are then bytes in groups of any width.
+    - `unit`: the unit of the digits. Without `colon` the default is the unit of the first row.
+    - `most`: the bytes of the longest row of bytes; 0 if any number is possible.
+    - `prefix`: the characters before each byte.
+    - `foreign`: lines between dumps, which label the next one.
     """
-    area = row.text.partition(gutter)[0]
-    if most is not None and (gap := re.search(rf"\S[ \t]{{{most + 1},}}+(?=\S)", area)):
-        raise MismatchError(row.body + gap.end(), f"expected at most {most} spaces between bytes")
-    out = bytearray()
-    digits = "[0-9a-fA-F]" if unit.radix == 16 else "[0-7]"
-    token = re.compile(rf"{digits}{{{unit.width}}}(?!\S)")
-    for word in re.finditer(r"\S+", area):
-        if not token.fullmatch(word[0]):
-            good = re.match(rf"{digits}{{0,{unit.width}}}", word[0])
-            raise MismatchError(
-                row.body + word.start() + (good.end() if good else 0),
-                f"expected {unit.width} digits, one of the {unit}",
+
+    pattern: re.Pattern[str]
+    what: str
+    radices: tuple[int, ...] = (16,)
+    colon: bool = False
+    unit: Unit | None = None
+    most: int = 0
+    prefix: str = ""
+    foreign: re.Pattern[str] | None = None
+
+
+_GDB = Style(
+    re.compile(r"[ \t]*0x([0-9a-fA-F]{1,16})(?:[ \t]+<[^>\n]*>)?:(?=[ \t]+0x)[ \t]*"),
+    "an address as in 0x7ffe10: 0x00 0x2b",
+    colon=True,
+    unit=_BYTES,
+    prefix="0x",
+)
+_XXD = Style(
+    re.compile(r"[ \t]*([0-9a-fA-F]{1,16}):(?=\s|$)[ \t]*"),
+    "an offset and a colon, as in 00000010:",
+    (16, 10),
+    colon=True,
+    foreign=re.compile(r"Length: \d{1,19} \(0x[0-9a-f]{1,16}\) bytes$"),
+)
+TCPDUMP = Style(
+    re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*"),
+    "an offset as in 0x0010:",
+    colon=True,
+    # Any other line is a summary, unless it could be a broken row.
+    foreign=re.compile(r"(?!0x[0-9a-fA-F]*:)"),
+)
+WIRESHARK = Style(
+    re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)"),
+    "an offset of at least four digits and two spaces",
+    unit=_BYTES,
+    most=16,
+    foreign=re.compile(r"=+$|(?:Follow|Filter): |Node [01]: |[A-Z][A-Za-z ]{0,60}\([0-9]{1,9} bytes\):"),
+)
+# hexdump writes eight digits and two spaces before bytes, and seven digits before words. In a table a bar follows.
+_HEXDUMP = Style(
+    re.compile(
+        r"[ \t]*\|?(?=[0-9a-fA-F]{4,16} ?\| |[0-9a-fA-F]{8,16}(?:  [ \t]*[0-9a-fA-F]{2}(?![^\s|])|[ \t]*$)"
+        # One space is enough if characters follow the bytes.
+        r"|[0-9a-fA-F]{8,16} (?:[0-9a-fA-F]{2} ){1,16}+ *+(?![0-9a-fA-F]{2}\s)\S"
+        r"|[0-9a-fA-F]{7}(?:[ \t]+[0-9a-fA-F]{3}|[ \t]*$))([0-9a-fA-F]{4,16})(?: ?\|)?"
+    ),
+    "an offset of seven or eight hex digits",
+    most=16,
+    foreign=re.compile(r"[+-]?-{4,}\+[-+]*$|\|  0  1  2 |Idx +\| Hex +\|"),
+)
+_OD = Style(re.compile(r"[ \t]*([0-9a-fA-F]{6,7})(?=\s|$)"), "an offset of six or seven digits", (8, 10, 16))
+STYLES = {
+    "gdb": _GDB,
+    "tcpdump": TCPDUMP,
+    "xxd": _XXD,
+    "hexdump": _HEXDUMP,
+    "od": _OD,
+    "wireshark": WIRESHARK,
+}
+_BASES = {8: "octal", 10: "decimal", 16: "hex"}
+
+
+def _rows(text: str, style: Style) -> list[Row]:
+    """Return the rows of all lines.
+
+    Raises:
+        MismatchError: A line is not a row of this style, or there is no row.
+
+    """
+    rows: list[Row] = []
+    position = 0
+    label = None
+    squeezed = early = -1
+    fresh = True
+    for number, line in enumerate(text.split("\n"), 1):
+        bare = line.strip()
+        if not bare:
+            label = None
+        elif bare == "*":
+            squeezed = position + line.index("*")
+            early = squeezed if not rows else early
+        elif is_comment(line):
+            label = comment_text(line)
+        elif match := style.pattern.match(line):
+            start = match.start(1)
+            end = match.end()
+            rows.append(
+                Row(number, position + start, start, match[1], position + end, line[end:], squeezed >= 0, fresh, label)
             )
-        value = int(word[0], unit.radix)
-        if value >> (8 * unit.size):
-            raise MismatchError(row.body + word.start(), f"{word[0]} does not fit {unit.size * 8} bits")
+            label = None
+            squeezed = -1
+            fresh = False
+        elif style.foreign is not None and style.foreign.match(bare):
+            label = None if "|" in bare or "--" in bare else bare
+            fresh = True
+        else:
+            raise MismatchError(position + _hex_prefix(line), f"expected {style.what}", sure=style.colon and bool(rows))
+        position += len(line) + 1
+    if not rows:
+        raise MismatchError(first_visible(text), f"expected {style.what}")
+    if early >= 0 or squeezed >= 0:
+        raise MismatchError(early if early >= 0 else squeezed, "a `*` stands for rows between two others", sure=True)
+    return rows
+
+
+def _hex_prefix(line: str) -> int:
+    """Return how many characters of `line` could begin a row."""
+    bare = line.lstrip().removeprefix("0x")
+    return len(line) - len(bare.lstrip("0123456789abcdefABCDEF"))
+
+
+# The bytes of a row
+
+
+class Digits(NamedTuple):
+    """The digits of a row as bytes. `ends` are the places where the bytes may end, the likeliest first.
+
+    An end is a number of bytes, and the column in which the characters begin.
+    """
+
+    data: bytes
+    ends: tuple[tuple[int, int], ...]
+
+    def before(self, column: int) -> bytes:
+        """Return the bytes before the characters in this column, or else the likeliest bytes."""
+        return self.data[: next((size for size, gutter in self.ends if gutter == column), self.ends[0][0])]
+
+
+_BEGINS_ROW = re.compile(r"[ \t]*[0-9a-fA-F]{2} ")
+_GROUPS = re.compile(r"([0-9a-fA-F]++(?: [0-9a-fA-F]++)*+)([ \t]*+)([^ \t]?)")
+
+
+def digits_of(row: Row, style: Style) -> Digits:
+    """Return the digits of a row.
+
+    Raises:
+        MismatchError: A group of digits is malformed.
+
+    """
+    text = row.text.replace(style.prefix, " " * len(style.prefix)) if style.prefix else row.text
+    at = len(text) - len(text.lstrip())
+    width = style.unit.width if style.unit else 0
+    words = style.unit if style.unit != _BYTES else None
+    out = bytearray()
+    ends: list[tuple[int, int]] = []
+    wrong = "expected hex digits; two spaces begin the ASCII column"
+    while match := _GROUPS.match(text, at):
+        groups = match[1].split(" ")
+        last = match[3] in ("", "|", ">")
+        wide = len(match[2]) > 1 or match[2] == "\t"
+        width = width or len(groups[0])
+        short = len(groups) - 1 if style.unit is None and (last or wide) and len(groups[-1]) < width else -1
+        if match[3] and not match[2] and not last:
+            at = match.end(1)
+            break
+        malformed = [
+            index
+            for index, group in enumerate(groups)
+            if (len(group) != width and index != short) or (len(group) % 2 and not words)
+        ]
+        if malformed:
+            before = groups[: malformed[0]]
+            at += sum(map(len, before)) + len(before) + min(len(groups[malformed[0]]), width)
+            wrong = f"expected {style.unit or f'a group of {width} hex digits, as the first one'}"
+            if style.prefix:
+                wrong = "expected bytes as in 0x2b; print them by x/100xb"
+            break
+        out += _words(groups, words, row.body + at) if words else bytes.fromhex(match[1])
+        at = match.start(3)
+        if last or (wide and not words and not style.prefix):
+            ends.append((len(out), at))
+        if last:
+            break
+    if not ends and not words and len(text) <= _MAX_COMPARED:
+        out[:], ends = _after_one_space(text)
+    if not ends:
+        raise MismatchError(row.body + at, wrong)
+    if style.most and not words and ends[0][0] > style.most:
+        raise MismatchError(row.body, f"expected at most {style.most} bytes in a row")
+    return Digits(bytes(out), tuple(_likeliest(ends, out, text, style)) if len(ends) > 1 else tuple(ends))
+
+
+def _after_one_space(text: str) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return the bytes of a row and their end, if only one space separates them from characters that are equal."""
+    pairs = re.match(r"[ \t]*((?:[0-9a-fA-F]{2} )++)", text)
+    if pairs is None:
+        return b"", []
+    data = bytes.fromhex(pairs[1])
+    indent = pairs.start(1)
+    for size in range(len(data), 0, -1):
+        column = indent + 3 * size
+        if _shows(data[:size], text[column:]):
+            return data, [(size, column)]
+    return b"", []
+
+
+def _words(groups: list[str], unit: Unit, at: int) -> bytes:
+    out = bytearray()
+    for group in groups:
+        good = len(group) if unit.radix == 16 else len(group) - len(group.lstrip("01234567"))
+        value = int(group, unit.radix) if good == len(group) else 0
+        if good < len(group) or value >> (8 * unit.size):
+            raise MismatchError(at + good % len(group), f"expected {unit}")
         out += value.to_bytes(unit.size, "little")
+        at += len(group) + 1
     return bytes(out)
 
 
-# `xxd` and whatever writes `offset: groups of hex digits ASCII`, big-endian, with the ASCII two spaces away.
+def _likeliest(ends: list[tuple[int, int]], data: bytearray, text: str, style: Style) -> list[tuple[int, int]]:
+    """Return the ends of a row without the help of other rows, the likeliest first."""
+    if len(text) <= _MAX_COMPARED:
+        proved = [end for end in ends if _shows(data[: end[0]], text[end[1] :])]
+        if proved:
+            return proved + ends
+    if style.colon:
+        return ends
+    # Exactly two spaces after the eighth byte are the gap in the middle.
+    middle = len(ends) > 1 and ends[0][0] == 8 and text[: ends[0][1]].endswith("  ") and text[ends[0][1] - 3] != " "
+    return ends[1:] + ends[:1] if middle else ends
 
 
-def read_xxd(text: str) -> Reading:
-    """Bytes of an xxd dump, of any -c, -g and -u; MismatchError for -b and -e, whose digits are in another order."""
-    rows = scan(
-        text,
-        re.compile(r"[ \t]*([0-9a-fA-F]{1,16}):(?=\s|$)[ \t]*"),
-        "an offset and a colon, as in 00000010:",
-        sure=True,
-    )
-    _refuse_bits(rows[0])
-    radix, chunks = assemble(rows, (16, 10), grouped, sure=True)
-    return Reading(chunks, f"rows of {'hex' if radix == 16 else 'decimal'} offset, colon and hex groups")
+def _shows(data: bytes | bytearray, gutter: str) -> bool:
+    """Return whether characters are equal to the bytes. Spaces and a mark around the characters do not count."""
+    shown = "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data).replace(" ", "")
+    bare = gutter.replace(" ", "")
+    return bool(bare) and shown in (bare, bare[1:], bare[1:-1])
 
 
-def grouped(row: Row) -> bytes:
-    """The bytes of a row whose groups stand one space apart; two spaces or a tab begin the ASCII gutter, whatever it
-    looks like.
+def line_digits(text: str, style: Style) -> Digits:
+    """Return the digits of one line without its offset; see `digits_of`."""
+    return digits_of(Row(1, 0, 0, "", 0, text, squeezed=False, fresh=False, label=None), style)
+
+
+def shown_bytes(line: str) -> bytes:
+    """Return the bytes of a row without an offset if a column of characters proves them, else nothing."""
+    if not _BEGINS_ROW.match(line):
+        return b""
+    try:
+        digits = line_digits(line, WIRESHARK)
+    except MismatchError:
+        return b""
+    data = digits.before(-1)
+    return data if _shows(data, line[digits.ends[0][1] :]) else b""
+
+
+# Rows joined by their offsets
+
+
+def _read(style: Style, text: str) -> Reading:
+    """Return the bytes of each dump.
+
+    Raises:
+        MismatchError: A line is not a row, or an offset does not follow. The error of the base that got furthest
+            is raised. It is sure if the style has a colon, or if offset 0 and its row are right.
+
     """
-    match = re.match(r"[0-9a-fA-F]++(?: [0-9a-fA-F]++)*+", row.text)
-    end = match.end() if match else 0
-    if match is None or not re.match(r"  | ?\t| ?$", row.text[end:]):
-        # One space more is still well where it ends the row; what follows it is not.
-        wrong = end + (row.text[end : end + 1] == " ")
-        raise MismatchError(row.body + wrong, "expected hex digits; two spaces begin the ASCII column")
-    groups = match[0].split(" ")
-    at = 0
-    for index, group in enumerate(groups):
-        last = index == len(groups) - 1
-        if len(group) % 2 or len(group) > len(groups[0]) or (len(group) < len(groups[0]) and not last):
+    rows = _rows(text, style)
+    if style.colon:
+        _refuse_bits(rows[0])
+    elif len(rows) == 1 and rows[0].digits.strip("0"):
+        raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
+    else:
+        style = style._replace(unit=style.unit or _unit_of(rows[0]))
+    try:
+        parts = [Digits(b"", ((0, -1),)) if row.empty else digits_of(row, style) for row in rows]
+    except MismatchError as error:
+        raise MismatchError(error.offset, error.reason, sure=error.sure or style.colon) from None
+    errors: list[MismatchError] = []
+    # od writes six digits for -A x only.
+    for radix in sorted(style.radices, reverse=True) if len(rows[0].digits) == 6 else style.radices:
+        try:
+            chunks = _join(rows, parts, radix, style.unit.size if style.unit else 1)
+            return Reading(chunks, f"rows of {_BASES[radix]} offsets")
+        except MismatchError as error:
+            errors.append(error)
+    best = max(errors, key=lambda error: error.offset)
+    raise MismatchError(best.offset, best.reason, sure=style.colon or not rows[0].digits.strip("0")) from None
+
+
+def _join(rows: Sequence[Row], parts: Sequence[Digits], radix: int, unit: int) -> tuple[Chunk, ...]:
+    """Return the bytes of each dump.
+
+    The last row of words of `unit` bytes may hold padding, which the final offset excludes.
+    """
+    chunks: list[Chunk] = []
+    offsets = [_offset(row, radix) for row in rows]
+    first = rows[0]
+    gathered = bytearray()
+    left = EXPANSION_LIMIT
+    column = -1
+    for index, (row, digits) in enumerate(zip(rows, parts, strict=True)):
+        data = digits.before(column)
+        after = rows[index + 1] if index + 1 < len(rows) else None
+        count = offsets[index + 1] - offsets[index] if after else 0
+        # The other side of a stream is indented.
+        if after is None or after.fresh or after.indent != row.indent or count <= 0:
+            gathered += data
+            if gathered:
+                chunks.append(Chunk(bytes(gathered), first.line, first.label))
+            first = after or first
+            gathered = bytearray()
+            if after and after.squeezed:
+                raise MismatchError(after.start, "this offset is before the rows that `*` replaces")
+            continue
+        if after.squeezed and data and count >= len(data) and count % len(data) == 0:
+            left -= count
+            if left < 0:
+                raise MismatchError(after.start, f"`*` replaces more than {EXPANSION_LIMIT} bytes; cut the input")
+            gathered += data * (count // len(data))
+            continue
+        padding = unit if after.empty else 1
+        fitting = [end for end in digits.ends if 0 <= end[0] - count < padding and not any(digits.data[count : end[0]])]
+        if after.squeezed or not fitting:
             raise MismatchError(
-                row.body + at + len(group) - 1, f"expected a group of {len(groups[0])} hex digits, as the first one"
+                after.start, f"offset {after.digits} does not follow {len(data)} bytes at offset {row.digits}"
             )
-        at += len(group) + 1
-    return bytes.fromhex(match[0])
+        gathered += digits.data[:count]
+        column = fitting[0][1] if fitting[0][1] < len(row.text) else column
+    return tuple(chunks)
+
+
+def _offset(row: Row, radix: int) -> int:
+    try:
+        return int(row.digits, radix)
+    except ValueError:
+        raise MismatchError(row.start, f"offset {row.digits} is not a number of base {radix}") from None
+
+
+def _unit_of(row: Row) -> Unit:
+    """Return the unit of the first row of a dump."""
+    digits = row.text.split(None, 1)[0] if not row.empty else ""
+    at = row.body + len(row.text) - len(row.text.lstrip())
+    wrong = len(digits) - len(digits.lstrip("0123456789abcdefABCDEF"))
+    if wrong < len(digits):
+        raise MismatchError(
+            at + wrong, "expected hex or octal digits after the offset (characters, as of -c, are not read)"
+        )
+    if len(digits) not in UNITS or len(digits) == len(row.digits):
+        raise MismatchError(at, "expected bytes or words in hex or octal after the offset")
+    return UNITS[len(digits)]
 
 
 def _refuse_bits(row: Row) -> None:
-    """MismatchError when a row's own ASCII gutter shows that its digits are bits (-b) or little-endian words (-e)."""
+    """Raise MismatchError if the characters prove that the digits are bits (-b) or little-endian words (-e)."""
     area, _, gutter = row.text.partition("  ")
     groups = area.split(" ")
     if not gutter or any(len(group) != 8 or group.strip("0123456789abcdefABCDEF") for group in groups):
         return
-    gutter = gutter.lstrip()
-    if len(gutter) <= len(groups) and not area.strip("01 "):
+    if len(gutter.strip()) <= len(groups) and not area.strip("01 "):
         raise MismatchError(row.body, "these are bits, as of `xxd -b`, not bytes: dump it again without -b", sure=True)
-    straight = bytes.fromhex(area)
     swapped = b"".join(bytes.fromhex(group)[::-1] for group in groups)
-    if not gutter.startswith(_shown(straight)) and gutter.startswith(_shown(swapped)):
-        raise MismatchError(
-            row.body, "these are little-endian words, as of `xxd -e`: dump it again without -e", sure=True
-        )
+    if not _shows(bytes.fromhex(area), gutter) and _shows(swapped, gutter):
+        raise MismatchError(row.body, "little-endian words, as of `xxd -e`: dump it again without -e", sure=True)
 
 
-def _shown(data: bytes) -> str:
-    """Bytes as an ASCII gutter shows them, without the spaces at its ends."""
-    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data).strip()
-
-
-# `hexdump -C`, `hexdump`, `hexdump -x`, `-b`: hex offsets, of eight digits with bytes and of seven with
-# words.
-
-
-def read_hexdump(text: str) -> Reading:
-    """Bytes of a hexdump; squeezed rows are put back, and the final offset takes away the last word's padding."""
-    rows = scan(text, re.compile(r"[ \t]*([0-9a-fA-F]{7,16})(?=\s|$)"), "an offset of seven or eight hex digits")
-    unit = unit_of(rows[0])
-    canonical = unit.width == 2
-    # hexdump itself writes eight digits and two spaces before bytes, seven digits before words.
-    if canonical and (len(rows[0].digits) < 8 or not rows[0].text.startswith("  ")):
-        raise MismatchError(rows[0].body, "expected an offset of eight digits and two spaces before bytes")
-    if not canonical and len(rows[0].digits) != 7:
-        raise MismatchError(rows[0].body, "expected an offset of seven digits before words")
-    if len(rows) == 1 and rows[0].digits.strip("0"):
-        raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
-
-    def row_bytes(row: Row) -> bytes:
-        data = read_units(row, unit, "|", most=2 if canonical else None)
-        if canonical and len(data) > 16:
-            raise MismatchError(row.body, "expected at most 16 bytes in a row")
-        return data
-
-    _, chunks = assemble(rows, (16,), row_bytes, unit=unit.size)
-    return Reading(chunks, f"rows of hex offset and {unit}")
-
-
-# `od` with its default, -x, -b, -t x1, x1z, x2, x4, o1, o2 and offsets in any -A but n (which leaves plain
-# hex).
-
-_BASES = {8: "octal", 10: "decimal", 16: "hex"}
-
-
-def read_od(text: str) -> Reading:
-    """Bytes of an od dump; the offsets' radix is the one under which offsets and rows agree."""
-    rows = scan(text, re.compile(r"[ \t]*([0-9a-fA-F]{6,16})(?=\s|$)"), "an offset of six or seven digits")
-    width = len(rows[0].digits)
-    if width > 7:
-        raise MismatchError(rows[0].body, "expected an offset of six or seven digits")
-    unit = unit_of(rows[0])
-    if len(rows) == 1 and rows[0].digits.strip("0"):
-        raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
-    # od writes six digits for -A x, seven for octal and decimal.
-    radices = (16, 8, 10) if width == 6 else (8, 10, 16)
-    radix, chunks = assemble(rows, radices, lambda row: read_units(row, unit, ">"), unit=unit.size)
-    return Reading(chunks, f"rows of {_BASES[radix]} offset and {unit}")
-
-
-# `tcpdump -x`, `-X`, `-xx`, `-XX`: packets as rows of 0x offset and hex groups, each below its summary line.
-
-TCPDUMP_ROW = re.compile(r"[ \t]*0x([0-9a-fA-F]{4,16}):(?=\s|$)[ \t]*")
-"""The part of a row before its text; group 1 is its offset."""
-
-
-def read_tcpdump_packets(text: str) -> Reading:
-    """Each packet with all its headers."""
-    packets = _packets(text)
-    return Reading(packets, f"{len(packets)} packets, with their headers")
-
-
-def _packets(text: str) -> tuple[Chunk, ...]:
-    """A chunk for each packet, labelled with its summary line."""
-    rows = scan(
-        text,
-        TCPDUMP_ROW,
-        "an offset as in 0x0010:",
-        # Any other line is a summary, unless it could be a broken row.
-        foreign=re.compile(r"(?![ \t]*0x[0-9a-fA-F]*:)"),
-        sure=True,
-    )
-    return assemble(rows, (16,), grouped, sure=True)[1]
-
-
-# Wireshark's and tshark's dumps: "copy as hex dump", with or without ASCII, `tshark -x`, and a followed
-# stream as hex.
-#
-# The other side of a followed stream is indented: every change of side is a chunk of its own.
-
-WIRESHARK_ROW = re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)")
-"""The part of a row before its text; group 1 is its offset."""
-
-
-_DETAIL = "rows of hex offset and bytes, the ASCII two or three spaces away"
-
-
-def read_wireshark_packets(text: str) -> Reading:
-    """Bytes of the rows, as they stand."""
-    return Reading(_chunks(text), _DETAIL)
-
-
-def _chunks(text: str) -> tuple[Chunk, ...]:
-    """A chunk for each packet, or for each change of side in a stream."""
-    rows = scan(
-        text,
-        WIRESHARK_ROW,
-        "an offset of at least four digits and two spaces",
-        foreign=re.compile(r"=+$|(?:Follow|Filter): |Node [01]: |[A-Z][A-Za-z ]{0,60}\([0-9]{1,9} bytes\):"),
-    )
-    if len(rows) == 1 and rows[0].digits.strip("0"):
-        raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
-    return assemble(rows, (16,), row_bytes)[1]
-
-
-def row_bytes(row: Row) -> bytes:
-    """At most 16 bytes; exactly two spaces after the eighth are the gap in the middle, else they begin the ASCII
-    gutter.
-    """
-    match = re.match(
-        r"[ \t]+((?:[0-9a-fA-F]{2} ){7}[0-9a-fA-F]{2}  ?(?:[0-9a-fA-F]{2} "
-        r"){0,7}[0-9a-fA-F]{2}|[0-9a-fA-F]{2}(?: [0-9a-fA-F]{2}){0,7})(?=  |\t| ?$)",
-        row.text,
-    )
-    if match is None:
-        good = re.match(r"[ \t]*(?:[0-9a-fA-F]{2}  ?){0,16}[0-9a-fA-F]?", row.text)
-        raise MismatchError(row.body + (good.end() if good else 0), "expected bytes of two hex digits, one space apart")
-    return bytes.fromhex(match[1])
-
-
-# gdb: an address, perhaps the symbol that it is in, a colon, and bytes as 0x00.
-
-_GDB_ROW = re.compile(r"[ \t]*0x([0-9a-fA-F]{1,16})(?:[ \t]+<[^>\n]*>)?:(?=[ \t]+0x)[ \t]*")
-_GDB_BYTES = re.compile(r"0x[0-9a-fA-F]{2}(?:[ \t]+0x[0-9a-fA-F]{2})*+[ \t]*")
-
-
-def read_gdb(text: str) -> Reading:
-    """Bytes of a dump by `x/NNxb`; MismatchError for words, whose order depends on the machine."""
-    rows = scan(text, _GDB_ROW, "an address as in 0x7ffe10: 0x00 0x2b", sure=True)
-    return Reading(assemble(rows, (16,), _gdb_bytes, sure=True)[1], "rows of address and bytes, as of gdb's x/xb")
-
-
-def _gdb_bytes(row: Row) -> bytes:
-    match = _GDB_BYTES.match(row.text)
-    end = match.end() if match else 0
-    if end < len(row.text):
-        raise MismatchError(row.body + end, "expected bytes as in 0x2b; print them by x/100xb", sure=True)
-    return bytes.fromhex(row.text.replace("0x", ""))
-
-
-# IntelliJ: `0 = 0`, an element a line, perhaps below the name and the type of the array; `[0] = 0` of other debuggers.
-
-_HEADING = re.compile(r"\s*[\w.$]+ = \{byte\[\d+\]@\d+\}.*")
-_ELEMENT = re.compile(r"\s*(?P<bracket>\[)?(?P<index>\d{1,9})(?(bracket)\]) = (?P<value>-?\d{1,3})(?:\s.*)?")
-
-
-def read_intellij(text: str) -> Reading:
-    """Bytes of an array of which each line is one element; MismatchError if an element is missing."""
-    out = bytearray()
-    first, label, position = 0, None, 0
-    for number, line in enumerate(text.split("\n"), 1):
-        match = _ELEMENT.fullmatch(line)
-        if match is not None:
-            first = first or number
-            if int(match["index"]) != len(out):
-                raise MismatchError(
-                    position + match.start("index"), f"expected element {len(out)}: copy all of them", sure=len(out) > 1
-                )
-            value = int(match["value"])
-            if not -128 <= value <= 255:
-                raise MismatchError(position + match.start("value"), "expected a number from -128 to 255")
-            out.append(value & 255)
-        elif _HEADING.fullmatch(line) and not out:
-            label = line.partition(" = ")[0].strip()
-        elif line.strip():
-            raise MismatchError(position, "expected an element of an array, as in 0 = 43", sure=len(out) > 1)
-        position += len(line) + 1
-    if not out:
-        raise MismatchError(first_visible(text), "expected an element of an array, as in 0 = 43")
-    return Reading((Chunk(bytes(out), first, label),), "elements of an array, one a line")
+read_gdb = partial(_read, _GDB)
+read_tcpdump = partial(_read, TCPDUMP)
+read_xxd = partial(_read, _XXD)
+read_hexdump = partial(_read, _HEXDUMP)
+read_od = partial(_read, _OD)
+read_wireshark = partial(_read, WIRESHARK)

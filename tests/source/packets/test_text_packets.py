@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.files import OPENING
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind, begins_as, recognise
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.text_packets import TextReader, is_packet_text
 
@@ -30,7 +30,7 @@ PRINTED = {
 CAPTURES = sorted((SAMPLES / "captures").glob("*.pcap*"))
 TOOLS = {
     "tcpdump": [["-n", "-tttt", "-x"], ["-n", "-tt", "-X"], ["-tttt", "-xx"], ["-n", "-v", "-e", "-tttt", "-XX"]],
-    "tshark": [["-x"], ["-V", "-x"], ["-P", "-x", "-t", "ud"]],
+    "tshark": [["-x"], ["-V", "-x"], ["-P", "-x", "-t", "ud"], ["-T", "json", "-x"]],
 }
 RUNS = [(tool, words) for tool, commands in TOOLS.items() if shutil.which(tool) for words in commands]
 CATALOG = kwire_cli.catalog()
@@ -214,6 +214,26 @@ def test_other_texts_are_no_dumps(text):
     assert begins_as(io.BytesIO(text)) is not Kind.CAPTURE
     with pytest.raises(InputError):
         [*packets(io.BytesIO(text))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'<?xml version="1.0" encoding="utf-8"?>\n<pdml version="0" creator="wireshark/4.0.17">\n<packet>\n',
+        b'[\n  {\n    "_source": {\n      "layers": {\n        "frame": {\n',
+        b'{"index":{"_index":"packets-2026-11-21","_type":"doc"}}\n{"timestamp":"1","layers":{"frame_raw":"00"}}\n',
+    ],
+)
+def test_exports_without_whole_packets_are_refused(text):
+    with pytest.raises(InputError, match="tshark -r CAPTURE -w"):
+        recognise(text)
+
+
+def test_a_packet_in_json_that_is_no_hex_is_named():
+    text = b'[{"_source": {"layers": {\n"frame_raw": [\n"0000z",\n0,\n'
+    reader = TextReader()
+    assert reader.feed(text) + reader.close() == []
+    assert "line 3: expected the hex digits of a packet" in reader.notices[0].text
 
 
 def test_the_opening_decides():

@@ -1,0 +1,80 @@
+"""Rows of hex that tools print, each of which holds the same request."""
+
+import pytest
+
+from kwire_cli.errors import InputError
+from kwire_cli.source.text.reading import read_input
+
+REQUEST = bytes.fromhex("00000023001200030000000700096b61666b612d636c69000a6b61666b612d636c6904302e3100")
+CHARACTERS = ("...#..........ka", "fka-cli..kafka-c", "li.0.1.")
+
+
+class Part(bytes):
+    """A row's bytes, which a format string writes as hex."""
+
+    def __format__(self, width):
+        return f"{self.hex(' '):{width}}"
+
+
+PARTS = [Part(REQUEST[at : at + 16]) for at in (0, 16, 32)]
+
+
+def spaced(part, size):
+    return "  ".join(part[at : at + size].hex(" ") for at in range(0, len(part), size))
+
+
+def dump(row):
+    return "\n".join(
+        row.format(at=at * 16, part=part, characters=characters, eight=spaced(part, 8), four=spaced(part, 4))
+        for at, (part, characters) in enumerate(zip(PARTS, CHARACTERS, strict=True))
+    )
+
+
+ROWS = {
+    "python hexdump": ("xxd", dump("{at:08X}: {eight:<48}  {characters}")),
+    "python hexdump, not padded": ("xxd", dump("{at:08x}: {eight}  {characters}")),
+    "pretty-hex": ("xxd", "Length: 39 (0x27) bytes\n" + dump("{at:04x}:   {four:<50}   {characters}")),
+    "a tester": (
+        "hexdump",
+        "Idx  | Hex | ASCII\n-----+-----+------\n" + dump("{at:04x} | {part:<47} | {characters}"),
+    ),
+    "a tester's rows": ("hexdump", dump("{at:04x} | {part:<47} | {characters}")),
+    "Netty": ("hexdump", "+---------+----+\n" + dump("|{at:08x}| {part:<47} |{characters:<16}|")),
+    "PowerShell's Format-Hex": (
+        "log",
+        "   Label: String\n\n          Offset Bytes                       Ascii\n"
+        + dump("{at:016x} {part:<47} {characters}"),
+    ),
+    "nc -o": ("log", dump("> {at:08x} {part:<48} # {characters}")),
+    "a tester's log": (
+        "log",
+        "Received a response:\n" + dump("remote: [tester::#PV1] {at:04x} | {part:<47} | {characters}"),
+    ),
+    "socat -v -x": (
+        "log",
+        "> 2026/11/28 12:00:00.000123456  length=39 from=0 to=38\n" + dump(" {part:<47}  {characters}") + "\n--",
+    ),
+}
+
+
+@pytest.mark.parametrize(("form", "text"), ROWS.values(), ids=ROWS)
+def test_all_rows_hold_the_same_request(form, text):
+    found = read_input(text.encode())
+    assert (found.form, [chunk.data for chunk in found.chunks], found.notes) == (form, [REQUEST], ())
+
+
+def test_two_messages_in_the_log_of_a_tester_are_two_chunks():
+    rows = dump("[tester] {at:04x} | {part:<47} | {characters}")
+    text = f"Sent:\n{rows}\n[tester] \nReceived:\n[tester] Idx  | Hex | ASCII\n{rows}\n"
+    assert [(chunk.data, chunk.line) for chunk in read_input(text.encode()).chunks] == [(REQUEST, 2), (REQUEST, 8)]
+
+
+def test_a_missing_row_is_an_error():
+    first, _, last = ROWS["a tester's rows"][1].split("\n")
+    with pytest.raises(InputError, match="offset 0020 does not follow 16 bytes at offset 0000"):
+        read_input(f"{first}\n{last}".encode())
+
+
+def test_characters_that_look_like_digits_are_none():
+    text = "00000000: 36 31 20 36 32                                    61 62\n"
+    assert [chunk.data for chunk in read_input(text.encode()).chunks] == [b"61 62"]
