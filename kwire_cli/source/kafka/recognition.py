@@ -24,9 +24,8 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from kwire_cli.message.encode import RequestHead
     from kwire_cli.spec.catalog import Catalog
 
 MOST_UNSURE = 1 << 18
@@ -53,11 +52,13 @@ _RESPONSE = re.compile(rb"(?=(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{7})", re.DOTA
 
 
 class Asked(Protocol):
-    """A request that waits for its response."""
+    """The requests that wait for their responses (`pending.Pending`)."""
 
-    @property
-    def head(self) -> RequestHead | None:
-        """The first fields of the request's header, or None if they were lost."""
+    def __len__(self) -> int:
+        """Return how many wait."""
+
+    def __contains__(self, correlation_id: int) -> bool:
+        """Return whether a request with this id waits."""
 
 
 class Places:
@@ -174,12 +175,10 @@ class Requests:
 class Responses:
     """The search for responses. `asked` are the requests that wait for theirs."""
 
-    __slots__ = ("_asked", "_ids", "_newest", "_pieces", "_places", "_scanned", "_size")
+    __slots__ = ("_asked", "_pieces", "_places", "_scanned", "_size")
 
-    def __init__(self, asked: Sequence[Asked], start: int) -> None:
+    def __init__(self, asked: Asked, start: int) -> None:
         self._asked = asked
-        self._ids: set[bytes] = set()
-        self._newest: Asked | None = None
         self._places = Places()
         self._pieces: set[int] = set()
         self._scanned = start
@@ -194,7 +193,6 @@ class Responses:
     def find(self, buffer: bytearray, *, last: bool) -> int:
         """As `Recogniser.find`."""
         size = len(buffer)
-        self._learn_ids()
         if 0 <= self._size < size:
             self._pieces.add(self._size)
             self._places.wait(self._size, self._size + _RESPONSE_BYTES, 0, 0)
@@ -202,7 +200,7 @@ class Responses:
         confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
         if confirmed:
             return min(confirmed)
-        if self._ids:
+        if self._asked:
             for match in _RESPONSE.finditer(buffer, self._scanned):
                 at = match.start()
                 self._scanned = at + 1
@@ -219,18 +217,8 @@ class Responses:
         """Return whether `at` may lie inside a frame that begins where a piece does."""
         return any(piece < at for piece in self._pieces)
 
-    def _learn_ids(self) -> None:
-        newest = self._newest
-        for request in reversed(self._asked):
-            if request is newest:
-                break
-            if request.head is not None:
-                self._ids.add(request.head.correlation_id.to_bytes(4, "big", signed=True))
-        if self._asked:
-            self._newest = self._asked[-1]
-
     def _known(self, buffer: bytearray, at: int) -> bool:
-        return bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES]) in self._ids
+        return int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True) in self._asked
 
     def _drop(self, at: int) -> None:
         self._places.drop(at)
@@ -263,7 +251,7 @@ class Recogniser:
 
     __slots__ = ("_asked", "_catalog", "_first", "_from_client", "_role", "_searches")
 
-    def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Sequence[Asked]) -> None:
+    def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Asked) -> None:
         self._catalog, self._from_client, self._asked = catalog, from_client, asked
         self._role: bool | None = None
         self._first = 0
@@ -310,9 +298,7 @@ class Recogniser:
         if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
-        return self._from_client() is not True and any(
-            request.head is not None and request.head.correlation_id == wanted for request in self._asked
-        )
+        return self._from_client() is not True and wanted in self._asked
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
         """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
