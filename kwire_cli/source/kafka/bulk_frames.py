@@ -205,7 +205,8 @@ class EndsReader:
         stream = half.connection.number
         texts = self._lines.watch.connections[stream][1].texts
         client = connection.client or 0
-        pending, waiting = connection.pending, [request.line for request in connection.pending]
+        pending = [*connection.pending]
+        waiting = [request.line for request in pending]
         if any(line is None for line in waiting):
             raise _OddError
         requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)

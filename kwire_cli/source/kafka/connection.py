@@ -25,7 +25,6 @@ Rules
 from __future__ import annotations
 
 import enum
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.python_source import MalformedError
@@ -149,7 +148,6 @@ class Connection:
         "_framers",
         "_headers",
         "_heard",
-        "_pending",
         "_request_head",
         "_response_head",
         "_served",
@@ -162,6 +160,7 @@ class Connection:
         "delayed_until",
         "from_start",
         "layouts",
+        "pending",
         "software",
         "state",
     )  # fmt: skip
@@ -175,12 +174,12 @@ class Connection:
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
         self.from_start = from_start
-        self._sides = Sides(self.catalog, client, from_start=from_start)
+        self._sides = Sides(self.catalog, client, from_start=from_start) if broker is None else None
         self.software: str | None = None
         self.delayed_until: int | None = None
         self._doubtful = False
         self._begun = [not from_start, not from_start]
-        self._early = [bytearray(), bytearray()]
+        self._early = [b"", b""]
         self._early_at: list[tuple[int, int | None]] = [
             (0, None),
             (0, None),
@@ -188,8 +187,8 @@ class Connection:
         self._waiting: list[tuple[int, Cut]] = []
         self._waiting_bytes = 0
         self._served = False
-        self._pending = Pending()
-        self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
+        self.pending = Pending()
+        self._framers = [Framer(Recogniser(self, side), synchronised=from_start) for side in (0, 1)]
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
         self._strange = [False, False]  # the sides that speak another protocol on a connection of Kafka's
@@ -211,12 +210,11 @@ class Connection:
             return
         yield from self._flush_foreign()
         if not self._begun[side]:
-            early = self._early[side]
-            early += data
+            early = self._early[side] = self._early[side] + data
             self._early_at[side] = packet, time
             if undecided(early):
                 return
-            yield from self._begin(side, bytes(early), packet, time)
+            yield from self._begin(side, early, packet, time)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
@@ -224,7 +222,7 @@ class Connection:
     def steady(self) -> bool:
         """Return whether only requests and responses can come next, and their senders are certain."""
         certain = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
-        return certain and all(framer.steady for framer in self._framers) and self._pending.all_known
+        return certain and all(framer.steady for framer in self._framers) and self.pending.all_known
 
     @property
     def rests(self) -> tuple[bytes, bytes]:
@@ -232,18 +230,13 @@ class Connection:
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
 
-    @property
-    def pending(self) -> list[Seen]:
-        """The requests that wait for their responses."""
-        return [*self._pending]
-
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
         """Others have read what came since: the beginnings of frames from both sides with their packets and times, and
         the requests that wait.
         """
         for framer, rest in zip(self._framers, rests, strict=True):
             framer.resume(*rest)
-        self._pending.clear()
+        self.pending.clear()
         assert self.client is not None  # noqa: S101 - for the type checker: it was steady
         return [self._seen(self.client, cut) for cut in pending]
 
@@ -264,7 +257,7 @@ class Connection:
         if self.state is State.OPENING:
             yield from self._settle()
         yield from self._flush_foreign()
-        self._pending.give_up_all()
+        self.pending.give_up_all()
 
     # What the bytes are
 
@@ -272,14 +265,14 @@ class Connection:
         """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
         opening = beginning(data)
         if opening and opening.prefix:
-            self._early[side] = bytearray(data[opening.prefix :])
+            self._early[side] = data[opening.prefix :]
             self._early_at[side] = packet, time
             yield Seen("not-kafka", side, Cut("frame", data[: opening.prefix], packet, time), protocol=opening.protocol)
             if self._early[side] and not undecided(self._early[side]):
-                yield from self._begin(side, bytes(self._early[side]), packet, time)
+                yield from self._begin(side, self._early[side], packet, time)
             return
         self._begun[side] = True
-        self._early[side].clear()
+        self._early[side] = b""
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
             yield from self._settle_foreign(opening.protocol)
@@ -296,8 +289,8 @@ class Connection:
     def _force_begin(self, side: int, packet: int, time: int | None) -> Iterator[Seen]:
         if not self._begun[side]:
             self._begun[side] = True
-            data = bytes(self._early[side])
-            self._early[side].clear()
+            data = self._early[side]
+            self._early[side] = b""
             yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
     def _settle_foreign(self, protocol: str) -> Iterator[Seen]:
@@ -336,7 +329,7 @@ class Connection:
                 continue
             self._waiting.append((side, cut))
             self._waiting_bytes += len(cut.data)
-            if cut.kind == "frame":
+            if cut.kind == "frame" and self._sides:
                 self.client = self._sides.hear(side, cut)
             if self.client is not None:
                 yield from self._settle()
@@ -348,9 +341,11 @@ class Connection:
 
     def _settle(self) -> Iterator[Seen]:
         """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
-        if self.client is None:
-            self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
-        self._doubtful = not self._sides.sure
+        if self._sides:
+            if self.client is None:
+                self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
+            self._doubtful = not self._sides.sure
+            self._sides = None  # the evidence is of no use any more
         self.state = State.KAFKA
         yield from self._let_go()
 
@@ -367,14 +362,8 @@ class Connection:
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
         self.client, self._doubtful, self.state = side, False, State.KAFKA
-        self._pending.give_up_all()
+        self.pending.give_up_all()
         return True
-
-    def _recogniser(self, side: int) -> Recogniser:
-        return Recogniser(self.catalog, partial(self._from_client_side, side), self._pending)
-
-    def _from_client_side(self, side: int) -> bool | None:
-        return None if self.client is None else self.client == side
 
     def _seen(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":
@@ -405,15 +394,15 @@ class Connection:
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
             request.plain = self._headers.plain(body_layout, data, head[2])
         if head is None or not (head[0] == PRODUCE and self._without_answer(request)):
-            self._pending.add(request, heard=self._heard)
-        request.in_flight = len(self._pending)
+            self.pending.add(request, heard=self._heard)
+        request.in_flight = len(self.pending)
         return request
 
     def _follows_handshake(self, cut: Cut) -> bool:
         """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the
         answer.
         """
-        last = self._pending.last
+        last = self.pending.last
         if last is None or last.head is None or last.head[:2] != (SASL_HANDSHAKE, 0):
             return False
         return not reads_as_request(self.catalog, cut.data)
@@ -428,14 +417,14 @@ class Connection:
             if len(data) >= SIZE_BYTES + self._response_head.size
             else None
         )
-        request = self._pending.pop(wanted)
+        request = self.pending.pop(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)
         response = Seen("response", side, cut, head=request.head if request else None, request=request)
         head = response.head
         if head and request:
             response.delayed = self._delayed(head.api_key, request.time, cut.time)
-        if request is None and (late := self._pending.pop_given_up(wanted)):
+        if request is None and (late := self.pending.pop_given_up(wanted)):
             response.head = head = late.head
             response.given_up = late.why
         if head:

@@ -118,6 +118,8 @@ class Pending:
             del self._ids[number]
         else:
             self._ids[number] -= 1
+        if not self._requests:
+            self.clear()  # most connections wait for nothing most of the time
         return request
 
     def _forget(self, request: Seen, why: str) -> None:

@@ -24,7 +24,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from kwire_cli.spec.catalog import Catalog
 
@@ -59,6 +59,17 @@ class Asked(Protocol):
 
     def __contains__(self, correlation_id: int) -> bool:
         """Return whether a request with this id waits."""
+
+
+class Owner(Protocol):
+    """The connection of a search (`connection.Connection`)."""
+
+    catalog: Catalog
+    client: int | None
+
+    @property
+    def pending(self) -> Asked:
+        """The requests that wait for their responses."""
 
 
 class Places:
@@ -245,17 +256,20 @@ class Responses:
 
 
 class Recogniser:
-    """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is
-    not known.
-    """
+    """The search for frames that one side of a connection sends."""
 
-    __slots__ = ("_asked", "_catalog", "_first", "_from_client", "_role", "_searches")
+    __slots__ = ("_first", "_owner", "_role", "_searches", "_side")
 
-    def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Asked) -> None:
-        self._catalog, self._from_client, self._asked = catalog, from_client, asked
+    def __init__(self, owner: Owner, side: int) -> None:
+        self._owner = owner
+        self._side = side
         self._role: bool | None = None
         self._first = 0
         self._searches: tuple[Requests, Responses] | None = None  # most connections need none
+
+    def _from_client(self) -> bool | None:
+        """Return whether the client is the sender, or None as long as the client is not known."""
+        return None if self._owner.client is None else self._owner.client == self._side
 
     def restart(self, at: int) -> None:
         """Framing is lost: frames may begin from `at` on in the buffer."""
@@ -278,7 +292,7 @@ class Recogniser:
             self._role = role
             self.restart(self._first)  # what was looked for was another thing
         if self._searches is None:
-            self._searches = Requests(self._catalog, self._first), Responses(self._asked, self._first)
+            self._searches = Requests(self._owner.catalog, self._first), Responses(self._owner.pending, self._first)
         requests, responses = self._searches
         request_at = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
         if role is True:
@@ -288,22 +302,22 @@ class Recogniser:
             0 <= request_at != answer
             and not last
             and responses.may_hold(request_at)
-            and not names_client(self._catalog, buffer, request_at, needed=True)
+            and not names_client(self._owner.catalog, buffer, request_at, needed=True)
         ):
             request_at = requests.find(buffer, last=last)
         return min(request_at, answer) if request_at >= 0 <= answer else max(request_at, answer)
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Return whether a frame with a large size looks like a frame."""
-        if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
+        if self._from_client() is not False and reads_as_request(self._owner.catalog, buffer, at):
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
-        return self._from_client() is not True and wanted in self._asked
+        return self._from_client() is not True and wanted in self._owner.pending
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
         """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
-        if self._from_client() is not True or not reads_as_request(self._catalog, buffer, at, most=LARGEST_SIZE):
+        if self._from_client() is not True or not reads_as_request(self._owner.catalog, buffer, at, most=LARGEST_SIZE):
             return False
-        return names_client(self._catalog, buffer, at, needed=True) or (
+        return names_client(self._owner.catalog, buffer, at, needed=True) or (
             None if len(buffer) - at < BELIEVABLE else False
         )

@@ -23,7 +23,7 @@ def test_requests_of_a_capture_of_one_side_are_given_up(wire):
     _, frame = ask(wire, 1)
     for _ in range(MAX_PENDING + 10):
         list(connection.feed(0, frame, 1, 0))
-    assert len(connection._pending) == MAX_PENDING
+    assert len(connection.pending) == MAX_PENDING
 
 
 def test_a_response_whose_request_was_given_up_has_its_api(wire, monkeypatch):
