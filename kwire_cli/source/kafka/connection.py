@@ -187,7 +187,7 @@ class Connection:
         self._waiting: list[tuple[int, Cut]] = []
         self._waiting_bytes = 0
         self._served = False
-        self.pending = Pending()
+        self.pending: Pending[Seen] = Pending()
         self._framers = [Framer(Recogniser(self, side), synchronised=from_start) for side in (0, 1)]
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]

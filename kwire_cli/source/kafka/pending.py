@@ -9,13 +9,12 @@ and not guessed. The cost of a response does not depend on how many requests wai
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.message.encode import RequestHead
-    from kwire_cli.source.kafka.connection import Seen
 
 MAX_PENDING = 10_000
 MAX_BYTES = 64 << 20
@@ -24,8 +23,21 @@ MAX_BYTES_UNHEARD = 1 << 20
 MAX_REMEMBERED = 1 << 16
 """Requests that were given up in one generation. The latest two generations are remembered."""
 
-LIMIT, UNANSWERED = "limit", "unanswered"
+LIMIT = "limit"
+UNANSWERED = "unanswered"
 """Why a connection no longer waits for the response of a request: too many are pending, or none can come any more."""
+
+
+class Request(Protocol):
+    """A request of a connection (`connection.Seen`)."""
+
+    head: RequestHead | None
+    data: bytes
+    line: Any
+    given_up: str | None
+
+
+R = TypeVar("R", bound=Request)
 
 
 class GivenUp(NamedTuple):
@@ -35,13 +47,13 @@ class GivenUp(NamedTuple):
     why: str
 
 
-class Pending:
+class Pending(Generic[R]):
     """The requests that wait, and the ones that were given up."""
 
     __slots__ = ("_bytes", "_given_up", "_given_up_before", "_ids", "_requests")
 
     def __init__(self) -> None:
-        self._requests: deque[Seen] | None = None
+        self._requests: deque[R] | None = None
         self._bytes = 0
         self._ids: dict[int | None, int] = {}
         self._given_up: dict[int, GivenUp] = {}
@@ -50,14 +62,14 @@ class Pending:
     def __len__(self) -> int:
         return len(self._requests) if self._requests else 0
 
-    def __iter__(self) -> Iterator[Seen]:
+    def __iter__(self) -> Iterator[R]:
         return iter(self._requests or ())
 
     def __contains__(self, correlation_id: int) -> bool:
         return correlation_id in self._ids
 
     @property
-    def last(self) -> Seen | None:
+    def last(self) -> R | None:
         """The newest request."""
         return self._requests[-1] if self._requests else None
 
@@ -66,8 +78,8 @@ class Pending:
         """Return whether the capture has the header of each request."""
         return None not in self._ids
 
-    def add(self, request: Seen, *, heard: bool) -> None:
-        """Wait for the response of a request. `heard`: the broker has sent something."""
+    def add(self, request: R, *, heard: bool) -> None:
+        """Wait for the response of a request. `heard` is true if the broker has sent any bytes."""
         if self._requests is None:
             self._requests = deque()
         self._requests.append(request)
@@ -79,7 +91,7 @@ class Pending:
         while len(self._requests) > 1 and (len(self._requests) > MAX_PENDING or self._bytes > limit):
             self._forget(self._next(), LIMIT)
 
-    def pop(self, correlation_id: int | None) -> Seen | None:
+    def pop(self, correlation_id: int | None) -> R | None:
         """Return the request that a response with this id answers, or None. The requests before it are given up."""
         if correlation_id is None or correlation_id not in self._ids:
             return None
@@ -109,7 +121,7 @@ class Pending:
         self._given_up = {}
         self._given_up_before = {}
 
-    def _next(self) -> Seen:
+    def _next(self) -> R:
         assert self._requests  # noqa: S101 - for the type checker
         request = self._requests.popleft()
         self._bytes -= len(request.data)
@@ -122,7 +134,7 @@ class Pending:
             self.clear()  # most connections wait for nothing most of the time
         return request
 
-    def _forget(self, request: Seen, why: str) -> None:
+    def _forget(self, request: R, why: str) -> None:
         (request if request.line is None else request.line.seen).given_up = why
         request.line = None  # so that nothing goes in circles
         if request.head:
