@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kafka.connection import LIMIT
+from kwire_cli.source.kafka.pending import LIMIT
 from kwire_cli.source.request_log.lines import beside_captures
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths
-from kwire_cli.stores import exists, path_of, path_text
+from kwire_cli.stores import exists, location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -305,7 +305,7 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
         )
     for path in paths:
         if not path_of(path).exists():
-            raise InputError("there is no such file", file=path_text(path))
+            raise InputError("there is no such file", file=location(path))
     return paths
 
 

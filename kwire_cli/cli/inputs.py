@@ -27,7 +27,7 @@ from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.stores import BYTES, exists, path_of, path_text
+from kwire_cli.stores import BYTES, exists, location, path_of
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def note_links(environment: Environment, arguments: Iterable[str]) -> None:
     for path in (path_of(argument) for argument in arguments if argument != "-" and exists(argument)):
         for link in tree(path).links if path.is_dir() else ():
             how = "followed" if link.entered else "not followed, as that folder is read under another path"
-            environment.note(f"kwire: {path_text(link.path)}: a link to {path_text(link.target)}: {how}")
+            environment.note(f"kwire: {location(link.path)}: a link to {location(link.target)}: {how}")
 
 
 def place(text: str) -> tuple[str, int | None]:

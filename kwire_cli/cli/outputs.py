@@ -175,7 +175,12 @@ class ResultFile:
             self._part = None
 
     def close(self) -> None:
-        """Close the file. If it was not finished, what was there before stays."""
-        self._file.close()
-        if self._part:
-            self._part.unlink(missing_ok=True)
+        """Close the file. If it was not finished, what was there before stays, and nothing is left of it.
+
+        Closing writes what is buffered, which fails again on a full disk.
+        """
+        try:
+            self._file.close()
+        finally:
+            if self._part:
+                self._part.unlink(missing_ok=True)

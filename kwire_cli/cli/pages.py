@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.errors import without_credentials
-from kwire_cli.stores import path_text
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,7 @@ def files_among(sources: Sequence[str]) -> list[str]:
     may be in it.
     """
     return [
-        path_text(source)
-        for source in sources
-        if source == "-" or _exists(source) or _exists(source.rpartition("@")[0])
+        location(source) for source in sources if source == "-" or _exists(source) or _exists(source.rpartition("@")[0])
     ]
 
 

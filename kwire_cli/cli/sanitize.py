@@ -19,7 +19,8 @@ from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.sanitize.captures import Sanitizer
-from kwire_cli.sanitize.records import NUMBERS_ALONE, Fields, rewritten, tasks
+from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import NUMBERS_ALONE, rewritten, tasks
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.logs.files import nothing_in, topic_at

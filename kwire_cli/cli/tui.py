@@ -23,7 +23,7 @@ from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_input
-from kwire_cli.stores import exists, path_of, path_text
+from kwire_cli.stores import exists, location, path_of
 from kwire_cli.tui.captures import Captures
 from kwire_cli.tui.frames import Frames as FrameListing, Segments
 
@@ -84,7 +84,7 @@ def command(environment: Environment, options: Options) -> int:
     from kwire_cli.tui.app import Inspector  # textual is optional
 
     try:
-        app = Inspector(listing, path_text(options.source), options.filter)
+        app = Inspector(listing, location(options.source), options.filter)
         app.run()
     finally:
         listing.close()

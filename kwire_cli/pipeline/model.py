@@ -60,7 +60,8 @@ class Found(NamedTuple):
 def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
     """Return the files of these kinds that paths and globs name, each once, in the order in which they were given.
 
-    In a folder the files of the first kind come first.
+    In a folder the files of the first kind come first. A file in a folder whose path is not UTF-8 has its escaped path,
+    at which no file is: it becomes a fault as files do that cannot be opened.
 
     Raises:
         InputError: There is nothing of a name, no file of any of these kinds in all of them, or a path is not UTF-8.
@@ -74,7 +75,8 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
             for kind in kinds:
                 some = kind.within(folder) if folder else [name] if kind.is_one(name, itself) else []
                 for file in some:
-                    files.setdefault((kind, file), Found(path, kind, file))
+                    named_as = location(file) if folder else file
+                    files.setdefault((kind, named_as), Found(path, kind, named_as))
     if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))
     for file_of_kind in files.values():

@@ -27,7 +27,7 @@ from kwire_cli.source.packets.writing import PcapngWriter, PcapWriter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kwire_cli.sanitize.records import Fields
+    from kwire_cli.sanitize.fields import Fields
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.connection import Seen
     from kwire_cli.source.packets.files import Packets

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.engine.codes import faults_among
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
-from kwire_cli.message.decoded import by_span, cut_record_set, decode_spec
+from kwire_cli.message.decoded import by_span, cut_record_set
 from kwire_cli.message.frames import SIZE_BYTES, Forwarded
-from kwire_cli.message.roles import roles, top_value
+from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import CORRUPT, TRUNCATED, Batch, has_payloads, payload_of
 from kwire_cli.records.building import sealed
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import FRAME
-from kwire_cli.records.payload_fields import ADDRESS, TELEMETRY as METRICS, holds_payloads, payloads_of
 from kwire_cli.records.reading import Reader, read_items, source_of
-from kwire_cli.records.telemetry import LIMITS
+from kwire_cli.sanitize.fields import filled
 from kwire_cli.sanitize.replacing import (
     BEYOND,
     DIFFERENT,
     NOTHING,
-    SOFTWARE,
     TOKEN,
     VARINT_BEYOND,
-    Addresses,
-    fillings,
     fitted,
     stays,
 )
@@ -42,153 +38,16 @@ from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.engine.spans import Spans
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.records.payload_model import Payload
-    from kwire_cli.sanitize.replacing import Replacement
-    from kwire_cli.spec.catalog import Catalog
-
-    Inner = dict[int, bytes]
-    """The replacements of values, by the offset of the value in its data."""
-
-
-# Metrics of clients (KIP-714): compressed protobuf, in whose place something as long is put that says
-# nothing, and can still be read.
-
-_FIELD = 15 << 3 | 2
-"""The key of a field of bytes that MetricsData does not have: readers pass over it."""
-
-
-def blank_metrics(codec: int, data: bytes) -> bytes | None:
-    """As many bytes in the same codec as `data`, that become as many bytes; None where that can't be done."""
-    unpacked = decompress(codec, data, LIMITS)
-    if unpacked.code:
-        return None
-    message = _message(len(unpacked.data))
-    if message is None:
-        return None
-    return fitted(codec, message, data) if codec else message
-
-
-def _message(size: int) -> bytes | None:
-    """A message of one field, of so many bytes; None where no message is as short."""
-    if not size:
-        return b""
-    for width in range(1, 6):
-        length = size - 1 - width
-        if 0 <= length < 1 << 7 * width:
-            # The length may take more bytes than it needs.
-            digits = [(length >> 7 * i & 0x7F) | (0x80 if i < width - 1 else 0) for i in range(width)]
-            return bytes((_FIELD, *digits)) + b"x" * length
-    return None
-
-
-# The fields of anything that was decoded: numbers stay, texts, bytes and ids are replaced, and what is not
-# known says nothing any more.
-#
-# A fold over spans: what is written is nothing at first, and each span adds what may be seen of it. So
-# whatever could not be decoded is blank.
-
-NUMBERS = frozenset(
-    (
-        "int8",
-        "int16",
-        "uint16",
-        "int32",
-        "uint32",
-        "int64",
-        "float64",
-        "bool",
-        "count",
-        "presence",
-        "tag-count",
-        "tag-header",
-        "size",
-    )
-)
-"""Kinds of spans that stay as they are."""
-
-
-class Fields:
-    """Replaces values; `counts` says how much of what could not be kept."""
-
-    def __init__(self, catalog: Catalog, replacement: Replacement) -> None:
-        self.catalog, self.replacement = catalog, replacement
-        self.addresses = Addresses(replacement)
-        self.counts: Counter[str] = Counter()
-
-    def count(self, what: str, number: int) -> None:
-        """So many of something could not be kept."""
-        self.counts[what] += number
-
-    def rewritten(
-        self, spans: Spans, *, message: str = "", inner: Mapping[int, bytes] | None = None, different: int = TOKEN
-    ) -> bytes:
-        """The bytes from the first span on to the end of the last one. `inner` are values that are known already."""
-        out = bytearray(spans.stop)
-        data, leaves, at = bytes(spans.data[: spans.stop]), spans.program.leaves, spans.start
-        letters, text = self.replacement.letters, self.replacement.text
-        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
-            leaf = leaves[node]
-            kind = leaf.kind
-            if kind in NUMBERS:
-                out[at:end] = data[at:end]
-            elif kind != "gap":
-                out[at:value] = data[at:value]
-                original, substitute = data[value:end], inner.get(value) if inner else None
-                if substitute is not None and len(substitute) == len(original):
-                    out[value:end] = substitute
-                elif kind == "string":
-                    if different < TOKEN:
-                        out[value:end] = letters(original, different=different)
-                    else:
-                        out[value:end] = original if stays(message, leaf.path, original) else text(original)
-                elif kind == "uuid":
-                    out[value:end] = self.replacement.uuid(original)
-                elif original:
-                    out[value:end] = letters(original, different=different)
-            at = end
-        return bytes(out[spans.start :])
-
-    def body(self, body: Body, records: Callable[[Body], Inner] | None = None) -> bytes:
-        """A message with the messages in its fields, and with record sets that `records` gives; bytes behind it are
-        blank.
-        """
-        inner: Inner = records(body) if records else {}
-        if holds_payloads(body.message) and not body.guess:
-            payloads = {
-                payload.path: payload for payload in payloads_of(self.catalog, body.spec, body.version, body.tree)
-            }
-            for span in body.spans:
-                if span.path in payloads and span.value < span.end:
-                    inner[span.value] = self._metrics(body, payloads[span.path]) or self.payload(payloads[span.path])
-        certain = body.message in SOFTWARE and not body.guess and not body.anomalies
-        return self.rewritten(body.raw, message=body.message if certain else "", inner=inner)
-
-    def _metrics(self, body: Body, payload: Payload) -> bytes | None:
-        """Metrics that say nothing in the place of others; None for any other payload, and where that can't be done."""
-        if payload.type != METRICS:
-            return None
-        codec = top_value(roles(body.spec, body.entry), body.raw, "compressionType")
-        return blank_metrics(codec, bytes(payload.data)) if isinstance(codec, int) else None
-
-    def payload(self, payload: Payload) -> bytes:
-        """Bytes of a field or record that may be a message of their own."""
-        data = bytes(payload.data)
-        if payload.type == ADDRESS:
-            return self.addresses.ip(data)
-        body = payload.body
-        if body is None or not (body.exact or (body.complete and not body.guess and not payload.guess)):
-            return self.replacement.letters(data)
-        return data[: body.start] + self.body(body)
+    from kwire_cli.sanitize.fields import Fields, Inner
 
 
 # Record sets: batches with other keys, values and headers, and with checksums that are right where they were.
@@ -334,6 +193,8 @@ class RecordSets:
 
 # Requests, responses and SASL tokens with other contents, byte for byte as long as they were.
 
+ENDS_EARLY = frozenset({"TRUNCATED", "COUNT_MISMATCH"})
+"""The anomalies of a message whose last bytes are missing."""
 TOKEN_BYTE = b"x"
 """The byte that replaces all bytes of a SASL token: as the head of a request it would name no api."""
 
@@ -377,7 +238,7 @@ class Frames:
         out[start : start + header.raw.used - header.raw.start] = sanitized[: header.raw.used - header.raw.start]
         # What a wrong size makes of all that follows is a frame that never ends, in which other things are malformed
         # too.
-        if any(anomaly.code != "TRUNCATED" for anomaly in body.anomalies) if cut else not body.complete:
+        if any(note.code not in ENDS_EARLY for note in faults_among(body.anomalies)) if cut else not body.complete:
             self.fields.count("frames that could not be decoded", 1)
             sanitized = b""
         else:
@@ -385,7 +246,7 @@ class Frames:
             if body.raw.lost >= 0:
                 sanitized = sanitized[: body.raw.used - body.start] + self._cut_records(body)
         start = body.start - frame.start
-        out[start:] = self._filled(body, sanitized)
+        out[start:] = filled(body, sanitized)
         return bytes(out)
 
     def _cut_records(self, body: Decoded) -> bytes:
@@ -397,26 +258,6 @@ class Frames:
         return bytes(body.data[body.raw.used : cut.start]) + self._records(
             bytes(body.data[cut.start : cut.stop]), topic
         )
-
-    @staticmethod
-    def _filled(body: Decoded, made: bytes) -> bytes:
-        """Return a body up to its end, behind what is made of it already, with the first filling in which the same is
-        anomalous.
-
-        If there is none, a filling in which only the last anomaly is the same, at which reading the original stopped.
-        """
-        size = body.stop - body.start - len(made)
-        if size <= 0 or body.raw.lost < 0:
-            return made.ljust(body.stop - body.start, b"\0")
-        codes = [note.code for note in body.anomalies]
-        last = None
-        for filling in fillings(size):
-            filled_codes = [note.code for note in decode_spec(body.spec, made + filling, body.version).anomalies]
-            if filled_codes == codes:
-                return made + filling
-            if last is None and filled_codes == codes[-1:]:
-                last = made + filling
-        return last or made + NOTHING * size
 
     def _in_fields(self, frame: Frame, asked: Frame | None) -> Callable[[Body], Inner]:
         """Record sets, and what an Envelope carries."""

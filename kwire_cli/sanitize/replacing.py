@@ -31,17 +31,23 @@ VARINT_BEYOND = b"\xfe\xff\xff\xff\x0f"
 """The zigzag varint of the largest length, which ends behind all bytes."""
 COMPACT_BEYOND = b"\xff\xff\xff\xff\x07"
 """The same as an unsigned varint."""
+STRING_BEYOND = b"\xff\xff\x01"
+"""The unsigned varint of the largest length of a compact string that is not too long."""
 BEYOND = b"\x7f\xff\xff\xff"
 """The same as an int32, and as an int16."""
 
 
+MAX_ZEROS = 16
+"""Zeros before a length beyond the end. They are read as numbers and empty strings: as no error, as no throttling."""
+
+
 def fillings(size: int) -> Iterator[bytes]:
     """Yield fillings of this size, in the order in which they are tried."""
-    yield bytes(size)
-    for start in (BEYOND, COMPACT_BEYOND, VARINT_BEYOND):
-        yield start[:size].ljust(size, b"\0")
-    yield BEYOND[:1] * size  # wherever a length stands, it ends behind a short message
-    yield NOTHING * size
+    for zeros in range(min(size, MAX_ZEROS) + 1):
+        for beyond in (BEYOND, STRING_BEYOND, COMPACT_BEYOND, VARINT_BEYOND):
+            yield (bytes(zeros) + beyond)[:size].ljust(size, b"\0")
+    for byte in (b"\0", BEYOND[:1], NOTHING):
+        yield byte * size
 
 
 # Compressed bytes of a wanted size: what is put in the place of others has to be as long as these.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kwire_cli.records.schemas.ids import id_headers, packed
 from kwire_cli.records.schemas.record import ReadPart
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kwire_cli.records.payload_model import Payload
     from kwire_cli.records.schemas.ids import Headers
     from kwire_cli.records.schemas.model import Leaf
+    from kwire_cli.sanitize.fields import Fields
     from kwire_cli.sanitize.replacing import Replacement
-    from kwire_cli.spec.catalog import Catalog
 
 _JSON = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*')
 _NAME = re.compile(rb"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -32,16 +32,6 @@ _NUMBER = re.compile(rb"([-\d.]+)([eE]?)(.*)", re.DOTALL)
 _HEADER_NAME = "records[].headers[].key"
 _MOST = 64
 """Bytes of one digest."""
-
-
-class Fields(Protocol):
-    """A replacement of values (`sanitize.records.Fields`)."""
-
-    catalog: Catalog
-    replacement: Replacement
-
-    def payload(self, payload: Payload) -> bytes:
-        """Return other bytes for those of a field or record."""
 
 
 def of_part(fields: Fields, payload: Payload, batch: Batch, record: Record, different: int) -> bytes:

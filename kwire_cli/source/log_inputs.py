@@ -13,7 +13,7 @@ from kwire_cli.source.logs.contents import READABLE
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.reading import Opened
-from kwire_cli.stores import mapped, path_text
+from kwire_cli.stores import location, mapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ class LogFile:
     @property
     def label(self) -> str:
         """The name to show for the file."""
-        return self.called if self.path is None else path_text(self.path)
+        return self.called if self.path is None else location(self.path)
 
     @property
     def has_batches(self) -> bool:

@@ -9,7 +9,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kinds import Kind, Recognised
-from kwire_cli.stores import BYTES, path_text
+from kwire_cli.stores import BYTES, location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -174,7 +174,7 @@ class Opened:
     @property
     def name(self) -> str | None:
         """The name of the file, `standard input`, or None for an argument that is the bytes itself."""
-        return None if self.recognised.name is None else path_text(self.recognised.name)
+        return None if self.recognised.name is None else location(self.recognised.name)
 
     @property
     def label(self) -> str:

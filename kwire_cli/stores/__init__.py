@@ -17,7 +17,6 @@ from kwire_cli.stores.paths import (
     is_url,
     location,
     path_of,
-    path_text,
     refuse_bytes,
     sizes,
 )
@@ -38,7 +37,6 @@ __all__ = [
     "mapped",
     "opened",
     "path_of",
-    "path_text",
     "refuse_bytes",
     "sizes",
 ]

@@ -176,21 +176,21 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def location(path: str | os.PathLike[str]) -> str:
-    """Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a
-    credential.
+    r"""Return the text of a path as rows, notes and errors show it: of a URL without its query, which may be a
+    credential, and with escapes (`\xff`) for bytes that are not UTF-8.
     """
-    return without_credentials(os.fspath(path))
+    return os.fsencode(without_credentials(os.fspath(path))).decode("utf-8", "backslashreplace")
 
 
-def path_text(path: str | os.PathLike[str]) -> str:
-    """Return a path as text that can be written, whatever its bytes; of a URL without its query."""
-    return os.fsencode(location(path)).decode("utf-8", "replace")
+def is_text(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is UTF-8, as the texts in tables and the names of written files have to be."""
+    return os.fsencode(path).decode("utf-8", "replace") == os.fspath(path)
 
 
 def refuse_bytes(path: str | os.PathLike[str]) -> None:
-    """Raise InputError if a path is not UTF-8, as the texts in tables and the names of written files have to be."""
-    if path_text(path) != location(path):
-        raise InputError("its path is not in UTF-8, as paths in tables are: rename it", file=path_text(path))
+    """Raise InputError if a path is not UTF-8."""
+    if not is_text(path):
+        raise InputError("its path is not in UTF-8, as paths in tables are: rename it", file=location(path))
 
 
 def exists(path: str | os.PathLike[str]) -> bool:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import stat
+from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
@@ -244,3 +245,15 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     done = kwire("errors", "22", "-o", tmp_path / "none" / "a.csv")
     assert done.code == 2
     assert "a.csv: No such file or directory" in done.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
+def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path):
+    """What is buffered is written at the end, when a full disk fails again."""
+    file = ResultFile(str(tmp_path / "out.jsonl"))
+    with Path("/dev/full").open("wb") as full:
+        os.dup2(full.fileno(), file._file.fileno())
+    file.write(b"results")
+    with pytest.raises(OSError, match="No space"):
+        file.close()
+    assert [*tmp_path.iterdir()] == []

@@ -138,7 +138,7 @@ def test_an_exchange_is_shown_once_however_many_are_pending(late, monkeypatch):
 
 
 def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
-    monkeypatch.setattr("kwire_cli.source.kafka.connection.MOST_PENDING", 12)
+    monkeypatch.setattr("kwire_cli.source.kafka.pending.MAX_PENDING", 12)
     monkeypatch.setattr("kwire_cli.analysis.calls.MOST_PENDING", 15)
     pairs = documents(late)
     given_up, late_ones = [(number, None) for number in range(1, 9)], [(None, number) for number in range(21, 29)]

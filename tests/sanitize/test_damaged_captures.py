@@ -11,9 +11,11 @@ import packets as make
 import pytest
 from command_line import ROOT
 
+from kwire_cli.engine.codes import faults_among
 from kwire_cli.message.frames import SIZE_BYTES, says_size
 from kwire_cli.sanitize.captures import Sanitizer
-from kwire_cli.sanitize.records import Fields
+from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import ENDS_EARLY
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -85,18 +87,20 @@ def is_blank(line):
     missing bytes.
     """
     body = line.frame.body
-    return any(note.code != "TRUNCATED" for note in body.anomalies) if line.seen.missing else not body.complete
+    if line.seen.missing:
+        return any(note.code not in ENDS_EARLY for note in faults_among(body.anomalies))
+    return not body.complete
 
 
 def anomalies(line):
-    """Return the codes of a line. Those of a payload that was not understood are one: its contents are letters."""
-    codes = sorted(each["code"] for each in line.to_json()["anomalies"])
-    return "payload" if any(code.startswith("PAYLOAD_") for code in codes) else codes
+    return sorted(each["code"] for each in line.to_json()["anomalies"])
 
 
 def lines(data):
-    """Return the lines by stream, side, and where on that side they begin, each with what has to stay, and how far."""
-    found, at = {}, {}
+    """Return the lines by stream, side, and where on that side they begin, each with what has to stay, and how far;
+    and where each side ends.
+    """
+    found, at, ends = {}, {}, {}
     for line in traffic(CATALOG, Capture(io.BytesIO(data))):
         document, side = line.to_json(), (line.stream, line.seen.side)
         shape = {key: document.get(key) for key in ("kind", "size", "apiKey", "apiVersion", "code", "protocol")}
@@ -108,9 +112,11 @@ def lines(data):
             kept = "" if says_size(line.seen.data, 0, line.seen.size) == line.seen.size - SIZE_BYTES else "framing lost"
         if kept and line.frame:
             shape["anomalies"] = anomalies(line) if kept == "sure" else bool(document["anomalies"])
+            shape |= {"errors": set(line.error_codes), "missing": line.seen.missing}
         found[*side, at.get(side, 0)] = kept, shape
-        at[side] = at.get(side, 0) + document["size"] + line.seen.missing * (line.seen.code != "LOST")
-    return found, at
+        ends[side] = at.get(side, 0) + document["size"]
+        at[side] = ends[side] + line.seen.missing * (line.seen.code != "LOST")
+    return found, ends
 
 
 def same(data):
@@ -129,7 +135,8 @@ def same(data):
             assert place in after, shape
             found = after[place][1]
             if kept == "body":  # which may have no anomaly but what the blank gives
-                found = found | {"anomalies": bool(found["anomalies"])}
+                assert found["errors"] <= shape["errors"], place
+                found = found | {"anomalies": bool(found["anomalies"]), "errors": shape["errors"]}
             assert found == shape, place
     # Where nothing was known before, nothing is made up.
     known = {place for place, (kept, shape) in after.items() if kept and shape["kind"] in {"request", "response"}}

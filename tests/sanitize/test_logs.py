@@ -9,7 +9,8 @@ from command_line import ROOT, kwire
 
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of
-from kwire_cli.sanitize.records import Fields, Frames, RecordSets
+from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import Frames, RecordSets
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.source.logs.model import file_name
 from kwire_cli.spec.catalog import catalog

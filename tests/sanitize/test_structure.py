@@ -8,7 +8,8 @@ from command_line import ROOT
 import kwire_cli as kwire
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of
-from kwire_cli.sanitize.records import Fields, RecordSets
+from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import RecordSets
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.spec.catalog import catalog
 

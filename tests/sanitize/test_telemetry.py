@@ -3,7 +3,7 @@ import pytest
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.compression import CODECS, compress, decompress
 from kwire_cli.records.telemetry import otlp
-from kwire_cli.sanitize.records import blank_metrics
+from kwire_cli.sanitize.fields import blank_metrics
 
 METRICS = b"\x0a\x20org.apache.kafka.producer.metric" * 60
 

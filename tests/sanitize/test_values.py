@@ -13,7 +13,8 @@ from kwire_cli.records.batch import Batch, Record
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
 from kwire_cli.records.writing import write
-from kwire_cli.sanitize.records import Fields, RecordSets
+from kwire_cli.sanitize.fields import Fields
+from kwire_cli.sanitize.records import RecordSets
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.spec.catalog import catalog
 

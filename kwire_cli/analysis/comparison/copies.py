@@ -11,7 +11,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import nothing_in, topic_at, walk
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import path_of, path_text
+from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,14 +144,14 @@ def _pairs(a: Place, b: Place) -> Iterator[Pair]:
             f"or two segments"
         )
     if not a.is_dir():
-        yield Pair(path_text(a), path_text(b), [a], [b])
+        yield Pair(location(a), location(b), [a], [b])
         return
     mine, other = _partitions(a), _partitions(b)
     if len(mine) == len(other) == 1:  # whatever their names: a copy may be called as its owner likes
-        yield Pair(path_text(a), path_text(b), *mine.values(), *other.values())
+        yield Pair(location(a), location(b), *mine.values(), *other.values())
         return
     for name in [*mine, *(name for name in other if name not in mine)]:
-        yield Pair(path_text(a / name), path_text(b / name), mine.get(name, []), other.get(name, []))
+        yield Pair(location(a / name), location(b / name), mine.get(name, []), other.get(name, []))
 
 
 def _partitions(folder: Place) -> dict[str, list[Place]]:
@@ -179,4 +179,4 @@ def _compared(pair: Pair, catalog: Catalog | None) -> Comparison:
 def _items(files: list[Place], catalog: Catalog | None) -> Iterator[Item]:
     for file in files:
         for item in items(source_of(file, topic=topic_at(file), catalog=catalog)):
-            yield Item(path_text(path_of(file.name)), item)
+            yield Item(location(path_of(file.name)), item)

@@ -17,7 +17,7 @@ from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.files import nothing_in, walk
 from kwire_cli.source.reading import Caller
-from kwire_cli.stores import absolute, path_of, path_text
+from kwire_cli.stores import absolute, location, path_of
 
 if TYPE_CHECKING:
     import os
@@ -160,7 +160,7 @@ class Verification:
                     checked.faults += 1
                     inside = fault.file.startswith(long)
                     file = short + fault.file.removeprefix(long) if inside else fault.file
-                    yield fault.code, path_text(file), fault.position, fault.offset, fault.text
+                    yield fault.code, location(file), fault.position, fault.offset, fault.text
                 checked.add(verified.checked)
             if (checked.logs, checked.faults) == before and path.is_dir():
                 empty.append(path)

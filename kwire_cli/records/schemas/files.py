@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Schema
 from kwire_cli.records.schemas.plain import document_of
 from kwire_cli.records.schemas.registry import of_answers, of_export
-from kwire_cli.stores import path_text
+from kwire_cli.stores import location
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def _is_answer(path: Place) -> bool:
 
 def read_files(where: Place, files: list[Place]) -> list[Schema]:
     """Return the schemas in files below a place. InputError for a file that cannot be read."""
-    contents = [(path_text(file), _contents(file)) for file in files]
+    contents = [(location(file), _contents(file)) for file in files]
     exported = [pair for pair in contents if _is_exported(pair[0])]
-    schemas = of_export(exported, path_text(where)) if exported else []
+    schemas = of_export(exported, location(where)) if exported else []
     for name, data in contents:
         if _is_exported(name):
             continue
@@ -77,9 +77,9 @@ def _contents(file: Place) -> bytes:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path_text(file)) from None
+        raise InputError(f"cannot be read: {error.strerror}", file=location(file)) from None
     if len(data) > LARGEST:
-        raise InputError(f"the file is too large: a schema file has at most {LARGEST >> 20} MiB", file=path_text(file))
+        raise InputError(f"the file is too large: a schema file has at most {LARGEST >> 20} MiB", file=location(file))
     return data
 
 

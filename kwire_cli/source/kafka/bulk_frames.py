@@ -21,8 +21,8 @@ from kwire_cli.engine.values import anomalies
 from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
-from kwire_cli.source.kafka.connection import MOST_PENDING, MOST_UNHEARD_BYTES, Connection
 from kwire_cli.source.kafka.framing import Cut
+from kwire_cli.source.kafka.pending import MAX_BYTES_UNHEARD, MAX_PENDING
 from kwire_cli.source.kafka.traffic import Lines
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.descriptors import Run
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.message.known_layout import Layout, Layouts
-    from kwire_cli.source.kafka.connection import Seen
+    from kwire_cli.source.kafka.connection import Connection, Seen
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.tcp_direction import Half
     from kwire_cli.source.tls.decryption import Decryption
@@ -205,7 +205,8 @@ class EndsReader:
         stream = half.connection.number
         texts = self._lines.watch.connections[stream][1].texts
         client = connection.client or 0
-        pending, waiting = connection.pending, [request.line for request in connection.pending]
+        pending = [*connection.pending]
+        waiting = [request.line for request in pending]
         if any(line is None for line in waiting):
             raise _OddError
         requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
@@ -309,7 +310,7 @@ def _frames(
     ids = both("correlationId", "correlation_id")
     rows = np.concatenate([np.full(len(pending), -1), requests.row])
     count = len(answered.start)
-    if count > len(ids) or len(ids) - count > MOST_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
+    if count > len(ids) or len(ids) - count > MAX_PENDING or (answered.stop - answered.start < 2 * SIZE_BYTES).any():
         raise _OddError
     answers = read_rows(answered.data, answered.start + SIZE_BYTES, _head_type("response", layouts.catalog))[
         "correlationId"
@@ -318,7 +319,7 @@ def _frames(
         raise _OddError
     answered_here = max(count - len(pending), 0)
     left = len(requests.data) - int(requests.start[answered_here]) if answered_here < len(requests.start) else 0
-    if left + sum(len(request.data) for request in pending[count:]) > MOST_UNHEARD_BYTES:
+    if left + sum(len(request.data) for request in pending[count:]) > MAX_BYTES_UNHEARD:
         raise _OddError
     keys, versions = both("requestApiKey", "api_key"), both("requestApiVersion", "version")
     first = len(pending)

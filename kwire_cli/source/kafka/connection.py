@@ -29,8 +29,6 @@ Rules
 from __future__ import annotations
 
 import enum
-from collections import deque
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.python_source import MalformedError
@@ -50,6 +48,7 @@ from kwire_cli.source.kafka.framing import (
     may_be_token,
     surely_request,
 )
+from kwire_cli.source.kafka.pending import Pending
 from kwire_cli.source.kafka.recognition import Recogniser
 from kwire_cli.spec.kafka import PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, WAITING
 
@@ -60,17 +59,6 @@ if TYPE_CHECKING:
 
 MOST_WAITING, MOST_WAITING_BYTES = 64, 1 << 20
 """Frames, and bytes, that wait for a client to be found; then it is guessed."""
-
-MOST_PENDING, MOST_PENDING_BYTES, MOST_UNHEARD_BYTES = 10_000, 64 << 20, 1 << 20
-"""Requests, and bytes of them, that wait for their responses, and of a broker that was never heard; beyond that the
-oldest are given up."""
-
-
-LIMIT, UNANSWERED = "limit", "unanswered"
-"""Why a connection no longer waits for the response of a request: too many are pending, or none can come any more."""
-MOST_GIVEN_UP = 64
-"""Ranges of correlation ids of requests that were given up. Beyond that the oldest are forgotten."""
-
 
 NO_KEY_LOG = "there is no key log for it"
 """Why TLS is not decrypted that comes here; where there is one it is taken out of the stream before (`source.tls`)."""
@@ -108,7 +96,7 @@ class Seen:
     that wait for their responses when this one is sent, itself among them. `delayed` says of a response that the broker
     may have held it back on purpose: its api waits, or an earlier request of the connection did, since a broker takes
     the requests of a connection one after the other. `given_up` is LIMIT or UNANSWERED for a request for whose response
-    nobody waits any more, and LIMIT for a response that came after its request was given up. `line` is the caller's, to
+    nobody waits any more, and for a response that came after its request was given up. `line` is the caller's, to
     find a request again when its response comes.
     """
 
@@ -175,11 +163,8 @@ class Connection:
         "_early_at",
         "_foreign",
         "_framers",
-        "_given_up",
         "_headers",
         "_heard",
-        "_pending",
-        "_pending_bytes",
         "_request_head",
         "_response_head",
         "_served",
@@ -192,6 +177,7 @@ class Connection:
         "delayed_until",
         "from_start",
         "layouts",
+        "pending",
         "software",
         "state",
     )  # fmt: skip
@@ -205,12 +191,12 @@ class Connection:
         self.state = State.OPENING
         self.client: int | None = None if broker is None else 1 - broker
         self.from_start = from_start
-        self._sides = Sides(self.catalog, client, from_start=from_start)
+        self._sides = Sides(self.catalog, client, from_start=from_start) if broker is None else None
         self.software: str | None = None
         self.delayed_until: int | None = None
         self._doubtful = False
         self._begun = [not from_start, not from_start]
-        self._early = [bytearray(), bytearray()]
+        self._early = [b"", b""]
         self._early_at: list[tuple[int, int | None]] = [
             (0, None),
             (0, None),
@@ -218,10 +204,8 @@ class Connection:
         self._waiting: list[tuple[int, Cut]] = []
         self._waiting_bytes = 0
         self._served = False
-        self._pending: deque[Seen] = deque()
-        self._framers = [Framer(self._recogniser(side), synchronised=from_start) for side in (0, 1)]
-        self._pending_bytes = 0
-        self._given_up: tuple[range, ...] = ()
+        self.pending: Pending[Seen] = Pending()
+        self._framers = [Framer(Recogniser(self, side), synchronised=from_start) for side in (0, 1)]
         self._heard = False  # the broker has said something
         self._foreign: list[Seen | None] = [None, None]
         self._strange = [False, False]  # the sides that speak another protocol on a connection of Kafka's
@@ -243,12 +227,11 @@ class Connection:
             return
         yield from self._flush_foreign()
         if not self._begun[side]:
-            early = self._early[side]
-            early += data
+            early = self._early[side] = self._early[side] + data
             self._early_at[side] = packet, time
             if undecided(early):
                 return
-            yield from self._begin(side, bytes(early), packet, time)
+            yield from self._begin(side, early, packet, time)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
@@ -256,11 +239,7 @@ class Connection:
     def steady(self) -> bool:
         """Return whether only requests and responses can come next, and their senders are certain."""
         certain = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
-        return (
-            certain
-            and all(framer.steady for framer in self._framers)
-            and all(request.head for request in self._pending)
-        )
+        return certain and all(framer.steady for framer in self._framers) and self.pending.all_known
 
     @property
     def rests(self) -> tuple[bytes, bytes]:
@@ -268,19 +247,13 @@ class Connection:
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
 
-    @property
-    def pending(self) -> list[Seen]:
-        """The requests that wait for their responses."""
-        return [*self._pending]
-
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
         """Others have read what came since: the beginnings of frames from both sides with their packets and times, and
         the requests that wait.
         """
         for framer, rest in zip(self._framers, rests, strict=True):
             framer.resume(*rest)
-        self._pending.clear()
-        self._pending_bytes = 0
+        self.pending.clear()
         assert self.client is not None  # noqa: S101 - for the type checker: it was steady
         return [self._seen(self.client, cut) for cut in pending]
 
@@ -301,7 +274,7 @@ class Connection:
         if self.state is State.OPENING:
             yield from self._settle()
         yield from self._flush_foreign()
-        self._give_up_all()
+        self.pending.give_up_all()
 
     # What the bytes are
 
@@ -309,14 +282,14 @@ class Connection:
         """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
         opening = beginning(data)
         if opening and opening.prefix:
-            self._early[side] = bytearray(data[opening.prefix :])
+            self._early[side] = data[opening.prefix :]
             self._early_at[side] = packet, time
             yield Seen("not-kafka", side, Cut("frame", data[: opening.prefix], packet, time), protocol=opening.protocol)
             if self._early[side] and not undecided(self._early[side]):
-                yield from self._begin(side, bytes(self._early[side]), packet, time)
+                yield from self._begin(side, self._early[side], packet, time)
             return
         self._begun[side] = True
-        self._early[side].clear()
+        self._early[side] = b""
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
             yield from self._settle_foreign(opening.protocol)
@@ -333,8 +306,8 @@ class Connection:
     def _force_begin(self, side: int, packet: int, time: int | None) -> Iterator[Seen]:
         if not self._begun[side]:
             self._begun[side] = True
-            data = bytes(self._early[side])
-            self._early[side].clear()
+            data = self._early[side]
+            self._early[side] = b""
             yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
     def _settle_foreign(self, protocol: str) -> Iterator[Seen]:
@@ -373,7 +346,7 @@ class Connection:
                 continue
             self._waiting.append((side, cut))
             self._waiting_bytes += len(cut.data)
-            if cut.kind == "frame":
+            if cut.kind == "frame" and self._sides:
                 self.client = self._sides.hear(side, cut)
             if self.client is not None:
                 yield from self._settle()
@@ -385,9 +358,11 @@ class Connection:
 
     def _settle(self) -> Iterator[Seen]:
         """Take the waiting frames for what they are, now that the client is known; or has to be guessed."""
-        if self.client is None:
-            self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
-        self._doubtful = not self._sides.sure
+        if self._sides:
+            if self.client is None:
+                self.client = self._sides.guess(self._waiting[0][0] if self._waiting else 0)
+            self._doubtful = not self._sides.sure
+            self._sides = None  # the evidence is of no use any more
         self.state = State.KAFKA
         yield from self._let_go()
 
@@ -404,14 +379,8 @@ class Connection:
         if not self._doubtful or not surely_request(self.catalog, cut):
             return False
         self.client, self._doubtful, self.state = side, False, State.KAFKA
-        self._give_up_all()
+        self.pending.give_up_all()
         return True
-
-    def _recogniser(self, side: int) -> Recogniser:
-        return Recogniser(self.catalog, partial(self._from_client_side, side), self._pending)
-
-    def _from_client_side(self, side: int) -> bool | None:
-        return None if self.client is None else self.client == side
 
     def _seen(self, side: int, cut: Cut) -> Seen:
         if cut.kind != "frame":
@@ -449,16 +418,18 @@ class Connection:
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
             request.plain = self._headers.plain(body_layout, data, head[2])
         if head is None or not (head[0] == PRODUCE and self._without_answer(request)):
-            self._wait_for(request)
-        request.in_flight = len(self._pending)
+            self.pending.add(request, heard=self._heard)
+        request.in_flight = len(self.pending)
         return request
 
     def _follows_handshake(self, cut: Cut) -> bool:
         """Return whether a frame is the token behind a SaslHandshake version 0 of which the capture lacks the
         answer.
         """
-        last = self._pending[-1].head if self._pending else None
-        return last is not None and last[:2] == (SASL_HANDSHAKE, 0) and not reads_as_request(self.catalog, cut.data)
+        last = self.pending.last
+        if last is None or last.head is None or last.head[:2] != (SASL_HANDSHAKE, 0):
+            return False
+        return not reads_as_request(self.catalog, cut.data)
 
     def _from_broker(self, side: int, cut: Cut) -> Seen:
         if self.state is State.TOKENS:
@@ -470,7 +441,7 @@ class Connection:
             if len(data) >= SIZE_BYTES + self._response_head.size
             else None
         )
-        request = self._request_of(wanted)
+        request = self.pending.pop(wanted)
         if request is None and self._turned(side, cut):
             return self._from_client(side, cut)
         if self.state is State.AUTHENTICATING and self._is_token(data, request):
@@ -479,8 +450,9 @@ class Connection:
         head = response.head
         if head and request:
             response.delayed = self._delayed(head.api_key, request.time, cut.time)
-        if request is None and any(wanted in ids for ids in self._given_up):
-            response.given_up = LIMIT
+        if request is None and (late := self.pending.pop_given_up(wanted)):
+            response.head = head = late.head
+            response.given_up = late.why
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
                 response.plain = self._headers.plain(layout, data, wanted)
@@ -515,44 +487,6 @@ class Connection:
             self.delayed_until = max(until, self.delayed_until or 0)
 
     # What belongs together
-
-    def _wait_for(self, request: Seen) -> None:
-        self._pending.append(request)
-        self._pending_bytes += len(request.data)
-        most = MOST_PENDING_BYTES if self._heard else MOST_UNHEARD_BYTES
-        while len(self._pending) > 1 and (len(self._pending) > MOST_PENDING or self._pending_bytes > most):
-            if head := self._give_up(LIMIT).head:
-                self._remember(head.correlation_id)
-
-    def _remember(self, correlation_id: int) -> None:
-        """Remember the correlation id of a request that was given up. Those that follow one another are one range."""
-        ranges, start = self._given_up, correlation_id
-        if ranges and ranges[-1].stop == correlation_id:
-            ranges, start = ranges[:-1], ranges[-1].start
-        self._given_up = (*ranges[1 - MOST_GIVEN_UP :], range(start, correlation_id + 1))
-
-    def _give_up(self, why: str) -> Seen:
-        """Return the oldest request that waits, and wait no more for its response."""
-        request = self._pending.popleft()
-        self._pending_bytes -= len(request.data)
-        (request if request.line is None else request.line.seen).given_up = why
-        request.line = None  # so that nothing goes in circles
-        return request
-
-    def _give_up_all(self) -> None:
-        while self._pending:
-            self._give_up(UNANSWERED)
-
-    def _request_of(self, wanted: int | None) -> Seen | None:
-        pending = self._pending
-        for position, request in enumerate(pending):
-            if request.head and request.head.correlation_id == wanted:
-                for _ in range(position):
-                    self._give_up(UNANSWERED)
-                self._pending_bytes -= len(pending.popleft().data)
-                self._given_up = ()
-                return request
-        return None
 
     def _without_answer(self, seen: Seen) -> bool:
         return bool(self._field(seen, "acks") == 0)

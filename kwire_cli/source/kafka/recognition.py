@@ -24,9 +24,8 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
-    from kwire_cli.message.encode import RequestHead
     from kwire_cli.spec.catalog import Catalog
 
 MOST_UNSURE = 1 << 18
@@ -53,11 +52,24 @@ _RESPONSE = re.compile(rb"(?=(?!\0\0\0[\0-\x03])[\0-\x06][\0-\xff]{7})", re.DOTA
 
 
 class Asked(Protocol):
-    """A request that waits for its response."""
+    """The requests that wait for their responses (`pending.Pending`)."""
+
+    def __len__(self) -> int:
+        """Return how many wait."""
+
+    def __contains__(self, correlation_id: int) -> bool:
+        """Return whether a request with this id waits."""
+
+
+class Owner(Protocol):
+    """The connection of a search (`connection.Connection`)."""
+
+    catalog: Catalog
+    client: int | None
 
     @property
-    def head(self) -> RequestHead | None:
-        """The first fields of the request's header, or None if they were lost."""
+    def pending(self) -> Asked:
+        """The requests that wait for their responses."""
 
 
 class Places:
@@ -174,12 +186,10 @@ class Requests:
 class Responses:
     """The search for responses. `asked` are the requests that wait for theirs."""
 
-    __slots__ = ("_asked", "_ids", "_newest", "_pieces", "_places", "_scanned", "_size")
+    __slots__ = ("_asked", "_pieces", "_places", "_scanned", "_size")
 
-    def __init__(self, asked: Sequence[Asked], start: int) -> None:
+    def __init__(self, asked: Asked, start: int) -> None:
         self._asked = asked
-        self._ids: set[bytes] = set()
-        self._newest: Asked | None = None
         self._places = Places()
         self._pieces: set[int] = set()
         self._scanned = start
@@ -194,7 +204,6 @@ class Responses:
     def find(self, buffer: bytearray, *, last: bool) -> int:
         """As `Recogniser.find`."""
         size = len(buffer)
-        self._learn_ids()
         if 0 <= self._size < size:
             self._pieces.add(self._size)
             self._places.wait(self._size, self._size + _RESPONSE_BYTES, 0, 0)
@@ -202,7 +211,7 @@ class Responses:
         confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
         if confirmed:
             return min(confirmed)
-        if self._ids:
+        if self._asked:
             for match in _RESPONSE.finditer(buffer, self._scanned):
                 at = match.start()
                 self._scanned = at + 1
@@ -219,18 +228,8 @@ class Responses:
         """Return whether `at` may lie inside a frame that begins where a piece does."""
         return any(piece < at for piece in self._pieces)
 
-    def _learn_ids(self) -> None:
-        newest = self._newest
-        for request in reversed(self._asked):
-            if request is newest:
-                break
-            if request.head is not None:
-                self._ids.add(request.head.correlation_id.to_bytes(4, "big", signed=True))
-        if self._asked:
-            self._newest = self._asked[-1]
-
     def _known(self, buffer: bytearray, at: int) -> bool:
-        return bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES]) in self._ids
+        return int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True) in self._asked
 
     def _drop(self, at: int) -> None:
         self._places.drop(at)
@@ -257,17 +256,20 @@ class Responses:
 
 
 class Recogniser:
-    """The search for frames in one direction. `from_client` says whether the client sends it; None as long as that is
-    not known.
-    """
+    """The search for frames that one side of a connection sends."""
 
-    __slots__ = ("_asked", "_catalog", "_first", "_from_client", "_role", "_searches")
+    __slots__ = ("_first", "_owner", "_role", "_searches", "_side")
 
-    def __init__(self, catalog: Catalog, from_client: Callable[[], bool | None], asked: Sequence[Asked]) -> None:
-        self._catalog, self._from_client, self._asked = catalog, from_client, asked
+    def __init__(self, owner: Owner, side: int) -> None:
+        self._owner = owner
+        self._side = side
         self._role: bool | None = None
         self._first = 0
         self._searches: tuple[Requests, Responses] | None = None  # most connections need none
+
+    def _from_client(self) -> bool | None:
+        """Return whether the client is the sender, or None as long as the client is not known."""
+        return None if self._owner.client is None else self._owner.client == self._side
 
     def restart(self, at: int) -> None:
         """Framing is lost: frames may begin from `at` on in the buffer."""
@@ -290,7 +292,7 @@ class Recogniser:
             self._role = role
             self.restart(self._first)  # what was looked for was another thing
         if self._searches is None:
-            self._searches = Requests(self._catalog, self._first), Responses(self._asked, self._first)
+            self._searches = Requests(self._owner.catalog, self._first), Responses(self._owner.pending, self._first)
         requests, responses = self._searches
         request_at = requests.find(buffer, last=last) if role is not False else -1 - len(buffer)
         if role is True:
@@ -300,24 +302,22 @@ class Recogniser:
             0 <= request_at != answer
             and not last
             and responses.may_hold(request_at)
-            and not names_client(self._catalog, buffer, request_at, needed=True)
+            and not names_client(self._owner.catalog, buffer, request_at, needed=True)
         ):
             request_at = requests.find(buffer, last=last)
         return min(request_at, answer) if request_at >= 0 <= answer else max(request_at, answer)
 
     def believes(self, buffer: bytearray, at: int) -> bool:
         """Return whether a frame with a large size looks like a frame."""
-        if self._from_client() is not False and reads_as_request(self._catalog, buffer, at):
+        if self._from_client() is not False and reads_as_request(self._owner.catalog, buffer, at):
             return True
         wanted = int.from_bytes(buffer[at + SIZE_BYTES : at + _RESPONSE_BYTES], "big", signed=True)
-        return self._from_client() is not True and any(
-            request.head is not None and request.head.correlation_id == wanted for request in self._asked
-        )
+        return self._from_client() is not True and wanted in self._owner.pending
 
     def oversize(self, buffer: bytearray, at: int) -> bool | None:
         """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
-        if self._from_client() is not True or not reads_as_request(self._catalog, buffer, at, most=LARGEST_SIZE):
+        if self._from_client() is not True or not reads_as_request(self._owner.catalog, buffer, at, most=LARGEST_SIZE):
             return False
-        return names_client(self._catalog, buffer, at, needed=True) or (
+        return names_client(self._owner.catalog, buffer, at, needed=True) or (
             None if len(buffer) - at < BELIEVABLE else False
         )

@@ -309,13 +309,20 @@ def test_a_lake_may_have_any_name(tmp_path, name):
         assert {*names} <= {*SHAPES["frames"].schema.names}
 
 
-def test_paths_that_are_no_text_are_refused(tmp_path):
+def test_a_name_in_a_folder_that_is_not_utf8_is_a_fault(tmp_path):
     name = os.fsdecode(b"\xff.pcap")
-    shutil.copy(CAPTURES / "ipv6.pcap", tmp_path / name)
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    for other in ("a.pcap", name):
+        shutil.copy(CAPTURES / "ipv6.pcap", captures / other)
+    run([captures], tmp_path / "lake")
+    assert rows_of(tmp_path / "lake", "select code, file from faults") == [("UNREADABLE", f"{captures}/\\xff.pcap")]
+    assert rows_of(tmp_path / "lake", "select count(*) from frames") == [(148,)]
+
+
+def test_a_folder_for_tables_whose_name_is_not_utf8_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"not in UTF-8.*rename"):
-        run([tmp_path], tmp_path / "lake")
-    with pytest.raises(InputError, match=r"not in UTF-8.*rename"):
-        run([CAPTURES / "ipv6.pcap"], tmp_path / name.removesuffix(".pcap"))
+        run([CAPTURES / "ipv6.pcap"], tmp_path / os.fsdecode(b"\xff"))
 
 
 def test_a_capture_point_too_long_for_a_folder_is_refused(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 import kwire_cli
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.first_bytes import PROXY_V2
-from kwire_cli.source.kafka.connection import LIMIT, MOST_GIVEN_UP, MOST_PENDING, UNANSWERED, Connection, State
+from kwire_cli.source.kafka.connection import Connection, State
 
 V2 = PROXY_V2 + bytes([0x21, 0x11, 0, 12]) + bytes(12)
 LINE = b"PROXY TCP4 10.0.0.1 10.0.0.2 5000 9092\r\n"
@@ -473,37 +473,6 @@ def test_a_start_anywhere_in_the_smallest_requests(wire):
         )
         assert kinds(seen) == ["gap", "request", "response", "request", "response"], cut
         assert pairs(seen) == [1, 3]
-
-
-def test_requests_of_a_capture_of_one_side_are_given_up(wire):
-    connection = Connection(Layouts(wire.catalog))
-    frame = heartbeat(wire)
-    for _ in range(MOST_PENDING + 10):
-        list(connection.feed(0, frame, 1, 0))
-    assert len(connection._pending) == MOST_PENDING
-
-
-def test_a_response_whose_request_was_given_up_says_so(wire, monkeypatch):
-    monkeypatch.setattr("kwire_cli.source.kafka.connection.MOST_PENDING", 3)
-    asked = [(0, heartbeat(wire, number)) for number in range(6)]
-    seen = wire.talk(*asked, *((1, beat(wire, number)) for number in (0, 2, 99, 3, 1, 5)))
-    requests, responses = seen[:6], seen[6:]
-    assert [request.given_up for request in requests] == [LIMIT, LIMIT, LIMIT, None, UNANSWERED, None]
-    # behind the answer to request 3 none to an earlier one can come
-    assert [response.given_up for response in responses] == [LIMIT, LIMIT, None, None, None, None]
-    assert [response.request for response in responses] == [None, None, None, requests[3], None, requests[5]]
-
-
-def test_of_requests_that_were_given_up_little_is_kept(wire, monkeypatch):
-    monkeypatch.setattr("kwire_cli.source.kafka.connection.MOST_PENDING", 3)
-    connection = Connection(Layouts(wire.catalog))
-    for number in range(1000):
-        list(connection.feed(0, heartbeat(wire, number), 1, 0))
-    assert connection._given_up == (range(997),)
-    for number in range(2000, 4000, 2):
-        list(connection.feed(0, heartbeat(wire, number), 1, 0))
-    assert len(connection._given_up) == MOST_GIVEN_UP
-    assert connection._given_up[-1] == range(3992, 3993)
 
 
 @pytest.mark.parametrize("known", range(4, 12))

@@ -2,9 +2,11 @@
 
 import random
 import tracemalloc
+from itertools import islice
 
 import pytest
 from packets import ACK, CLIENT, SERVER, ethernet, ipv4, packet, pcap_file, tcp
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.source.captures import Capture
@@ -127,6 +129,54 @@ def peaks(count, make):
         return *half, tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+OPEN_CONNECTION = 5000
+"""Bytes of a connection that is open and waits for nothing, of TCP and of Kafka."""
+
+
+def exchanges(ended):
+    """Connections with an exchange each, which end or do not."""
+    asked, answered = Wire.request("ApiVersions", 0), Wire.response("ApiVersions", 0)
+    flags = ACK | FIN if ended else ACK
+    steps = ((0, b"", SYN, 0), (1, b"", SYN | ACK, 0), (0, asked, ACK, 1), (1, answered, ACK, 1))
+    sizes = (len(asked), len(answered))
+    steps += tuple((side, b"", flags, 1 + sizes[side]) for side in (0, 1))
+
+    def make(number):
+        side, payload, flag, at = steps[number % len(steps)]
+        sequences = 1000, 5000
+        return segment(
+            payload,
+            sequences[side] + at,
+            flag,
+            side,
+            port=1024 + number // len(steps),
+            acknowledgment=5001 - 4000 * side,
+        )
+
+    return len(steps), make
+
+
+def held(count, ended):
+    """Bytes that are held after so many connections."""
+    steps, make = exchanges(ended)
+    lines = traffic(CATALOG, Capture(Endless(count * steps, make), LIMITS._replace(connections=1 << 14)))
+    tracemalloc.start()
+    try:
+        for _ in islice(lines, 2 * count - LIMITS.grace):
+            pass
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.slow  # thousands of connections, with each allocation traced
+@pytest.mark.parametrize(("ended", "most"), [(False, OPEN_CONNECTION), (True, 100)], ids=["open", "closed"])
+def test_a_connection_costs_little_while_open_and_nothing_once_closed(ended, most):
+    held(100, ended)  # what is loaded once
+    half, whole = held(1000, ended), held(2000, ended)
+    assert (whole - half) / 1000 < most
 
 
 @pytest.mark.slow

@@ -1,0 +1,144 @@
+"""The requests of a connection that wait for their responses, in order.
+
+A response belongs to the oldest request with its correlation id. The requests before that one are given up: their
+responses are in bytes that the capture lacks. Beyond the limits the oldest are given up too. The api and version of a
+request that was given up are remembered by its correlation id, so that a response that comes after all is read by them
+and not guessed. The cost of a response does not depend on how many requests wait.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.message.encode import RequestHead
+
+MAX_PENDING = 10_000
+MAX_BYTES = 64 << 20
+MAX_BYTES_UNHEARD = 1 << 20
+"""Bytes of requests that wait as long as the broker has sent nothing."""
+MAX_REMEMBERED = 1 << 16
+"""Requests that were given up in one generation. The latest two generations are remembered."""
+
+LIMIT = "limit"
+UNANSWERED = "unanswered"
+"""Why a connection no longer waits for the response of a request: too many are pending, or none can come any more."""
+
+
+class Request(Protocol):
+    """A request of a connection (`connection.Seen`)."""
+
+    head: RequestHead | None
+    data: bytes
+    line: Any
+    given_up: str | None
+
+
+R = TypeVar("R", bound=Request)
+
+
+class GivenUp(NamedTuple):
+    """The api and version of a request that was given up, and why."""
+
+    head: RequestHead
+    why: str
+
+
+class Pending(Generic[R]):
+    """The requests that wait, and the ones that were given up."""
+
+    __slots__ = ("_bytes", "_given_up", "_given_up_before", "_ids", "_requests")
+
+    def __init__(self) -> None:
+        self._requests: deque[R] | None = None
+        self._bytes = 0
+        self._ids: dict[int | None, int] = {}
+        self._given_up: dict[int, GivenUp] = {}
+        self._given_up_before: dict[int, GivenUp] = {}
+
+    def __len__(self) -> int:
+        return len(self._requests) if self._requests else 0
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._requests or ())
+
+    def __contains__(self, correlation_id: int) -> bool:
+        return correlation_id in self._ids
+
+    @property
+    def last(self) -> R | None:
+        """The newest request."""
+        return self._requests[-1] if self._requests else None
+
+    @property
+    def all_known(self) -> bool:
+        """Return whether the capture has the header of each request."""
+        return None not in self._ids
+
+    def add(self, request: R, *, heard: bool) -> None:
+        """Wait for the response of a request. `heard` is true if the broker has sent any bytes."""
+        if self._requests is None:
+            self._requests = deque()
+        self._requests.append(request)
+        self._bytes += len(request.data)
+        number = request.head.correlation_id if request.head else None
+        self._ids[number] = self._ids.get(number, 0) + 1
+        self.pop_given_up(number)  # the id is used again
+        limit = MAX_BYTES if heard else MAX_BYTES_UNHEARD
+        while len(self._requests) > 1 and (len(self._requests) > MAX_PENDING or self._bytes > limit):
+            self._forget(self._next(), LIMIT)
+
+    def pop(self, correlation_id: int | None) -> R | None:
+        """Return the request that a response with this id answers, or None. The requests before it are given up."""
+        if correlation_id is None or correlation_id not in self._ids:
+            return None
+        while True:
+            request = self._next()
+            if request.head and request.head.correlation_id == correlation_id:
+                return request
+            self._forget(request, UNANSWERED)
+
+    def pop_given_up(self, correlation_id: int | None) -> GivenUp | None:
+        """Return the request with this id that was given up, or None if none is remembered."""
+        if correlation_id is None:
+            return None
+        before = self._given_up_before.pop(correlation_id, None)
+        return self._given_up.pop(correlation_id, before)
+
+    def clear(self) -> None:
+        """Forget the requests that wait."""
+        self._requests = None
+        self._bytes = 0
+        self._ids.clear()
+
+    def give_up_all(self) -> None:
+        """Wait for no response any more."""
+        while self._requests:
+            self._forget(self._next(), UNANSWERED)
+        self._given_up = {}
+        self._given_up_before = {}
+
+    def _next(self) -> R:
+        assert self._requests  # noqa: S101 - for the type checker
+        request = self._requests.popleft()
+        self._bytes -= len(request.data)
+        number = request.head.correlation_id if request.head else None
+        if self._ids[number] == 1:
+            del self._ids[number]
+        else:
+            self._ids[number] -= 1
+        if not self._requests:
+            self.clear()  # most connections wait for nothing most of the time
+        return request
+
+    def _forget(self, request: R, why: str) -> None:
+        (request if request.line is None else request.line.seen).given_up = why
+        request.line = None  # so that nothing goes in circles
+        if request.head:
+            if len(self._given_up) >= MAX_REMEMBERED:
+                self._given_up_before = self._given_up
+                self._given_up = {}
+            self._given_up[request.head.correlation_id] = GivenUp(request.head, why)
