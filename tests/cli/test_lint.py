@@ -61,7 +61,9 @@ def test_findings_are_marked_for_reviews(fmt):
     marked = kwire("lint", broken, "-f", fmt)
     assert (done.code, marked.code) == (1, 1)
     if fmt == "github":
-        places = re.findall(r"^::(?:error|warning) file=(.*?),line=(\d+),col=(\d+),title=(\w+) ", marked.out, re.MULTILINE)
+        places = re.findall(
+            r"^::(?:error|warning) file=(.*?),line=(\d+),col=(\d+),title=(\w+) ", marked.out, re.MULTILINE
+        )
         assert [(int(line), int(column), rule) for _, line, column, rule in places] == [
             (each["line"], each["column"], each["rule"]) for each in rows
         ]

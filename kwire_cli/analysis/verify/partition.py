@@ -20,6 +20,7 @@ from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
+from kwire_cli.records.formats import AUTO
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -41,24 +42,27 @@ if TYPE_CHECKING:
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
-def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+def verify_part(
+    path: Place, *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
+) -> Iterator[Fault]:
     """Yield the faults of a file or of a partition's folder, with `deep` as below.
 
-    `checked`, here and below, counts what is looked at.
+    `checked`, here and below, counts what is looked at. `form` is the record format, by default the format of each
+    magic byte.
 
     Raises:
         InputError: It cannot be read.
 
     """
     return (
-        verify_partition(path, deep=deep, checked=checked)
+        verify_partition(path, deep=deep, form=form, checked=checked)
         if path.is_dir()
-        else verify_file(path, deep=deep, checked=checked)
+        else verify_file(path, deep=deep, form=form, checked=checked)
     )
 
 
 def verify_partition(
-    folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None
+    folder: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
 ) -> Iterator[Fault]:
     """The faults of a partition's folder, in the order of its offsets; none for what a broker leaves, however it ended.
 
@@ -71,10 +75,12 @@ def verify_partition(
         InputError: A file or folder cannot be read.
 
     """
-    return _Verification(partition(folder), deep=deep, checked=checked).faults()
+    return _Verification(partition(folder), deep=deep, form=form, checked=checked).faults()
 
 
-def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+def verify_file(
+    path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
+) -> Iterator[Fault]:
     """Yield the faults of one file.
 
     A `.log` is read with the indexes and the snapshot that belong to its segment, any other file by itself, also a
@@ -96,7 +102,7 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         in_use = name.kind is Kind.LOG and not name.suffix
         own = File(file, FileName(name.kind, base, name.epoch, name.suffix))
         part = Partition(whole.path, whole.name, (own, *(beside if in_use else ())))
-        yield from _Verification(part, deep=deep, checked=checked).faults()
+        yield from _Verification(part, deep=deep, form=form, checked=checked).faults()
     else:
         yield from from_anomalies(file, _read(file, checked).anomalies)
 
@@ -113,8 +119,8 @@ def _read(path: Place, checked: Checked | None) -> Contents[Any]:
 
 
 class _Verification:
-    def __init__(self, part: Partition, *, deep: bool, checked: Checked | None) -> None:
-        self.part, self.deep, self.checked = part, deep, checked or Checked()
+    def __init__(self, part: Partition, *, deep: bool, form: str, checked: Checked | None) -> None:
+        self.part, self.deep, self.form, self.checked = part, deep, form, checked or Checked()
         self.logs = [(file, file.name.base_offset) for file in part.of(Kind.LOG) if file.name.base_offset is not None]
         self.snapshots = [
             (file, file.name.base_offset)
@@ -202,7 +208,7 @@ class _Verification:
         yield from segment.own_faults()
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
-        source, batches = source_of(segment.log, topic=self.topic), 0
+        source, batches = source_of(segment.log, form=self.form, topic=self.topic), 0
         for item in items(source):
             if not isinstance(item, Batch):
                 yield from self._gap(segment, item)
@@ -320,7 +326,7 @@ class _Verification:
         next_offset, in_use = 0, not file.name.suffix
         self.checked.files += 1
         self.checked.logs += 1
-        source = source_of(file.path, topic=self.topic)
+        source = source_of(file.path, form=self.form, topic=self.topic)
         for item in items(source):
             if not isinstance(item, Batch):
                 is_end = item.end == len(source.data) and (item.code == PADDING or file.name.is_unfinished)

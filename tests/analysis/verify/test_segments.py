@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from record_sets import batch, record
 
+import kwire_cli as kwire
 from kwire_cli.analysis.verify import (
     FAULTS,
     Verification,
@@ -280,3 +281,11 @@ def test_whatever_a_path_is(tmp_path, folder):
     assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log"))) == 1
     with pytest.raises(InputError, match="cannot be read"):
         list(verify_path(tmp_path / "none" / f"{0:020}.log"))
+
+
+@pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1"])
+def test_a_named_format_is_verified(folder, form):
+    data = kwire.write_records([{"baseOffset": 0, "records": [{"offset": 0, "value": "eA=="}]}], form)
+    folder.put(0, "log", data)
+    assert list(verify_path(folder.path, deep=True, form=form)) == []
+    assert [fault.code for fault in verify_path(folder.path, form="v2" if form == "v1" else "auto")] != []
