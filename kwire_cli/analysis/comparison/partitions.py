@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 MOST = 100
 """Differences that are kept; all are counted."""
-
-
 KINDS = {
     "LATER_START": "one copy begins at a later offset: legal after retention, or after records were deleted",
     "LONGER": "one copy goes on where the other ends: legal while a follower lags",
@@ -156,8 +154,8 @@ class Found:
 
     @property
     def not_compared(self) -> str:
-        """The copies of which not all records can be read; empty if all were compared."""
-        return f"not all records of {' and '.join(self.unread)} can be read" if self.unread else ""
+        """The copies of which not all records can be read."""
+        return f"not all records of {' and '.join(self.unread)} can be read"
 
     @property
     def differs(self) -> str:

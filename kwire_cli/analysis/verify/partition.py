@@ -21,6 +21,7 @@ from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
 from kwire_cli.records.formats import AUTO
+from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -68,8 +70,8 @@ def verify_partition(
 
     Headers of batches, transaction markers and all files in use are read, in one pass and in memory that does not grow
     with the log. Segments that are not in use, such as those that end in `.deleted`, are no part of the log: each is
-    read by itself, and its offsets are compared with nothing. `deep` reads the records too: decompression, counts,
-    sizes, whatever `anomalies` of a batch has.
+    read by itself, and its offsets are compared with nothing. The records of Kafka's own topics are decoded. `deep`
+    reads all records: decompression, counts, sizes, whatever `anomalies` of a batch has.
 
     Raises:
         InputError: A file or folder cannot be read.
@@ -133,7 +135,7 @@ class _Verification:
         self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
-        self._hide = Redaction(catalog()).record if deep else None
+        self._hide = Redaction(catalog()).record
 
     def faults(self) -> Iterator[Fault]:
         """All faults."""
@@ -236,12 +238,17 @@ class _Verification:
             f"{gap.size} bytes are no batch, after offset {self.next_offset - 1}",
         )
 
+    def _notes(self, batch: Batch) -> list[Anomaly]:
+        """Return what is wrong with a batch by itself, and with its records if they are read."""
+        of_kafka = batch.source.topic in OWN_TOPICS and not batch.head.control
+        return deep_faults(batch, self._hide) if self.deep or of_kafka else batch.notes
+
     def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         # Nearly all batches are good and there may be millions: each check says beforehand whether it has anything to
         # look at.
         head = batch.head
         base, last = head.base_offset, head.last_offset
-        if notes := deep_faults(batch, self._hide) if self.deep else batch.notes:
+        if notes := self._notes(batch):
             yield from from_anomalies(segment.log, notes, base)
         if not batch.crc_valid or last < base:
             self.lost = True
@@ -336,8 +343,7 @@ class _Verification:
                 continue
             head = item.head
             self.checked.batches += 1
-            notes = deep_faults(item, self._hide) if self.deep else item.notes
-            yield from from_anomalies(file.path, notes, head.base_offset)
+            yield from from_anomalies(file.path, self._notes(item), head.base_offset)
             if in_use and head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)
