@@ -127,6 +127,11 @@ class Call:
         return self.response is not None
 
     @property
+    def is_read(self) -> bool:
+        """Return whether all of the request's body could be read."""
+        return True
+
+    @property
     def is_sound(self) -> bool:
         """Return whether nothing odd was found in the request so far."""
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Call, Evidence, moment, named_topic, parts, seconds, topic_id_of
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.records.batch import Batch, Source
 from kwire_cli.records.codecs import Limits
 from kwire_cli.records.formats import AUTO
@@ -101,6 +102,12 @@ class CapturedCall(Call):
         if self._response is None and self.answer is not None:
             self._response = body_of(self.answer)
         return self._response
+
+    @property
+    def is_read(self) -> bool:
+        frame = self.line.frame
+        has_body = self.is_sound or (frame is not None and frame.body is not None)
+        return has_body and UNREAD.isdisjoint(self.line.anomalies)
 
     @property
     def is_sound(self) -> bool:

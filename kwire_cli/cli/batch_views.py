@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError, counted
@@ -13,6 +13,7 @@ from kwire_cli.records.batch import head_json, note_payloads, record_json
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
+from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.arrow import Rows
 from kwire_cli.view.brief import batch_text
 from kwire_cli.view.json import dumps
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.sorting import Order
-    from kwire_cli.engine.codes import Anomaly
+    from kwire_cli.cli.view_inputs import Shown
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Hide, Record, Source
     from kwire_cli.records.reading import Reader
@@ -72,23 +73,6 @@ class BatchSettings:
     def shows_all(self) -> bool:
         """Return whether all of a file is shown as it comes."""
         return self.selection.everything and self.limit is None and self.order is None
-
-
-class Shown(NamedTuple):
-    """An item to show.
-
-    `records` are its wanted records with their numbers; None if all of them are wanted and the view reads them itself.
-    `notes` gets the anomalies of records while they are read.
-    """
-
-    item: Batch | Gap
-    records: list[tuple[int, Record]] | None
-    notes: list[Anomaly]
-
-    @property
-    def batch(self) -> Batch | None:
-        """The batch, which a gap may have too."""
-        return self.item.batch if isinstance(self.item, Gap) else self.item
 
 
 class View:
@@ -228,11 +212,12 @@ class TableView(View):
         self._room = None if settings.wide else environment.width
         self._layout: Layout | None = None
         self._held: list[tuple[str, ...]] = []
+        self._counts = AnomalyCounts("batch", "batches")
 
     def begin(self, file: LogFile, source: Source | None = None) -> None:
         """Turn to the next file. Its table has a heading of its own if the file is named above it."""
         if self.settings.several:
-            self.end()
+            self._end_table()
         super().begin(file, source)
 
     def show(self, shown: Shown) -> None:
@@ -243,7 +228,10 @@ class TableView(View):
         elif isinstance(item, Gap):
             self._held.append(self._rows.gap_row(item, deep=True))
         if self.deep and batch:
-            self._held += [self._rows.record_row(batch, record, self.hide) for _, record in shown.records or ()]
+            note_payloads(batch, shown.records or (), shown.notes, self.hide)
+            self._held += self._rows.record_rows(batch, shown.records or (), shown.notes, self.hide)
+        if batch:
+            self._counts.add(note.code for note in (*batch.notes, *shown.notes))
         if self._layout or self._room is None or len(self._held) >= self._widths.HELD:
             self._write(whole=False)
 
@@ -260,15 +248,21 @@ class TableView(View):
 
     def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
         """Show entries of a file as a table of their own."""
-        self.end()
+        self._end_table()
         self.environment.write_lines(_logs().table_lines(contents, entries, self._room), folded=False)
         self.environment.write_lines(anomaly_lines(contents.anomalies))
 
-    def end(self) -> None:
+    def _end_table(self) -> None:
         """Write the rows that wait. Further rows are a table of their own."""
         if self._held:
             self._write(whole=self._layout is None)
         self._layout = None
+
+    def end(self) -> None:
+        """Write the rows that wait, and note how many batches have anomalies."""
+        self._end_table()
+        if self._counts.rows:
+            self.environment.note(self._counts.text())
 
 
 class ForPrograms(View):

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from kwire_cli.cli.batch_views import VIEWS, BatchSettings, Shown
+from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.sorting import Order, Ordering, unknown_column
+from kwire_cli.cli.view_inputs import Shown
 from kwire_cli.records.batch import PADDING, deep_faults, has_payloads, visible_payload
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import Reader

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.message_views import MessageSettings
+    from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.source.kafka.captured import Captured

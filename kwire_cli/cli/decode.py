@@ -25,7 +25,7 @@ from kwire_cli.cli.inputs import (
     reading_of,
     refuse_unfit,
 )
-from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
+from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -41,6 +41,7 @@ from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
 from kwire_cli.cli.typed_options import argument, either, flag, option, refuse, takes
+from kwire_cli.cli.view_inputs import MessageSettings
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame

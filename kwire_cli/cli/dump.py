@@ -21,6 +21,7 @@ from kwire_cli.cli.payloads import Payloads, schema_inputs
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.formats import AUTO
 from kwire_cli.records.selection import Selection, grep_pattern, offset_range, time_range
 from kwire_cli.source.kafka.columns import filter_of
 from kwire_cli.source.kinds import Kind
@@ -288,7 +289,7 @@ def _verify(environment: Environment, options: Options) -> int:
     refuse(options, (*_CHOICES, "topics", "as_topic"), "does not go with --verify, which checks all of a path")
     paths = verifiable(options.paths)
     caller = Terminal(environment)
-    verification = verify.Verification(paths, deep=options.deep, caller=caller)
+    verification = verify.Verification(paths, options.deep, options.record_format or AUTO, caller)
     caller.begin(paths)
     with environment.answering():
         for part in verify.parts_to_verify(paths):

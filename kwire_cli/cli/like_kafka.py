@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from kwire_cli.cli.batch_views import Shown, View
+from kwire_cli.cli.batch_views import View
 from kwire_cli.records.gaps import Gap
 from kwire_cli.source.logs.files import File
 from kwire_cli.source.logs.model import Kind
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batch_views import BatchSettings
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.view_inputs import Shown
     from kwire_cli.records.batch import Batch, Record, Source
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.view.html.page import Page

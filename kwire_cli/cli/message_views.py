@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,28 +18,10 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.html.page import Page
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MessageSettings:
-    """Settings for showing messages.
-
-    `records` is the form of records in JSON. `fields` are the columns of a table; none for the usual ones. `labelled`
-    says that lines of captures name their file, `wide` that a table has all columns, whatever the terminal's width.
-    """
-
-    catalog: Catalog
-    show_secrets: bool = False
-    records: str = "decoded"
-    lossless: bool = False
-    full: bool = False
-    fields: tuple[str, ...] = ()
-    labelled: bool = False
-    wide: bool = False
 
 
 class View:
@@ -283,9 +265,10 @@ class Table(Columns):
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
-        from kwire_cli.view import frame_table, widths
+        from kwire_cli.view import anomaly_counts, frame_table, widths
 
         self._frames, self._widths = frame_table, widths
+        self._counts = anomaly_counts.AnomalyCounts("frame")
         self._columns = frame_table.columns_of(settings.fields)
         self._room = None if settings.wide else environment.width
         self._held: list[list[str]] | None = None
@@ -303,7 +286,7 @@ class Table(Columns):
         whole = whole and bool(rows) and not self.settings.fields
         self._layout = self._widths.layout(self._columns, rows, self._room, whole=whole)
         unbounded = self._room is None and not self.environment.in_colour
-        self._plain = self._frames.plain_rows(self._layout) if unbounded else None
+        self._plain = self._frames.plain_rows(self._layout, self._counts) if unbounded else None
         self.environment.write_lines([self._layout.heading(), *map(self._layout.row, rows)], folded=False)
 
     def line(self, line: Captured) -> None:
@@ -311,7 +294,7 @@ class Table(Columns):
         if self._plain and not self.remark:
             self.environment.write(self._plain(line))
             return
-        cells = self._frames.cells(self._row(line, self.redaction), self._columns, self.remark)
+        cells = self._frames.cells(self._row(line, self.redaction), self._columns, self._counts, self.remark)
         if self._held is None:
             self.environment.write_lines([self._layout.row(cells)], folded=False)
             return
@@ -323,6 +306,12 @@ class Table(Columns):
         """Show the rows that wait."""
         if self._held is not None:
             self._head(whole=True)
+
+    def end(self) -> None:
+        """Note how many rows have anomalies."""
+        super().end()
+        if self._counts.rows:
+            self.environment.note(self._counts.text())
 
 
 class Csv(Columns):

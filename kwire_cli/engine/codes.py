@@ -72,6 +72,7 @@ RECORDS = {
     "COMPRESSION_NOT_VALID": "a codec that this format does not have (zstd in v0 and v1); decompressed all the same "
     "(Kafka's "
     "reader fails here)",
+    "HEADER_ORDER": "header keys of the KIP-82 draft that do not ascend, or a key that occurs twice",
     "NESTED_COMPRESSION": "a compressed message inside a compressed message; it is kept as it "
     "is (Kafka's reader fails here)",
     "EMPTY_WRAPPER": "a compressed message with nothing in it; Kafka's reader fails here",
@@ -146,6 +147,13 @@ REMARKS = frozenset({"EARLY_LAYOUT", "FITS_OTHERWISE"})
 """The codes of anomalies that are not faults: a correct writer wrote the bytes."""
 NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", *REMARKS})
 """The codes of anomalies that tell what kwire does not know. In the payload of a record they are no fault."""
+
+
+UNREAD = frozenset({
+    "UNKNOWN_COMPRESSION", "DECOMPRESSION_FAILED", "DECOMPRESSION_LIMIT", "NESTED_COMPRESSION", "TRUNCATED", "CORRUPT",
+    "VARINT_TOO_LONG", "INVALID_LENGTH", "COUNT_MISMATCH",
+})  # fmt: skip
+"""The codes of anomalies of a batch with which some of its records cannot be read."""
 
 
 class Anomaly(NamedTuple):

@@ -297,6 +297,7 @@ COLUMNS: tuple[Column, ...] = (
         "anomaly",
         "name",
         "the codes of its anomalies, and of the batches and records in it (docs/anomalies.md)",
+        aliases=("anomalies",),
         many=True,
     ),
 )

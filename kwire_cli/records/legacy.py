@@ -20,7 +20,7 @@ from kwire_cli.records.compression import decompress
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import by_magic
 from kwire_cli.records.v2 import add_note, bytes_of
-from kwire_cli.structs.records import v0
+from kwire_cli.structs.records import kip82, v0
 from kwire_cli.structs.records.parts import LEGACY_COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
@@ -203,6 +203,9 @@ def _shallow(
     headers = tuple(
         (header["key"], bytes_of(header["value"])) for header in fields.get("headers") or () if len(header) == 2
     )
+    if not kip82.ascending([key for key, _ in headers]):
+        offset, where = area.place(next(part.start for part in tree.root.parts if part.node.name == "headers"))
+        add_note(notes, Anomaly("HEADER_ORDER", f"{prefix}headers", offset, MEANING["HEADER_ORDER"] + where))
     return (
         bytes_of(fields.get("key")),
         bytes_of(fields.get("value")),

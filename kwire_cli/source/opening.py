@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.reading import split
+from kwire_cli.records.formats import AUTO
 from kwire_cli.source.files import Live
 from kwire_cli.source.kinds import (
     MAGIC,
@@ -133,7 +134,8 @@ def open_records(given: Any, how: Reading) -> Source:
     """Open a record set: a file, which may be text that holds batches in any form, or bytes that are the batches.
 
     Raises:
-        InputError: The file cannot be read, or it or the bytes are a capture, or requests and responses.
+        InputError: The file cannot be read, or it or the bytes are a capture, or requests and responses. Bytes in a
+            record format that the caller names are always batches.
 
     """
     from kwire_cli.source.log_inputs import LogFile  # noqa: PLC0415 - as in _opened
@@ -145,6 +147,8 @@ def open_records(given: Any, how: Reading) -> Source:
         if others:
             raise InputError("these are several record sets: read them one by one", file=opened.name)
         return file.source(how)
+    if how.record_format not in {None, AUTO}:
+        return LogFile.of(given).source(how)
     start = bytes(given[:MAGIC]) if hasattr(given, "__getitem__") else b""
     if recognised_binary(start) is not None:
         raise InputError("this is a packet capture, which read_frames reads")

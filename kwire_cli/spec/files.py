@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from kwire_cli.errors import InputError, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.spec.jsontext import JsonText
 
@@ -143,9 +143,8 @@ def aliases_of(name: str) -> list[str]:
     return RENAMED_MESSAGES.get(name, [])
 
 
-def module_of(definition: Mapping[str, Any]) -> str | None:
-    """Kafka's module of a record (ids of records are unique within one only); None for what is no numbered record."""
-    name, kind = definition["name"], definition["type"]
+def module_of(name: str, kind: str) -> str | None:
+    """Return Kafka's module of a record, within which ids are unique; None for a message without a record id."""
     if kind == "metadata":
         return "storage" if name.startswith("Remote") else "metadata"
     if kind not in {"coordinator-key", "coordinator-value"}:

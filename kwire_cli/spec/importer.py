@@ -89,7 +89,7 @@ def index_row(definition: Mapping[str, Any]) -> dict[str, Any]:
         "validVersions": definition["validVersions"],
         "flexibleVersions": definition.get("flexibleVersions", "none"),
         "file": f"{name}.json",
-        "module": module_of(definition),
+        "module": module_of(definition["name"], definition["type"]),
         "aliases": aliases_of(name),
         "successor": successor_of(name),
         "headerVersions": definition.get("headerVersions"),

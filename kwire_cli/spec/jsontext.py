@@ -20,6 +20,7 @@ MAX_DEPTH = 64
 Keys = tuple[str | int, ...]
 _BLANK = re.compile(r"[ \t\r\n]*")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
 _HEX = re.compile(r"[0-9A-Fa-f]{4}")
 _WORD = re.compile(r"[A-Za-z0-9_.+-]{1,20}|.", re.DOTALL)
@@ -107,6 +108,9 @@ class _Scanner:
             end = self.text.find(mark, self.at + 2)
             if end < 0 and mark == "*/":
                 self.fail("this comment has no end")
+            control = _CONTROL.search(self.text, self.at, end if end >= 0 else len(self.text))
+            if control:
+                self.fail("a comment cannot contain a control character", control.start())
             self.at = len(self.text) if end < 0 else end + len(mark)
 
     def take(self, mark: str) -> bool:

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 
 # Version ranges of messages and fields (Kafka's `Versions` class): `none`, `3`, `0-9`, `9+`.
 
+_TRIMMED = "".join(map(chr, range(33)))
+
 MAX = 32767
 """The highest version a message can have (int16); `9+` means 9 to MAX."""
+
+
+def trim(text: str) -> str:
+    """Return the text without control characters and blanks at its ends, as Java's String.trim does."""
+    return text.strip(_TRIMMED)
 
 
 class Versions(NamedTuple):
@@ -28,13 +35,13 @@ class Versions(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Versions:
         """Read Kafka's notation; ValueError with a reason where it is none."""
-        text = text.strip()
+        text = trim(text)
         if text in {"", "none"}:
             return NONE
         low, mark, high = text.partition("-")
         if text.endswith("+"):
             low, high, mark = text[:-1], str(MAX), "+"
-        if not low.isascii() or not low.isdigit() or (mark and not (high.isascii() and high.isdigit())):
+        if not _is_number(low) or (mark and not _is_number(high)):
             raise ValueError(f"{text!r} is not a version range; expected none, 3, 0-9 or 9+")
         versions = cls(int(low), int(high) if mark else int(low))
         if versions.high > MAX or versions.low > MAX:
@@ -68,6 +75,12 @@ class Versions(NamedTuple):
 
 
 NONE = Versions(0, -1)
+
+
+def _is_number(text: str) -> bool:
+    """Return whether Java's Short.parseShort reads a text; it accepts a plus and the digits of any script."""
+    digits = text.removeprefix("+")
+    return digits.isdecimal() and len(digits) <= _MAX_DIGITS
 
 
 # What a message definition says, as plain data. Kafka's MessageSpec, StructSpec and FieldSpec, plus the
@@ -310,8 +323,13 @@ _IMPLICIT: dict[str, Any] = {
     "bytes": "",
     "records": None,
 }
-_MAX_DIGITS = 40
-_JAVA_FLOATS = {"NaN": "NaN", "Infinity": "Infinity", "+Infinity": "Infinity", "-Infinity": "-Infinity"}
+_MAX_DIGITS = 400
+_JAVA_FLOATS = {
+    **dict.fromkeys(("NaN", "+NaN", "-NaN"), "NaN"),
+    "Infinity": "Infinity",
+    "+Infinity": "Infinity",
+    "-Infinity": "-Infinity",
+}
 
 
 def default_value(field: FieldSpec) -> Any:
@@ -349,18 +367,23 @@ def parse_default(field: FieldSpec) -> Any:
     raise ValueError(f"{text!a} is not a default of the type {kind}")
 
 
-def has_leading_zero(text: str) -> bool:
-    """Return whether a decimal number starts with a zero that Kafka's generated Java reads as an octal mark."""
-    digits = text.lstrip("+-")
-    return len(digits) > 1 and digits[0] == "0" and digits.isdigit()
+def is_java_literal(text: str) -> bool:
+    """Return whether Java, in which Kafka's generator writes the default, reads the same integer.
+
+    Java takes a leading zero for an octal number, and has neither a sign after 0x nor digits of other scripts.
+    """
+    hexadecimal = text.startswith("0x")
+    digits = text[2:] if hexadecimal else text.lstrip("+-")
+    return digits.isascii() and digits.isalnum() and (hexadecimal or digits == "0" or digits[0] != "0")
 
 
 def _integer(text: str, kind: str) -> int:
     hexadecimal = text.startswith("0x")
-    digits = text[2:] if hexadecimal else text[1:] if text[0] in "+-" else text
-    valid = digits.isascii() and digits.isalnum() and len(digits) <= _MAX_DIGITS and (hexadecimal or digits.isdigit())
+    number = text.removeprefix("0x") or "0"
+    digits = number[1:] if number[:1] in {"+", "-"} else number
+    valid = digits.isalnum() and len(digits) <= _MAX_DIGITS
     try:
-        value = int(text, 16 if hexadecimal else 10) if valid else None
+        value = int(number, 16 if hexadecimal else 10) if valid else None
     except ValueError:
         value = None
     if value is None:
@@ -373,11 +396,13 @@ def _integer(text: str, kind: str) -> int:
 
 def _float(text: str) -> float | str:
     """A number as Java's Double.parseDouble reads it; NaN and infinities are texts in JSON."""
-    plain = text.strip()
+    plain = trim(text)
     if plain in _JAVA_FLOATS:
         return _JAVA_FLOATS[plain]
-    if plain[-1:] in "fFdD":
+    if plain[-1:] in {"f", "F", "d", "D"}:
         plain = plain[:-1]
+    if plain.lstrip("+-")[:2].lower() == "0x" and "p" in plain.lower():
+        return float.fromhex(plain)
     if set(plain) <= set("0123456789.eE+-"):
         value = float(plain)
         return value if abs(value) != float("inf") else _JAVA_FLOATS["Infinity" if value > 0 else "-Infinity"]
@@ -387,7 +412,8 @@ def _float(text: str) -> float | str:
 def _uuid(text: str) -> str:
     from base64 import b64decode, urlsafe_b64encode  # noqa: PLC0415 - hardly any definition has such a default
 
-    data = b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), altchars=b"-_", validate=True)
+    padded = text if "=" in text else text + "=" * (-len(text) % 4)
+    data = b64decode(padded, altchars=b"-_", validate=True)
     if len(data) < 16:
         raise ValueError(f"{text!a} holds {len(data)} bytes, not the 16 of a uuid")
     return urlsafe_b64encode(data[:16]).decode().rstrip("=")

@@ -12,7 +12,7 @@ from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
 from kwire_cli.spec.jsontext import JsonText, parse
 from kwire_cli.spec.model import changed
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
-from kwire_cli.spec.rules import DEFAULT_BOOK, FATAL, examine, examine_value
+from kwire_cli.spec.rules import FATAL, LOADING, examine, examine_value
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +46,7 @@ def load_text(text: str, file: str | None = None) -> Loaded:
 
 def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition, list[Finding]]:
     """As `load_text`, but with where in the text everything is, for those who point at it."""
-    definition, findings = examine(text, file, DEFAULT_BOOK)
+    definition, findings = examine(text, file, LOADING)
     fatal = next((finding for finding in findings if finding.rule in FATAL), None)
     if fatal:
         raise SpecError(fatal.message, file=file, line=fatal.line, column=fatal.column, path=fatal.path)
@@ -116,14 +116,14 @@ class Overlay:
         if not names:
             return spec
         plain = definition_of(replace(changed(spec, lambda _, field: field), common_structs=()))
-        usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), DEFAULT_BOOK)[1]}
+        usual = {(finding.rule, finding.path) for finding in examine_value(plain, Report(), LOADING)[1]}
         laying = _Laying(self, spec, plain)
         for name in names:
             laying.lay(name)
         if not laying.places:
             return spec
         report = Report(self.file, JsonText(plain, key_places=laying.places, duplicates=laying.duplicates()))
-        definition, findings = examine_value(plain, report, DEFAULT_BOOK)
+        definition, findings = examine_value(plain, report, LOADING)
         wrong = [
             finding for finding in findings if finding.severity == "error" and (finding.rule, finding.path) not in usual
         ]

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.spec.files import Report, Spot
-from kwire_cli.spec.model import NONE, Encoding, FieldSpec, MessageSpec, StructSpec, Versions
+from kwire_cli.spec.model import NONE, Encoding, FieldSpec, MessageSpec, StructSpec, Versions, trim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 # The values of a definition's keys, coerced as Kafka's parser (Jackson) coerces them: "0" for 0, "false" for
 # false, 1 for "1".
 
+_INDEXES = tuple("0123456789")
+_ABSENT = ("", "null")
+_BOOLEANS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE", *_ABSENT), False),
+}
 _NUMBER_DIGITS = 20
 """No number of a definition is longer."""
 
 
 def stated(keys: Mapping[str, Any], key: str) -> bool:
-    """Return whether a key says anything. To Kafka an empty text and null are the same as an absent key."""
+    """Return whether a key has a value. To Kafka a blank text and null are the same as an absent key."""
     value = keys.get(key)
-    return value is not None and value != ""
+    return value is not None and not (isinstance(value, str) and not trim(value))
 
 
 def text(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> str | None:
@@ -42,7 +49,7 @@ def versions(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> V
     as for Kafka.
     """
     value = text(keys, key, spot, report)
-    if not value or not value.strip():
+    if not value or not trim(value):
         return None
     try:
         return Versions.parse(value)
@@ -56,12 +63,15 @@ def integer(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> in
     value = keys.get(key)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and isfinite(value):
         return int(value)
     if isinstance(value, str):
-        digits = value.strip()
-        if digits.removeprefix("-").isdecimal() and digits.isascii() and len(digits) <= _NUMBER_DIGITS:
-            return int(digits)
+        number = trim(value)
+        digits = number[1:] if number[:1] in {"+", "-"} else number
+        if digits.isdecimal() and len(digits) <= _NUMBER_DIGITS:
+            return int(number)
+        if number in _ABSENT:
+            return None
     report.add("KEY_TYPE", f"{key} takes an integer, not {_kind(value)}", spot.key(key))
     return None
 
@@ -69,12 +79,22 @@ def integer(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> in
 def boolean(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> bool:
     """The truth value under a key; False where it is absent or none."""
     value = keys.get(key)
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, int):
         return bool(value)
-    if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
-        return value.strip().lower() == "true"
+    if isinstance(value, str) and trim(value) in _BOOLEANS:
+        return _BOOLEANS[trim(value)]
     report.add("KEY_TYPE", f"{key} takes true or false, not {_kind(value)}", spot.key(key))
     return False
+
+
+def choice(value: Any, names: Sequence[str]) -> Any:
+    """Return one of the names for its index, which Jackson accepts, or for its text; any other value as it is."""
+    if isinstance(value, str):
+        value = trim(value)
+    number = value if type(value) is int else None
+    if isinstance(value, str) and value in _INDEXES:
+        number = int(value)
+    return names[number] if number is not None and 0 <= number < len(names) else value
 
 
 def items(keys: Mapping[str, Any], key: str, spot: Spot, report: Report) -> Iterator[tuple[Mapping[str, Any], Spot]]:
@@ -149,19 +169,8 @@ def _at(rows: tuple[Encoding, ...], version: int) -> str | None:
 # Read the JSON of a definition into the model: leniently, noting every problem in a report and going on with
 # the likeliest meaning.
 
+ENTITIES = ("unknown", "transactionalId", "producerId", "groupId", "topicName", "brokerId")
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
-
-
-MESSAGE_KEYS = frozenset({
-    "name", "type", "validVersions", "deprecatedVersions", "flexibleVersions", "apiKey", "fields", "commonStructs",
-    "listeners",
-    "latestVersionUnstable", "headerVersions", "about", "optionalFields",
-})  # fmt: skip
-STRUCT_KEYS = frozenset({"name", "versions", "deprecatedVersions", "fields", "about", "optionalFields"})
-FIELD_KEYS = frozenset({
-    "name", "versions", "fields", "type", "mapKey", "nullableVersions", "default", "ignorable", "entityType", "about",
-    "taggedVersions", "flexibleVersions", "tag", "zeroCopy", "encoding", "elementEncoding", "optionalFields",
-})  # fmt: skip
 
 
 class Item(NamedTuple):
@@ -213,14 +222,13 @@ def read_definition(value: object, report: Report) -> Definition | None:
     if not isinstance(value, dict):
         report.add("NOT_AN_OBJECT", "a definition is a JSON object", top)
         return None
-    _unknown_keys(value, MESSAGE_KEYS, top, report)
     valid = versions(value, "validVersions", top, report)
     flexible = versions(value, "flexibleVersions", top, report) or NONE
     fields = _fields(value, flexible, top, report)
     structs = tuple(_struct(keys, flexible, spot, report) for keys, spot in items(value, "commonStructs", top, report))
     spec = MessageSpec(
         name=text(value, "name", top, report) or "",
-        type=text(value, "type", top, report) or "",
+        type=text({"type": choice(value.get("type"), TYPES)}, "type", top, report) or "",
         valid_versions=valid if valid is not None else NONE,
         flexible_versions=flexible,
         fields=tuple(item.spec for item in fields),
@@ -236,7 +244,6 @@ def read_definition(value: object, report: Report) -> Definition | None:
 
 
 def _struct(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report) -> Struct:
-    _unknown_keys(keys, STRUCT_KEYS, spot, report)
     fields = _fields(keys, flexible, spot, report)
     spec = StructSpec(
         name=text(keys, "name", spot, report) or "",
@@ -256,7 +263,6 @@ def _fields(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Rep
 
 
 def _field(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Report, *, optional: bool = False) -> Item:
-    _unknown_keys(keys, FIELD_KEYS, spot, report)
     subfields = _fields(keys, flexible, spot, report) if "fields" in keys or "optionalFields" in keys else ()
     tag = integer(keys, "tag", spot, report)
     present = versions(keys, "versions", spot, report)
@@ -266,9 +272,11 @@ def _field(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Repo
         tagged = NONE if tag is None else flexible if present is None else flexible & present
     if present is None:
         present = tagged
+    text(keys, "about", spot, report)
+    kind = trim(text(keys, "type", spot, report) or "")
     spec = FieldSpec(
         name=text(keys, "name", spot, report) or "",
-        type=text(keys, "type", spot, report) or "",
+        type=f"[]{trim(kind[2:])}" if kind.startswith("[]") else kind,
         versions=present,
         nullable_versions=versions(keys, "nullableVersions", spot, report) or NONE,
         tagged_versions=tagged,
@@ -278,7 +286,7 @@ def _field(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Repo
         ignorable=boolean(keys, "ignorable", spot, report),
         map_key=boolean(keys, "mapKey", spot, report),
         zero_copy=boolean(keys, "zeroCopy", spot, report),
-        entity_type=text(keys, "entityType", spot, report),
+        entity_type=text({"entityType": choice(keys.get("entityType"), ENTITIES)}, "entityType", spot, report),
         fields=tuple(item.spec for item in subfields),
         encoding=read_encoding(keys, "encoding", present, spot, report),
         element_encoding=read_encoding(keys, "elementEncoding", present, spot, report),
@@ -286,16 +294,10 @@ def _field(keys: Mapping[str, Any], flexible: Versions, spot: Spot, report: Repo
     return Item(spec, keys, spot, subfields, optional)
 
 
-def _unknown_keys(keys: Mapping[str, Any], known: frozenset[str], spot: Spot, report: Report) -> None:
-    if keys.keys() <= known:
-        return
-    for key in keys.keys() - known:
-        report.add("UNKNOWN_KEY", f"{key!a} is not a key of this grammar", spot.key(key))
-
-
 def _listeners(keys: Mapping[str, Any], spot: Spot, report: Report) -> tuple[str, ...]:
     value = keys.get("listeners")
-    names = value if isinstance(value, list) else [] if value is None else [value]
+    given = value if isinstance(value, list) else [] if value is None else [value]
+    names = [choice(name, ("broker", "controller")) for name in given]
     if not all(isinstance(name, str) for name in names):
         report.add("KEY_TYPE", "listeners is a list of names", spot.key("listeners"))
     return tuple(name for name in names if isinstance(name, str))

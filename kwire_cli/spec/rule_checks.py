@@ -16,10 +16,10 @@ from kwire_cli.spec.model import (
     NONE,
     PRIMITIVE_TYPES,
     Versions,
-    has_leading_zero,
+    is_java_literal,
     parse_default,
 )
-from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, TYPES, stated
+from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, ENTITIES, TYPES, stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,14 +78,7 @@ def _union(spans: list[Versions]) -> list[Versions]:
 
 # Rules of a field by itself (Kafka's FieldSpec, FieldType, EntityType).
 
-ENTITY_TYPES = {
-    "unknown": None,
-    "transactionalId": "string",
-    "producerId": "int64",
-    "groupId": "string",
-    "topicName": "string",
-    "brokerId": "int32",
-}
+ENTITY_TYPES = dict(zip(ENTITIES, (None, "string", "int64", "string", "string", "int32"), strict=True))
 
 
 def field_rules(definition: Definition) -> None:
@@ -113,7 +106,7 @@ def _presence(item: Item, report: Report) -> None:
         report.add(
             "FIELD_NAME_INVALID", f"{field.name!a} is not letters and digits, a letter first", item.spot.key("name")
         )
-    if not any(stated(item.keys, key) for key in ("versions", "taggedVersions", "tag")):
+    if not stated(item.keys, "versions") and not field.versions:
         report.add("FIELD_VERSIONS_MISSING", "the field has no versions", item.spot)
     for key, versions in (
         ("versions", field.versions),
@@ -131,12 +124,15 @@ def _type(item: Item, report: Report) -> None:
         report.add("FIELD_TYPE_MISSING", "the field has no type", spot)
     elif field.is_array and (not element or element.startswith("[]")):
         report.add("FIELD_TYPE_ARRAY", "an array has elements of one type, which cannot be an array", spot.key("type"))
-    elif element not in PRIMITIVE_TYPES and not (field.struct_name and element.isascii() and element.isalnum()):
+    elif element not in PRIMITIVE_TYPES and not field.struct_name:
         report.add("FIELD_TYPE_UNKNOWN", f"{element!a} is neither a type nor the name of a struct", spot.key("type"))
+    elif field.struct_name and not _IDENTIFIER.fullmatch(element):
+        report.add("STRUCT_NAME_INVALID", f"{element!a} is not {_LETTERS}", spot.key("type"))
     if field.nullable_versions and field.type in FIXED_TYPES:
         report.add("NULLABLE_TYPE", f"the type {field.type} cannot be null", spot.key("nullableVersions"))
     if item.items and not field.struct_name:
-        report.add("SUBFIELDS_ON_NON_STRUCT", f"the type {field.type} has no sub-fields", spot.key("fields"))
+        rule = "SUBFIELDS_IGNORED" if field.is_array else "SUBFIELDS_ON_NON_STRUCT"
+        report.add(rule, f"the type {field.type} has no sub-fields", spot.key("fields"))
     if field.zero_copy and field.type != "bytes":
         report.add("ZERO_COPY_TYPE", "only bytes can be zeroCopy", spot.key("zeroCopy"))
     if field.zero_copy and field.tag is not None:
@@ -159,24 +155,30 @@ def _default(item: Item, report: Report) -> None:
     field, spot = item.spec, item.spot.key("default")
     if not field.default:
         return
+    if field.type == "records" and field.default != "null":
+        report.add("DEFAULT_IGNORED", f"{field.default!a} is not a default of records", spot)
+        return
     try:
         value = parse_default(field)
     except ValueError as error:
         report.add("DEFAULT_INVALID", str(error), spot)
         return
-    if value is None and not field.nullable_versions.covers(field.versions):
+    if value is None and field.type != "records" and not field.nullable_versions.covers(field.versions):
         report.add("DEFAULT_NULL_NOT_NULLABLE", "the field is not nullable in all its versions", spot)
-    if isinstance(value, int) and has_leading_zero(field.default):
-        report.add("DEFAULT_OCTAL", f"Kafka's generated code takes {field.default} for an octal number", spot)
+    if type(value) is int and not is_java_literal(field.default):
+        report.add("DEFAULT_IN_JAVA", f"{field.default!a} is another number in Java, or does not compile", spot)
 
 
 def _flexible(item: Item, definition: Definition) -> None:
     flexible, spot = item.spec.flexible_versions, item.spot.key("flexibleVersions")
     if flexible is None:
+        if item.keys.get("flexibleVersions"):
+            definition.report.add("VERSIONS_SYNTAX", "a blank text is not a version range", spot)
         return
     if item.spec.type not in {"string", "bytes"}:
         definition.report.add("FIELD_FLEXIBLE_TYPE", "only string and bytes have flexibleVersions of their own", spot)
-    if not definition.spec.flexible_versions.covers(flexible):
+    reversed_range = not flexible and flexible != NONE
+    if reversed_range or not definition.spec.flexible_versions.covers(flexible):
         definition.report.add(
             "FIELD_FLEXIBLE_NOT_SUBSET",
             f"{flexible} is not within the message's {definition.spec.flexible_versions}",
@@ -185,12 +187,14 @@ def _flexible(item: Item, definition: Definition) -> None:
 
 
 def _distinct_names(items: Iterable[Item], report: Report) -> None:
-    names: set[str] = set()
+    names: dict[str, set[str]] = {}
     for item in items:
-        name = item.spec.json_name
-        if name and name in names:
-            report.add("FIELD_NAME_DUPLICATE", f"another field here is called {item.spec.name!a}", item.spot)
-        names.add(name)
+        same = names.setdefault(item.spec.json_name, set())
+        if item.spec.name in same:
+            report.add("FIELD_NAME_DUPLICATE", f"another field here has the name {item.spec.name!a}", item.spot)
+        elif same:
+            report.add("FIELD_NAME_CASE", f"another field here has the name {', '.join(sorted(same))!a}", item.spot)
+        same.add(item.spec.name)
 
 
 # Rules of tagged fields (Kafka's FieldSpec, StructSpec, MessageDataGenerator; KIP-482 and its draft).
@@ -207,6 +211,8 @@ def tag_rules(definition: Definition) -> None:
         _keys(item, report)
         if item.spec.tag is not None:
             _tagged(item, definition)
+        elif not item.spec.tagged_versions and item.spec.tagged_versions != NONE:
+            report.add("TAGGED_NOT_FLEXIBLE", "a range that runs backwards", item.spot.key("taggedVersions"))
         groups.append(item.items)
     for group in groups:
         _numbers(group, report)
@@ -216,14 +222,14 @@ def _keys(item: Item, report: Report) -> None:
     field, spot = item.spec, item.spot
     has_versions = stated(item.keys, "taggedVersions")
     if field.tag is None:
-        if has_versions:
+        if field.tagged_versions:
             report.add("TAGGED_VERSIONS_WITHOUT_TAG", "taggedVersions needs a tag", spot.key("taggedVersions"))
         if item.optional:
             report.add("DRAFT_TAG_MISSING", "a field in optionalFields has a tag", spot)
         return
     if not 0 <= field.tag <= _MAX_TAG:
         report.add("TAG_RANGE", f"{field.tag} is not from 0 to {_MAX_TAG}", spot.key("tag"))
-    if not has_versions:
+    if not has_versions or not field.tagged_versions:
         report.add("TAG_WITHOUT_TAGGED_VERSIONS", "a tag needs taggedVersions", spot.key("tag"))
     elif not stated(item.keys, "versions"):
         report.add(
@@ -242,8 +248,6 @@ def _tagged(item: Item, definition: Definition) -> None:
         report.add("TAG_MAP_KEY", "a tagged field cannot be a mapKey", item.spot.key("mapKey"))
     if field.is_array:
         report.add("DRAFT_TAGGED_ARRAY", "the draft forbids tagged arrays", item.spot.key("type"))
-    if field.type == "records":
-        report.add("TAGGED_RECORDS", "records cannot be tagged", item.spot.key("type"))
     if tagged and tagged.high != MAX:
         report.add("TAGGED_VERSIONS_CLOSED", "taggedVersions is not open-ended", spot)
     if not field.versions.covers(tagged):
@@ -281,8 +285,6 @@ def _numbers(items: Sequence[Item], report: Report) -> None:
 # Rules of a message's own keys (Kafka's MessageSpec, HeaderVersions).
 
 LISTENERS = frozenset({"zkBroker", "broker", "controller"})
-
-
 _KEYED = frozenset({"request", "response", "metadata", "coordinator-key", "coordinator-value"})
 _HEADERS = {"request": 3, "response": 1}
 """The newest header version: 3 is KIP-1313's."""
@@ -303,13 +305,15 @@ def message_rules(definition: Definition) -> None:
 
 def _name_and_type(definition: Definition) -> None:
     spec, report = definition.spec, definition.report
-    if not spec.name:
+    if definition.keys.get("name") is None:
         report.add("NAME_MISSING", "the message has no name", _TOP)
     elif not _IDENTIFIER.fullmatch(spec.name):
         report.add("MESSAGE_NAME_INVALID", f"{spec.name!a} is not {_LETTERS}", _TOP.key("name"))
     elif spec.type in {"request", "response"} and not spec.name.endswith(spec.type.capitalize()):
         report.add(
-            "NAME_REQUEST_SUFFIX", f"the name of a {spec.type} ends in {spec.type.capitalize()}", _TOP.key("name")
+            f"NAME_{spec.type.upper()}_SUFFIX",
+            f"the name of a {spec.type} ends in {spec.type.capitalize()}",
+            _TOP.key("name"),
         )
     if not spec.type:
         report.add("TYPE_MISSING", "the message has no type", _TOP)
@@ -327,7 +331,7 @@ def _message_versions(definition: Definition) -> None:
         report.add("VALID_VERSIONS_MISSING", "the message has no validVersions", _TOP)
     elif spec.valid_versions and spec.valid_versions.high == MAX:
         report.add("VALID_VERSIONS_OPEN", "validVersions has no upper end", _TOP.key("validVersions"))
-    if not stated(definition.keys, "flexibleVersions"):
+    if definition.keys.get("flexibleVersions") is None:
         if spec.valid_versions:
             report.add("FLEXIBLE_VERSIONS_MISSING", "the message has no flexibleVersions", _TOP)
     elif spec.flexible_versions and spec.flexible_versions.high != MAX:
@@ -355,6 +359,8 @@ def _request_keys(definition: Definition) -> None:
     for name in spec.listeners:
         if name not in LISTENERS:
             report.add("LISTENER_UNKNOWN", f"{name!a} is none of {', '.join(sorted(LISTENERS))}", _TOP.key("listeners"))
+        elif name == "zkBroker":
+            report.add("LISTENER_REMOVED", "Kafka has no listener zkBroker since 4.0", _TOP.key("listeners"))
     if spec.type == "request":
         return
     if spec.listeners:
@@ -403,17 +409,14 @@ def _header_kind(definition: Definition, versions: Versions, header: int) -> Non
         )
 
 
-# Rules of structs: where they are described, and in which versions they exist (Kafka's StructRegistry,
-# VersionConditional).
+# Rules of structs: where they are described (Kafka's StructRegistry).
 
 
 def struct_rules(definition: Definition) -> None:
-    """Report what is wrong with structs and with the versions of what is in them."""
+    """Report what is wrong with the description of structs."""
     common = {struct.spec.name: struct for struct in definition.structs}
     _common_structs(definition)
     _inline_structs(definition, common)
-    if definition.spec.valid_versions:
-        _versions(definition.items, definition.spec.valid_versions, definition)
     _size(definition, common)
 
 
@@ -431,7 +434,6 @@ def _common_structs(definition: Definition) -> None:
         if name in names:
             report.add("STRUCT_DUPLICATE", f"another struct is called {name!a}", struct.spot.key("name"))
         names.add(name)
-        _versions(struct.items, struct.spec.versions, definition)
 
 
 def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
@@ -463,18 +465,6 @@ def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
         elif not item.items:
             report.add("STRUCT_EMPTY", f"the struct {name} is described nowhere", item.spot.key("type"))
         names.add(name)
-
-
-def _versions(items: Iterable[Item], parent: Versions, definition: Definition) -> None:
-    for item in items:
-        field = item.spec
-        if field.versions and parent and not field.versions & parent:
-            definition.report.add(
-                "FIELD_NO_COMMON_VERSIONS",
-                f"{field.versions} and {parent}, of what it is in, have no version in common",
-                item.spot,
-            )
-        _versions(item.items, parent & field.versions, definition)
 
 
 def _size(definition: Definition, common: dict[str, Struct]) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.files import Finding, Report, Spot, json_files, module_of, read_text, successor_of
+from kwire_cli.spec import grammars
+from kwire_cli.spec.files import Finding, Report, json_files, module_of, read_text, successor_of
+from kwire_cli.spec.generated_structs import generated_structs
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.spec.reading import read_definition
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from kwire_cli.spec.files import Severity
     from kwire_cli.spec.reading import Definition
 
 
@@ -27,25 +30,36 @@ DEFAULT_BOOK = f"kafka-{RELEASE}"
 
 BOOKS = (DEFAULT_BOOK, "kip482", "kip482-draft", "kafka9927")
 
-REFUSED_KEYS: dict[str, frozenset[str]] = {
-    DEFAULT_BOOK: frozenset({"optionalFields"}),
-    "kip482": frozenset({"optionalFields", "encoding", "elementEncoding"}),
-    "kip482-draft": frozenset({"taggedVersions", "encoding", "elementEncoding"}),
-    "kafka9927": frozenset({"optionalFields", "elementEncoding"}),
+LOADING = "loading"
+"""What kwire itself loads: the rules of kafka9927, and elementEncoding, which is kwire's own. No book to choose."""
+
+GRAMMARS = {
+    DEFAULT_BOOK: grammars.KAFKA,
+    "kip482": grammars.KIP482,
+    "kip482-draft": grammars.KIP482_DRAFT,
+    "kafka9927": grammars.KAFKA9927,
+    LOADING: grammars.KWIRE,
 }
-"""Keys that the loader knows but a rule book does not. Kafka's takes kwire's own extensions, encoding and
-elementEncoding."""
 
 _KAFKA = (DEFAULT_BOOK, "kafka9927")
 
 
 class Rule(NamedTuple):
-    """A rule. A fatal one is broken by definitions that have no usable meaning: loading them raises SpecError."""
+    """A rule. A fatal one is broken by definitions that have no usable meaning: loading them raises SpecError.
+
+    A rule of `generated` code is a warning for a message without valid versions: Kafka generates no code for it.
+    """
 
     summary: str
     books: tuple[str, ...] = BOOKS
     fatal: bool = False
     warning: bool = False
+    generated: bool = False
+
+    def severity(self, definition: Definition | None) -> Severity:
+        """Return the severity of the rule for a definition."""
+        unused = self.generated and definition and not definition.spec.valid_versions
+        return "warning" if self.warning or unused else "error"
 
 
 RULES: dict[str, Rule] = {
@@ -63,7 +77,10 @@ RULES: dict[str, Rule] = {
     "MESSAGE_NAME_INVALID": Rule(
         "The message's name is not letters, digits and underscores, a letter first.", fatal=True
     ),
-    "NAME_REQUEST_SUFFIX": Rule("A request's name does not end in Request, or a response's in Response."),
+    "NAME_REQUEST_SUFFIX": Rule("A request's name does not end in Request."),
+    "NAME_RESPONSE_SUFFIX": Rule(
+        "A response's name does not end in Response: Kafka generates code that does not compile.", warning=True
+    ),
     "TYPE_MISSING": Rule("The message has no type.", fatal=True),
     "TYPE_UNKNOWN": Rule("The message's type is none of Kafka's.", fatal=True),
     "VALID_VERSIONS_MISSING": Rule("The message has no validVersions.", fatal=True),
@@ -71,14 +88,15 @@ RULES: dict[str, Rule] = {
     "FLEXIBLE_VERSIONS_MISSING": Rule(
         "The message has no flexibleVersions (mandatory since Kafka 3.0; not needed where validVersions is none)."
     ),
-    "FLEXIBLE_VERSIONS_CLOSED": Rule("flexibleVersions is neither none nor open-ended.", _KAFKA),
+    "FLEXIBLE_VERSIONS_CLOSED": Rule("flexibleVersions is neither none nor open-ended.", _KAFKA, generated=True),
     "API_KEY_MISSING": Rule("A request, response, metadata or coordinator message has no apiKey."),
     "API_KEY_RANGE": Rule("apiKey is not an int16.", fatal=True),
     "LISTENER_UNKNOWN": Rule("A listener is none of zkBroker, broker, controller."),
-    "LISTENERS_ON_NON_REQUEST": Rule("Listeners are named on something other than a request."),
-    "UNSTABLE_ON_NON_REQUEST": Rule("latestVersionUnstable is true on something other than a request."),
-    "COORDINATOR_KEY_VERSIONS": Rule("A coordinator-key has validVersions other than 0.", _KAFKA),
-    "COORDINATOR_KEY_FLEXIBLE": Rule("A coordinator-key has flexible versions.", _KAFKA),
+    "LISTENER_REMOVED": Rule("A listener that Kafka 4.0 removed: zkBroker.", (DEFAULT_BOOK,)),
+    "LISTENERS_ON_NON_REQUEST": Rule("Listeners are named on something other than a request.", generated=True),
+    "UNSTABLE_ON_NON_REQUEST": Rule("latestVersionUnstable is true on something other than a request.", generated=True),
+    "COORDINATOR_KEY_VERSIONS": Rule("A coordinator-key has validVersions other than 0.", _KAFKA, generated=True),
+    "COORDINATOR_KEY_FLEXIBLE": Rule("A coordinator-key has flexible versions.", _KAFKA, generated=True),
     "HEADER_VERSIONS_TYPE": Rule(
         "headerVersions on something other than a request or response, or where validVersions is none.", _KAFKA
     ),
@@ -95,25 +113,43 @@ RULES: dict[str, Rule] = {
     # Fields
     "FIELD_NAME_MISSING": Rule("A field has no name.", fatal=True),
     "FIELD_NAME_INVALID": Rule("A field's name is not letters and digits, a letter first.", fatal=True),
-    "FIELD_NAME_DUPLICATE": Rule("Two fields of one struct have the same name (in JSON form).", fatal=True),
+    "FIELD_NAME_DUPLICATE": Rule("Two fields of one struct have the same name.", fatal=True),
+    "FIELD_NAME_CASE": Rule(
+        "Names of two fields of one struct differ only in the case of the first letter: Kafka generates code that does "
+        "not compile.",
+        fatal=True,
+        warning=True,
+    ),
     "FIELD_TYPE_MISSING": Rule("A field has no type.", fatal=True),
     "FIELD_TYPE_UNKNOWN": Rule("A type is none of Kafka's, and no struct (capital letter first).", fatal=True),
+    "RECORDS_ARRAY": Rule("An array has the elements records."),
     "FIELD_TYPE_ARRAY": Rule("An array has no element type, or arrays as elements.", fatal=True),
     "FIELD_VERSIONS_MISSING": Rule("A field has neither versions nor taggedVersions nor a tag.", fatal=True),
-    "FIELD_NO_COMMON_VERSIONS": Rule("A field exists in no version of the struct that it is in.", _KAFKA),
+    "FIELD_NO_COMMON_VERSIONS": Rule(
+        "A field without a struct exists in no version of the struct that it is in.", _KAFKA, warning=True
+    ),
     "FIELD_FLEXIBLE_TYPE": Rule("A field that is no string or bytes has flexibleVersions of its own."),
-    "FIELD_FLEXIBLE_NOT_SUBSET": Rule("A field's flexibleVersions are not all flexible versions of the message."),
+    "FIELD_FLEXIBLE_NOT_SUBSET": Rule(
+        "A field's flexibleVersions are not all flexible versions of the message.", generated=True
+    ),
     "NULLABLE_TYPE": Rule("A type that can't be null has nullableVersions.", fatal=True),
-    "SUBFIELDS_ON_NON_STRUCT": Rule("A field that is no struct has sub-fields."),
-    "MAP_KEY_TOP_LEVEL": Rule("mapKey on a field of the message itself."),
+    "SUBFIELDS_ON_NON_STRUCT": Rule("A field that is no struct and no array has sub-fields."),
+    "SUBFIELDS_IGNORED": Rule(
+        "An array of a basic type has sub-fields, which Kafka's generator ignores.", warning=True
+    ),
+    "MAP_KEY_TOP_LEVEL": Rule("mapKey on a field of the message itself.", generated=True),
     "ENTITY_TYPE_UNKNOWN": Rule("An entityType that Kafka does not have."),
     "ENTITY_TYPE_MISMATCH": Rule("A field's type is not that of its entityType."),
     "ZERO_COPY_TYPE": Rule("zeroCopy on a field that is not bytes."),
-    "ZERO_COPY_TAGGED": Rule("zeroCopy on a tagged field: Kafka generates code that does not compile."),
-    "DEFAULT_INVALID": Rule("A default is no value of the field's type.", fatal=True),
-    "DEFAULT_NULL_NOT_NULLABLE": Rule("A default of null on a field that is not nullable in all its versions."),
-    "DEFAULT_OCTAL": Rule(
-        "A decimal default with a leading zero: Kafka's generated Java reads it as octal.", warning=True
+    "ZERO_COPY_TAGGED": Rule("zeroCopy on a tagged field: Kafka generates code that does not compile.", warning=True),
+    "DEFAULT_INVALID": Rule("A default is no value of the field's type.", fatal=True, generated=True),
+    "DEFAULT_IGNORED": Rule("A default of records other than null; Kafka ignores it.", fatal=True, warning=True),
+    "DEFAULT_NULL_NOT_NULLABLE": Rule(
+        "A default of null on a field that is not nullable in all its versions.", generated=True
+    ),
+    "DEFAULT_IN_JAVA": Rule(
+        "A default that is another number in Kafka's generated Java (010 is octal there), or does not compile.",
+        warning=True,
     ),
     # Tags
     "TAG_RANGE": Rule("A tag is negative or above 2147483647.", fatal=True),
@@ -126,7 +162,7 @@ RULES: dict[str, Rule] = {
     "TAG_MAP_KEY": Rule("A tagged field is a mapKey."),
     "TAGGED_VERSIONS_CLOSED": Rule("taggedVersions is not open-ended.", _KAFKA),
     "TAGGED_NOT_IN_VERSIONS": Rule("taggedVersions is not within versions."),
-    "TAGGED_NOT_FLEXIBLE": Rule("taggedVersions is not within the flexible versions."),
+    "TAGGED_NOT_FLEXIBLE": Rule("taggedVersions is not within the flexible versions.", generated=True),
     "TAGGED_PARTLY_NULLABLE": Rule("A tagged field is nullable in some of its tagged versions, but not in all."),
     "TAGGED_RECORDS": Rule("A field of the type records is tagged.", _KAFKA),
     "KIP482_VERSIONS_MISSING": Rule("taggedVersions without versions, which KIP-482 requires beside it.", ("kip482",)),
@@ -136,18 +172,22 @@ RULES: dict[str, Rule] = {
     ),
     "DRAFT_TAG_MISSING": Rule("A field in optionalFields without a tag."),
     # Structs
-    "STRUCT_NAME": Rule("A common struct has no name, or one that does not start with a capital letter."),
-    "STRUCT_NAME_INVALID": Rule(
-        "A common struct's name is not letters, digits and underscores, a letter first.", fatal=True
+    "STRUCT_NAME": Rule(
+        "A common struct has no name, or one that does not start with a capital letter.", generated=True
     ),
+    "STRUCT_NAME_INVALID": Rule("A struct's name is not letters, digits and underscores, a letter first.", fatal=True),
     "STRUCT_VERSIONS_MISSING": Rule("A common struct, or a field with sub-fields, has no versions.", _KAFKA),
-    "STRUCT_DUPLICATE": Rule("A struct is described twice."),
-    "STRUCT_INLINE_AND_COMMON": Rule("A field of a common struct's type has sub-fields of its own."),
+    "STRUCT_DUPLICATE": Rule("A struct is described twice.", generated=True),
+    "STRUCT_INLINE_AND_COMMON": Rule("A field of a common struct's type has sub-fields of its own.", generated=True),
     "STRUCT_EMPTY": Rule("A struct that is described nowhere; Kafka takes it as one without fields.", warning=True),
-    "STRUCT_NOT_COMMON": Rule("A common struct uses a struct that is not common."),
-    "STRUCT_RECURSIVE": Rule("A struct contains itself.", fatal=True),
+    "STRUCT_NOT_COMMON": Rule("A common struct uses a struct that is not common.", generated=True),
+    "STRUCT_NO_COMMON_VERSIONS": Rule(
+        "A field of a struct exists in no version of what it is in, or a common struct in no version.", _KAFKA
+    ),
+    "STRUCT_USED_EARLY": Rule("A field of a struct exists in a version before the first of the struct.", _KAFKA),
+    "STRUCT_RECURSIVE": Rule("A struct contains itself.", fatal=True, warning=True),
     "STRUCT_TOO_LARGE": Rule(
-        "Written out, the structs nest deeper than 48 levels or have more than 100000 fields.", fatal=True
+        "Written out, the structs nest deeper than 48 levels or have more than 100000 fields.", fatal=True, warning=True
     ),
     # Encodings
     "ENCODING_TYPE": Rule(
@@ -215,7 +255,7 @@ def check(text: str, file: str | None = None, rules: str = DEFAULT_BOOK) -> list
 
 def examine(text: str, file: str | None, rules: str) -> tuple[Definition | None, list[Finding]]:
     """A definition as far as it can be read, with every violation of a rule book in it."""
-    if rules not in BOOKS:
+    if rules not in GRAMMARS:
         raise InputError(f"no rule book is called {rules!a}; there are {', '.join(BOOKS)}")
     try:
         parsed = parse(text, file=file, comments=True, trailing=True)
@@ -235,26 +275,16 @@ def examine_value(value: object, report: Report, rules: str) -> tuple[Definition
     """As `examine`, from the parsed JSON; `report` holds what was found before and knows where things stand."""
     definition = read_definition(value, report)
     if definition:
-        _refused_keys(definition, REFUSED_KEYS[rules])
-        for rule in (message_rules, field_rules, tag_rules, struct_rules, encoding_rules):
+        GRAMMARS[rules].unknown_keys(definition)
+        for rule in (message_rules, field_rules, tag_rules, struct_rules, generated_structs, encoding_rules):
             rule(definition)
-    return definition, _of_book(report.findings, rules)
-
-
-def _refused_keys(definition: Definition, refused: frozenset[str]) -> None:
-    places = [(Spot(), definition.keys), *((struct.spot, struct.keys) for struct in definition.structs)]
-    for spot, keys in (*places, *((item.spot, item.keys) for item in definition.walk())):
-        for key in sorted(refused.intersection(keys)):
-            definition.report.add("UNKNOWN_KEY", f"{key!a} is not a key of this rule book", spot.key(key))
-
-
-def _of_book(findings: list[Finding], rules: str) -> list[Finding]:
+    book = "kafka9927" if rules == LOADING else rules
     held = [
-        finding._replace(severity="warning" if RULES[finding.rule].warning else "error")
-        for finding in findings
-        if rules in RULES[finding.rule].books
+        finding._replace(severity=RULES[finding.rule].severity(definition))
+        for finding in report.findings
+        if book in RULES[finding.rule].books
     ]
-    return sorted(held, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
+    return definition, sorted(held, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
 
 
 # Rules that hold between definitions (Kafka's ApiMessageTypeGenerator, MetadataRecordTypeGenerator,
@@ -309,7 +339,7 @@ def _between(definitions: list[Definition]) -> list[Finding]:
         # An api that another one took over has that one's key by right.
         if spec.api_key is None or successor_of(spec.name):
             continue
-        key = (spec.type, module_of(definition.keys), spec.api_key)
+        key = (spec.type, module_of(spec.name, spec.type), spec.api_key)
         if keys.setdefault(key, spec.name) != spec.name:
             findings.append(
                 _finding(

@@ -18,6 +18,7 @@ from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.line_records import is_anomalous
 from kwire_cli.tui.look import Look, Pace, frame_costs
+from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.frame_table import cells, columns_of
 from kwire_cli.view.html.frames import line_row
@@ -333,7 +334,7 @@ class Captures:
         """A line as in the table of `kwire decode`."""
         line, values = self._index.line(number), self._known.get(number)
         known = LineRow(line) if values is None else _KnownRow(line, None, values, self._index.names)
-        return layout(columns_of(()), room=width).row(cells(known, columns_of(())))
+        return layout(columns_of(()), room=width).row(cells(known, columns_of(()), AnomalyCounts("frame")))
 
     def title(self, number: int) -> str:
         """The frame's number, and what it is."""

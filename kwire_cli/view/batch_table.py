@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
@@ -14,8 +15,9 @@ from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column, cut
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Hide, Record
     from kwire_cli.records.gaps import Gap
 
@@ -88,10 +90,15 @@ def batch_row(item: Batch | Gap) -> tuple[str, ...]:
         return gap_row(item, deep=False)
     batch = item if isinstance(item, Batch) else item.batch
     assert batch is not None  # noqa: S101 - for the type checker
-    anomaly = f"gap: {item.code}" if not isinstance(item, Batch) else "" if item.crc_valid else "CRC invalid"
+    anomaly = ", ".join(codes_of(item)) if isinstance(item, Batch) else f"gap: {item.code}"
     row = head_json(batch) | {"flags": flags_of(batch), "anomaly": anomaly}
     row["maxTimestamp"] = time_text(row["maxTimestamp"])
     return tuple(text_of(row[column.name]) for column in _BATCH_COLUMNS)
+
+
+def codes_of(batch: Batch) -> list[str]:
+    """Return the codes of the anomalies of a batch, without those of its records."""
+    return [*dict.fromkeys(note.code for note in batch.notes)]
 
 
 def gap_row(gap: Gap, *, deep: bool) -> tuple[str, ...]:
@@ -103,8 +110,24 @@ def gap_row(gap: Gap, *, deep: bool) -> tuple[str, ...]:
     return tuple(row.get(column.name, "") for column in table_columns(deep=deep))
 
 
-def record_row(batch: Batch, record: Record, hide: Hide | None) -> tuple[str, ...]:
-    """Return a record as a row of the table."""
+def record_rows(
+    batch: Batch, records: Numbered, notes: Iterable[Anomaly], hide: Hide | None
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each record, and one for the anomalies of the batch that no row of a record shows."""
+    codes: dict[str, list[str]] = {}
+    for note in notes:
+        codes.setdefault(note.path.partition("]")[0], []).append(note.code)
+    for number, record in records:
+        anomalies = ", ".join(dict.fromkeys(codes.pop(f"records[{number}", ())))
+        yield record_row(batch, record, hide, anomalies)
+    others = dict.fromkeys([*codes_of(batch), *chain.from_iterable(codes.values())])
+    if others:
+        row = {"anomaly": f"batch at {batch.position}: {', '.join(others)}"}
+        yield tuple(row.get(column.name, "") for column in _RECORD_COLUMNS)
+
+
+def record_row(batch: Batch, record: Record, hide: Hide | None, anomalies: str = "") -> tuple[str, ...]:
+    """Return a record as a row of the table. `anomalies` are the codes of its anomalies."""
     document = record_json(batch, record, 0, [], hide)
     key, value = _secret(document["key"]) or _cell(record.key), _secret(document["value"]) or _cell(record.value)
     if decoded := document.get("decoded"):
@@ -115,6 +138,7 @@ def record_row(batch: Batch, record: Record, hide: Hide | None) -> tuple[str, ..
         [f"{name}={'null' if data is None else _cell(data)}" for name, data in headers_of(batch, record, hide)]
     )
     row = {**document, "timestamp": time_text(record.timestamp), "key": key, "value": value, "headers": headers}
+    row["anomaly"] = anomalies
     return tuple(cut(text_of(row.get(column.name)), _TABLE_TEXT, "end") for column in _RECORD_COLUMNS)
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.source.kafka.columns import ALIASES, COLUMNS
+from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column, layout
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from kwire_cli.message.known_layout import Layout as MessageLayout, Plain
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.columns import LineRow
+    from kwire_cli.view.anomaly_counts import AnomalyCounts
     from kwire_cli.view.widths import Layout
 
 _COLUMNS = (
@@ -32,15 +34,16 @@ _COLUMNS = (
     Column("stream", keep=7, width=6, right=True),
     Column("size", "size B", keep=2, width=7, right=True, style="number"),
     Column("latency", "latency ms", width=10, right=True, style="number"),
-    Column("error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
+    Column("faults", "error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
 )
 COLUMNS_SHOWN: dict[str, Column] = {column.name: column for column in _COLUMNS}
-"""The columns of the table. `direction` is an arrow, → for a request and ← for a response, and `call` is the api with
-its version."""
+"""The columns of the table. `direction` is an arrow, → for a request and ← for a response, `call` is the api with its
+version, and `faults` are the names of errors and the codes of anomalies."""
 _OTHERS = {
     column.name: column
     for column in (
         Column("api", width=20, least=8, style="name"),
+        Column("error", width=8, least=12, cut="end", style="warning"),
         Column("apiVersion", "ver", width=3, right=True),
         Column("apiKey", right=True),
         Column("packet", right=True),
@@ -69,12 +72,17 @@ def _asked(name: str) -> Column:
 _ARROWS = {"request": "→", "response": "←"}
 
 
-def cells(line: LineRow, columns: Sequence[Column], remark: str = "") -> list[str]:
-    """Return the cells of a line as text. A remark takes the place of an error."""
-    return [remark if remark and column.name == "error" else _cell(line, column.name) for column in columns]
+def cells(line: LineRow, columns: Sequence[Column], counts: AnomalyCounts, remark: str = "") -> list[str]:
+    """Return the cells of a line as text, and count its anomalies. A remark takes the place of an error."""
+    return [
+        remark if remark and column.name in {"error", "faults"} else _cell(line, column.name, counts)
+        for column in columns
+    ]
 
 
-def _cell(line: LineRow, name: str) -> str:
+def _cell(line: LineRow, name: str, counts: AnomalyCounts) -> str:
+    if name == "faults":
+        return _faults(line.line, counts)
     if name == "direction":
         return _ARROWS.get(line.value("kind"), "")
     if name == "call":
@@ -94,6 +102,12 @@ def _call(kind: str, api: str | None, version: int | None, line: Captured) -> st
         return f"{text_of(line.seen.protocol) or 'unknown'} (not Kafka)"
     name = api or _other(line)
     return name if version is None else f"{name} v{version}"
+
+
+def _faults(line: Captured, counts: AnomalyCounts) -> str:
+    """Return the errors and the anomalies of a line, and count the anomalies."""
+    errors, anomalies = line.errors, counts.add(anomaly_codes(line, deep=True))
+    return ", ".join(filter(None, (_names(errors) if errors else "", anomalies)))
 
 
 def _other(line: Captured) -> str:
@@ -117,15 +131,17 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def plain_rows(table: Layout) -> Callable[[Captured], str] | None:
+def plain_rows(table: Layout, counts: AnomalyCounts) -> Callable[[Captured], str] | None:
     """Return a function that makes a row of a table without a limit from a line of the capture, without colours.
+
+    The function counts the anomalies of the lines.
 
     Return None if a column is the path of a field.
     """
     columns = table.columns
-    if not all(ALIASES.get(column.name, column.name) in {*COLUMNS, "direction", "call"} for column in columns):
+    if not all(ALIASES.get(column.name, column.name) in {*COLUMNS, *_MADE} for column in columns):
         return None
-    makers, form = [_maker(column.name) for column in columns], "".join(table.forms)
+    makers, form = [_maker(column.name, counts) for column in columns], "".join(table.forms)
 
     def row_of(line: Captured) -> str:
         return (form % tuple([cell(line) for cell in makers])).rstrip()
@@ -144,15 +160,15 @@ def plain_rows(table: Layout) -> Callable[[Captured], str] | None:
         plain = line.seen.plain
         if plain is None:
             return row_of(line)
-        return (form_of(plain.layout) % _usual_cells(line, plain)).rstrip()
+        return (form_of(plain.layout) % _usual_cells(line, plain, counts)).rstrip()
 
     return usual if columns == _COLUMNS else row_of
 
 
-def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
+def _usual_cells(line: Captured, plain: Plain, counts: AnomalyCounts) -> tuple[Any, ...]:
     """Return the cells of a well-formed frame beside `direction` and `call`: the same as `_maker` gives one by one."""
     time, latency = line.time, line.latency
-    client, topics, errors = line.client_id, line.topics, line.errors
+    client, topics = line.client_id, line.topics
     return (
         line.number,
         time[11:26] if time else "",
@@ -164,12 +180,14 @@ def _usual_cells(line: Captured, plain: Plain) -> tuple[Any, ...]:
         line.stream,
         line.seen.size,
         "" if latency is None else f"{latency * 1000:.3f}",
-        _names(errors) if errors else "",
+        _faults(line, counts),
     )
 
 
-def _maker(name: str) -> Callable[[Captured], Any]:
+def _maker(name: str, counts: AnomalyCounts) -> Callable[[Captured], Any]:
     """Return the function that makes a cell of a line."""
+    if name == "faults":
+        return lambda line: _faults(line, counts)
     if name == "direction":
         return lambda line: _ARROWS.get(line.kind, "")
     if name == "call":
@@ -183,6 +201,8 @@ def _maker(name: str) -> Callable[[Captured], Any]:
     return lambda line: "" if (value := column(line)) is None else formatter(value)
 
 
+_MADE = ("direction", "call", "faults")
+"""Columns of the table alone."""
 _PLAIN = frozenset({"frame", "src", "dst", "kind", "size", "stream", "packet"})
 """Columns whose values are never null, and text as it is."""
 

@@ -16,9 +16,9 @@ def found(*arguments):
 
 
 def test_advice_is_asked_for_and_is_no_error():
-    quiet, nothing = found(SPECS)
+    quiet, nothing = found("--rules", "kafka9927", SPECS)
     assert (quiet.code, nothing, quiet.err) == (0, [], "0 errors, 0 warnings\n")
-    done, advice = found("--advice", SPECS)
+    done, advice = found("--rules", "kafka9927", "--advice", SPECS)
     assert done.code == 0
     assert {each["severity"] for each in advice} == {"advice"}
     assert done.err == f"0 errors, 0 warnings, {len(advice)} advice\n"
@@ -45,7 +45,7 @@ def test_what_the_old_definitions_have_too_is_no_finding(tmp_path):
 def test_a_file_that_is_given_twice_is_no_duplicate():
     file = SPECS / "FetchRequest.json"
     for words in ((file, file), (SPECS, file), (file, "--specs", SPECS)):
-        done, rows = found(*words)
+        done, rows = found("--rules", "kafka9927", *words)
         assert (done.code, rows) == (0, [])
 
 
@@ -61,7 +61,9 @@ def test_findings_are_marked_for_reviews(fmt):
     marked = kwire("lint", broken, "-f", fmt)
     assert (done.code, marked.code) == (1, 1)
     if fmt == "github":
-        places = re.findall(r"^::error file=(.*?),line=(\d+),col=(\d+),title=(\w+) ", marked.out, re.MULTILINE)
+        places = re.findall(
+            r"^::(?:error|warning) file=(.*?),line=(\d+),col=(\d+),title=(\w+) ", marked.out, re.MULTILINE
+        )
         assert [(int(line), int(column), rule) for _, line, column, rule in places] == [
             (each["line"], each["column"], each["rule"]) for each in rows
         ]

@@ -43,7 +43,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("errors", "QQQQ"), "kwire: no error code is QQQQ; kwire errors lists all\n"),
         (
             ("explain", "anomaly", "tag-ordr"),
-            "kwire: 'tag-ordr' is not an anomaly code; did you mean TAG_ORDER or ENTRY_ORDER?\n",
+            "kwire: 'tag-ordr' is not an anomaly code; did you mean TAG_ORDER or ENTRY_ORDER or HEADER_ORDER?\n",
         ),
         (("explain", "anomaly", "QQQQ"), "kwire: 'QQQQ' is not an anomaly code; kwire explain anomaly lists all\n"),
         (("lint", "docs"), "kwire: there are no definitions in docs: give files, or folders that have *.json files\n"),

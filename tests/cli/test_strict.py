@@ -1,5 +1,6 @@
 """--strict fails on every input that ends early, and --exit-code on every choice that matches nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,35 @@ def test_a_choice_of_topics_that_matches_nothing():
     assert kwire("dump", "--exit-code", "--topic", "orders-zstd", "samples/segments").code == 0
     assert kwire("dump", "--exit-code", "--topic", "nobodys", "samples/segments").code == 1
     assert kwire("dump", "--topic", "nobodys", "samples/segments").code == 0
+
+
+def test_anomalies_are_seen_in_the_default_view(tmp_path):
+    capture = tmp_path / "a.pcap"
+    capture.write_bytes(hostile_capture("t"))
+    shown = kwire("decode", capture, "-f", "table")
+    codes = [
+        json.loads(line)["anomalies"] for line in kwire("decode", capture, "--fields", "anomalies").out.splitlines()
+    ]
+    rows = shown.out.splitlines()[1:]
+    assert any(codes)
+    for row, names in zip(rows, codes, strict=True):
+        assert all(name in row for name in names)
+    count = sum(map(bool, codes))
+    assert f"{count} frame{'s' * (count > 1)} ha" in shown.err.splitlines()[-1]
+    assert kwire("decode", capture, "--fields", "anomalie").err.endswith("did you mean anomalies or anomaly?\n")
+
+
+def test_anomalies_of_batches_and_records_are_seen_in_tables(tmp_path):
+    log = tmp_path / "a.log"
+    good = batch(1, [record(b"k", b"v")])
+    log.write_bytes(batch(records=[record(b"k", b"v")], codec=1, packed=b"no gzip") + good[:-2] + b"w" + good[-1:])
+    for words, code in (((), "CRC_MISMATCH"), (("--deep",), "DECOMPRESSION_FAILED")):
+        shown = kwire("dump", *words, "-f", "table", log)
+        assert code in shown.out
+        assert code in shown.err
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(committed(0, b"xx"))
+    shown = kwire("dump", "--deep", "-f", "table", folder)
+    assert shown.out.splitlines()[-1].endswith("TRAILING_BYTES")
+    assert shown.err == "1 batch has anomalies: TRAILING_BYTES 1\n"

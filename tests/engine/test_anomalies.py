@@ -176,7 +176,9 @@ interface list them, with those of records and of the payloads that kwire decode
 those of Kafka's own topics. `UNKNOWN_TYPE` and
 `UNKNOWN_VERSION` of such a payload do not count: a newer Kafka may have written it.
 Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.md)).
-`kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs.
+`kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs; `--verify` alone
+reads the records of Kafka's own topics. The tables of `decode` and `dump` show the codes in the last column, and a
+line on standard error counts the frames or batches that have anomalies; `--fields anomalies` is that column.
 `kwire stats`, `kwire summary` and the table `faults` of captures count those of batches, and leave records
 closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.

@@ -130,6 +130,17 @@ def test_the_draft_of_kip_82():
     assert offsets(read(wrapper("kip82-draft", 4, inner), format="kip82-draft")) == [3, 4]
 
 
+@pytest.mark.parametrize("keys", [(7, 1), (1, 1), (0x80000000, 2)])
+def test_headers_of_the_draft_ascend(keys):
+    headers = [{"key": key, "value": ""} for key in keys]
+    data = message("kip82-draft", 3, b"k", b"v", attributes=16, headers=headers)
+    assert [(note.code, note.path) for note in read(data, format="kip82-draft").anomalies] == [
+        ("HEADER_ORDER", "headers")
+    ]
+    inside = read(wrapper("kip82-draft", 3, data), format="kip82-draft")
+    assert [(note.code, note.path) for note in inside.anomalies] == [("HEADER_ORDER", "records[0].headers")]
+
+
 def test_a_header_of_the_draft_without_a_value():
     data = message("kip82-draft", 3, b"k", b"v", attributes=16, headers=[{"key": 1, "value": ""}])
     at = data.index(b"\0\0\0\1\0\0\0\0") + 4

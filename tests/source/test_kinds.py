@@ -295,3 +295,15 @@ def test_a_name_that_is_too_long_is_an_error_and_no_traceback(command, name):
     done = kwire(*command, name)
     assert done.code in {0, 1, 2}
     assert len(done.err) < 30_000
+
+
+@pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft"])
+def test_a_named_format_decides_what_bytes_are(form):
+    row = {"value": "eA=="}
+    size = len(kwire_cli.write_records([{"records": [row]}], form))
+    offset = (size - 4) << 32 | 5  # the first four bytes are the size of a frame
+    data = kwire_cli.write_records([{"baseOffset": offset, "records": [row | {"offset": offset}]}], form)
+    with pytest.raises(kwire_cli.InputError, match="requests and responses"):
+        kwire_cli.read_records(data)
+    (batch,) = kwire_cli.read_records(data, format=form)
+    assert (batch.head.base_offset, [record.value for record in batch.records()]) == (offset, [b"x"])

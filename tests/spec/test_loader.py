@@ -6,9 +6,10 @@ from examples import examples
 from hypothesis import given, strategies as st
 
 from kwire_cli.errors import InputError, KwireError, SpecError
+from kwire_cli.spec.grammars import KIP482_DRAFT, KWIRE
 from kwire_cli.spec.model import NONE, Encoding, Versions, default_value
 from kwire_cli.spec.overlay import load_file, load_text
-from kwire_cli.spec.reading import FIELD_KEYS, MESSAGE_KEYS, TYPES, element_encoding_at, encoding_at
+from kwire_cli.spec.reading import TYPES, element_encoding_at, encoding_at
 from kwire_cli.spec.rules import check
 
 SCALARS = (
@@ -17,6 +18,8 @@ SCALARS = (
     | st.none() | st.booleans() | st.integers(-3, 40000) | st.floats(allow_nan=False,
     allow_infinity=False) | st.text(max_size=5)
 )  # fmt: skip
+MESSAGE_KEYS = KIP482_DRAFT.message | KWIRE.message
+FIELD_KEYS = KIP482_DRAFT.field | KWIRE.field
 KEYS = st.sampled_from(sorted(MESSAGE_KEYS | FIELD_KEYS | {"0+", "1"}))
 ANY = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=8), max_leaves=25

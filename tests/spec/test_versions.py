@@ -18,7 +18,7 @@ def test_intersection_and_cover_agree_with_membership(left, right, version):
         assert version in left
 
 
-@pytest.mark.parametrize("text", ["1-", "+", "-1", "x", "32768", "0-40000", "1-2-3", "٣", "9" * 5000])
+@pytest.mark.parametrize("text", ["1-", "+", "-1", "x", "32768", "0-40000", "1-2-3", "1 +", "²", "9" * 5000])
 def test_texts_that_are_no_range(text):
     with pytest.raises(ValueError, match="version"):
         Versions.parse(text)

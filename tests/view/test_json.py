@@ -10,6 +10,7 @@ from kwire_cli.message.roles import RecordsAs
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.columns import LineRow
 from kwire_cli.source.kafka.traffic import traffic
+from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.batch_json import field_text
 from kwire_cli.view.frame_table import UNBOUNDED, cells, columns_of, plain_rows
 from kwire_cli.view.json import dumps, line_dumps, many_dumps
@@ -39,12 +40,13 @@ def test_lines_are_printed_the_same_quickly(path):
     )
     columns = columns_of(fields)
     any_layout, items = layout(columns), field_text(RecordsAs(CATALOG))
-    usual, any_row = plain_rows(UNBOUNDED), plain_rows(any_layout)
+    counts = [AnomalyCounts("frame") for _ in range(2)]
+    usual, any_row = plain_rows(UNBOUNDED, counts[0]), plain_rows(any_layout, counts[0])
     # Twice: the second time every message has a shape, and a text is made for it.
     for line in (line for _ in range(2) for line in traffic(CATALOG, Capture(path))):
         row = LineRow(line)
-        assert usual(line) == plain(UNBOUNDED.row(cells(row, columns_of(())))).rstrip()
-        assert any_row(line) == plain(any_layout.row(cells(row, columns))).rstrip()
+        assert usual(line) == plain(UNBOUNDED.row(cells(row, columns_of(()), counts[1]))).rstrip()
+        assert any_row(line) == plain(any_layout.row(cells(row, columns, counts[1]))).rstrip()
         document = line.to_json()
         assert (
             json.loads(many_dumps(document))
@@ -56,6 +58,7 @@ def test_lines_are_printed_the_same_quickly(path):
                 shown = line_dumps(line, records, None, items)
                 assert shown.count(b"\n") == 1
                 assert repr(json.loads(shown)) == repr(json.loads(many_dumps(line.to_json(records=records))))
+    assert (counts[0].rows, counts[0].codes) == (counts[1].rows, counts[1].codes)
 
 
 @pytest.mark.shared
@@ -104,5 +107,6 @@ def test_lines_hold_whatever_their_messages_say(wire):
 
 
 def test_fields_of_a_table_are_columns_or_paths():
-    assert plain_rows(layout(columns_of(["frame", "version"]))) is not None
-    assert plain_rows(layout(columns_of(["frame", "topics.name"]))) is None
+    counts = AnomalyCounts("frame")
+    assert plain_rows(layout(columns_of(["frame", "version"])), counts) is not None
+    assert plain_rows(layout(columns_of(["frame", "topics.name"])), counts) is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.comparison.differences import Difference, Side, by_key, parts_of, reached
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.engine.program import Leaf, Struct, Tags, holds_records
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
 from kwire_cli.engine.values import ABSENT, Form, leaf_value, value
@@ -254,6 +255,11 @@ BYTES = ("records[].key", "records[].value", "headers[].value")
 
 _INSIDE = {"batch": {"records": "record"}}
 """The lists of which the elements have something that follows from the rest, by the level that they are in."""
+
+
+def is_unread(item: dict[str, Any]) -> bool:
+    """Return whether an item of a record set in JSON form is a gap or a batch with records that cannot be read."""
+    return "gap" in item or any(note["code"] in UNREAD for note in item["anomalies"])
 
 
 def record_differences(

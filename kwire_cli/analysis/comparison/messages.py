@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.comparison.differences import At, Comparison, Difference, InOrder, Parts, Side, parts_of
-from kwire_cli.analysis.comparison.elements import Look, Operand, elements, record_differences, together
+from kwire_cli.analysis.comparison.elements import Look, Operand, elements, is_unread, record_differences, together
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import is_null, read_count
 from kwire_cli.engine.values import leaf_value
@@ -258,9 +258,14 @@ class _Walk:
         mine, other = (look.record_items(item) for look, item in ((self.a, p), (self.b, q)))
         changes = list(record_differences(mine[0], other[0], (mine[1], other[1]), at, self.order))
         self.out.differences += changes
-        if not changes and self.a.payload(p) == self.b.payload(q):
+        unread = [name for name, (items, _) in (("a", mine), ("b", other)) if any(map(is_unread, items))]
+        if changes:
+            return
+        if self.a.payload(p) == self.b.payload(q):
             self.other_bytes(p, q, at)
-        elif not changes:
+        elif unread:
+            self.tell("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
+        else:
             self.tell("bytes", at, p, q, "the same records, written in another way")
 
     # Arrays

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.comparison.decoded_records import differing_fields
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.records.batch import PADDING, Batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Record
     from kwire_cli.records.gaps import Gap
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 MOST = 100
 """Differences that are kept; all are counted."""
-
-
 KINDS = {
     "LATER_START": "one copy begins at a later offset: legal after retention, or after records were deleted",
     "LONGER": "one copy goes on where the other ends: legal while a follower lags",
@@ -34,6 +34,7 @@ KINDS = {
     "RECORDS": "the same offsets and leader epoch, other records: the leader's promise was broken, or one copy "
     "was changed",
     "BOUNDARIES": "the same offsets in other batches, with other records",
+    "UNREAD": "records of one copy or of both cannot be read, so that they cannot be compared",
     "HEADER": "the same records under a header that differs",
     "CORRUPT": "one copy has a batch with a wrong checksum, or bytes that are no batch",
 }
@@ -149,6 +150,12 @@ class Found:
     lacking: int | None = None
     keyless: bool = False
     fields: str = ""
+    unread: tuple[str, ...] = ()
+
+    @property
+    def not_compared(self) -> str:
+        """The copies of which not all records can be read."""
+        return f"not all records of {' and '.join(self.unread)} can be read"
 
     @property
     def differs(self) -> str:
@@ -170,7 +177,8 @@ def side_by_side(a: Sequence[Batch], b: Sequence[Batch], last: int) -> Found:
     """
     out = Found()
     first = max(batches[0].head.base_offset for batches in (a, b))
-    mine, other = _records(a, first, last), _records(b, first, last)
+    notes: dict[str, list[Anomaly]] = {"a": [], "b": []}
+    mine, other = _records(a, first, last, notes["a"]), _records(b, first, last, notes["b"])
     one, two = next(mine, None), next(other, None)
     while one or two:
         if one and (two is None or one.offset < two.offset):
@@ -187,11 +195,16 @@ def side_by_side(a: Sequence[Batch], b: Sequence[Batch], last: int) -> Found:
             elif out.changed is None:
                 out.changed, out.fields = one.offset, differing_fields(a[0].source, one, two)
             one, two = next(mine, None), next(other, None)
+    out.unread = tuple(name for name, found in notes.items() if _is_unread(found))
     return out
 
 
-def _records(batches: Sequence[Batch], first: int, last: int) -> Iterator[Record]:
-    return (record for batch in batches for record in batch.records() if first <= record.offset <= last)
+def _records(batches: Sequence[Batch], first: int, last: int, notes: list[Anomaly]) -> Iterator[Record]:
+    return (record for batch in batches for record in batch.records(notes) if first <= record.offset <= last)
+
+
+def _is_unread(notes: Iterable[Anomaly]) -> bool:
+    return any(note.code in UNREAD for note in notes)
 
 
 def _lack(out: Found, record: Record) -> None:
@@ -310,14 +323,15 @@ def _lacking(out: Comparison, has: _Cursor, lacks: str, *, before: bool) -> None
         out.counts["LATER_START"] += 1  # one is told, for all batches before the begin
         return
     sides = _sides(has.side(), lacks)
-    kind = (
-        "LATER_START"
-        if before
-        else "COMPACTED"
-        if all(record.key is not None for record in batch.records())
-        else "MISSING"
-    )
-    detail = f"{lacks} begins later" if before else f"{lacks} has no batch here"
+    if before:
+        out.add(Difference("LATER_START", batch.head.base_offset, *sides, f"{lacks} begins later"))
+        return
+    notes: list[Anomaly] = []
+    keyless = any([record.key is None for record in batch.records(notes)])  # noqa: C419 - reads all, for the notes
+    detail = f"{lacks} has no batch here"
+    kind = "MISSING" if keyless else "COMPACTED"
+    if _is_unread(notes) and not keyless:
+        kind, detail = "UNREAD", f"{detail}, and not all of its records can be read"
     out.add(Difference(kind, batch.head.base_offset, *sides, detail))
 
 
@@ -363,7 +377,11 @@ def _kind(x: Batch, y: Batch) -> tuple[str, str]:
     if told := _wrong_or_other_epoch([x], [y]):
         return told
     record_diff = side_by_side([x], [y], p.last_offset)
-    if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):
+    if record_diff.changed is not None:
+        return "RECORDS", record_diff.differs
+    if record_diff.unread:
+        return "UNREAD", record_diff.not_compared
+    if record_diff.only_a and record_diff.only_b:
         return "RECORDS", record_diff.differs
     if record_diff.only_a or record_diff.only_b:
         return _lacks(record_diff)
@@ -450,6 +468,8 @@ def _kind_of_overlap(a: list[Batch], b: list[Batch], last: int) -> tuple[str, in
         return told[0], offset, told[1]
     record_diff = side_by_side(a, b, last)
     detail = f"{len(a)} and {len(b)} batches for offsets {offset} to {last}"
+    if record_diff.unread and record_diff.changed is None:
+        return "UNREAD", offset, f"{detail}; {record_diff.not_compared}"
     if record_diff.first is None:
         return "RECOMPRESSED", offset, f"{detail}; {record_diff.same} records are the same"
     if record_diff.changed is not None or (record_diff.only_a and record_diff.only_b):

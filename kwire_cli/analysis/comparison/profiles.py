@@ -84,6 +84,8 @@ class Use:
     request_bytes: int = 0
     response_bytes: int = 0
     sized: int = 0
+    unread: int = 0
+    """Requests whose body could not be read, or not all of it."""
     latency: Histogram = field(default_factory=Histogram)
     errors: Counter[str | int] = field(default_factory=Counter)
     versions: Counter[int] = field(default_factory=Counter)
@@ -95,6 +97,7 @@ class Use:
         self.request_bytes += other.request_bytes
         self.response_bytes += other.response_bytes
         self.sized += other.sized
+        self.unread += other.unread
         self.latency.merge(other.latency)
         self.errors.update(other.errors)
         self.versions.update(other.versions)
@@ -167,6 +170,7 @@ class Profiles(CallFold):
         profile.names[call.api_key] = call.api
         use = profile.uses.setdefault(call.api_key, Use())
         use.requests += 1
+        use.unread += not call.is_read
         use.versions[call.version] += 1
         use.errors.update(call.errors)
         if (latency := call.latency) is not None:

@@ -15,6 +15,7 @@ from kwire_cli.analysis.comparison.profiles import (
     GENERATIONS,
     JOINS,
     LEAVES,
+    MOST_VALUES,
     OF_BATCHES,
     REBALANCES,
     RECORDS,
@@ -90,7 +91,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     differs = any(counts.values())
     who = Column("client", wide=len(both) < 2, once=True)
     settings.sort(key=lambda row: not row[-1])
-    equal = len(settings) - differing
+    equal = sum(not row[-1] and not _are_many(row) for row in settings)
     blocks: list[Block] = [
         Outline("", [*_heads(pairs, names)]),
         Facts([Fact("differences", counts, "map")]),
@@ -109,7 +110,15 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
         Table("counts", (who, *COUNTS), [(name, *row) for name, mine, other in both for row in _counts(mine, other)]),
         Table("sides", SIDES, [*_sides(pairs)], shown=0),
     ]
-    if not differs:
+    unread = sum(use.unread for _, *sides in both for profile in sides for use in profile.uses.values())
+    many = sum(_are_many(row) for row in settings)
+    if unread:
+        text = f"{counted(unread, 'request')} could not be read: fields and settings in them are not compared"
+        blocks.append(Note(text, "warning"))
+    if many:
+        text = f"not compared, with more than {MOST_VALUES} values: {counted(many, 'setting')}"
+        blocks.append(Note(text, "warning"))
+    if not (differs or unread or many):
         blocks.append(Note("the same clients, apis, versions, set fields and configuration", "good"))
     return Answer("Differences of traffic", blocks, found=differs)
 
@@ -258,6 +267,11 @@ def _settings(a: Profile, b: Profile) -> Iterator[Row]:
             if name in OF_BATCHES and not (_shows_batches(a) and _shows_batches(b)):
                 differs = False  # request logs have no batches
             yield name, CONFIGS.get(name), mine.texts, other.texts, _counted(mine), _counted(other), differs
+
+
+def _are_many(row: Row) -> bool:
+    """Return whether both sides of a setting have more values than are kept."""
+    return all(texts == Values(many=True).texts for texts in row[3:5])
 
 
 def _shows_batches(profile: Profile) -> bool:

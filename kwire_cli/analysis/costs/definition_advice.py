@@ -15,7 +15,7 @@ from kwire_cli.spec.files import Finding, Report, Spot, json_files, read_text
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.model import INTEGER_RANGES, NONE, default_value
 from kwire_cli.spec.reading import read_definition
-from kwire_cli.spec.rules import DEFAULT_BOOK, FATAL, examine
+from kwire_cli.spec.rules import FATAL, LOADING, examine
 
 if TYPE_CHECKING:
     import os
@@ -356,7 +356,7 @@ def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
 
 def advise(text: str, file: str | None = None) -> list[Finding]:
     """Return advice on one definition."""
-    definition, findings = examine(text, file, DEFAULT_BOOK)
+    definition, findings = examine(text, file, LOADING)
     if definition is None or any(finding.rule in FATAL for finding in findings):
         return []
     advice = [*conventions(definition), *tag_advice(definition)]

@@ -15,6 +15,7 @@ from kwire_cli.analysis.verify.checks import FAULTS, Checked, Fault, StoppedErro
 from kwire_cli.analysis.verify.partition import is_text, verify_file, verify_part, verify_partition
 from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
 from kwire_cli.errors import InputError
+from kwire_cli.records.formats import AUTO
 from kwire_cli.source.logs.files import nothing_in, walk
 from kwire_cli.source.reading import Caller
 from kwire_cli.stores import absolute, location, path_of
@@ -109,6 +110,7 @@ class Verification:
 
     paths: Sequence[str | os.PathLike[str]]
     deep: bool = False
+    form: str = AUTO
     caller: Caller = field(default_factory=Caller)
     checked: Checked = field(default_factory=Checked)
     _parts: dict[int, list[_Verified]] = field(default_factory=dict)
@@ -116,7 +118,7 @@ class Verification:
     def add(self, subject: Part) -> None:
         """Take a part in."""
         checked = Checked(caller=self.caller)
-        faults = verify_part(subject.place, deep=self.deep, checked=checked)
+        faults = verify_part(subject.place, deep=self.deep, form=self.form, checked=checked)
         self._parts.setdefault(subject.below, []).append(_Verified(subject.place, checked, faults))
 
     def merge(self, other: Verification) -> None:
@@ -172,27 +174,29 @@ class Verification:
             raise InputError(f"0 batches in {files}: {logs} without a batch, so there was nothing to verify")
 
 
-def verify_path(path: str | os.PathLike[str], *, deep: bool = False) -> Iterator[Fault]:
+def verify_path(path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO) -> Iterator[Fault]:
     """Yield the faults of a file, a partition's folder, a log directory, or a folder with log directories in it.
 
-    `deep` reads the records too.
+    `deep` reads the records too. `form` is the record format, by default the format of each magic byte.
 
     Raises:
         InputError: A file or folder cannot be read, or a file is none of a log directory.
 
     """
     for part in parts_to_verify([path]):
-        yield from verify_part(part.place, deep=deep)
+        yield from verify_part(part.place, deep=deep, form=form)
 
 
-def verify(*paths: str | os.PathLike[str], deep: bool = False) -> Answer:
+def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
     """Return what is wrong in log directories, as `kwire dump --verify` does; with `deep` the records are read too.
+
+    `form` is the record format, by default the format of each magic byte.
 
     Raises:
         InputError: A path cannot be read, or holds nothing that could be verified.
 
     """
-    verification = Verification(paths, deep)
+    verification = Verification(paths, deep, form)
     for part in parts_to_verify(paths):
         verification.add(part)
     answer = verification.answer().read()

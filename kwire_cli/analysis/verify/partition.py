@@ -20,6 +20,8 @@ from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
+from kwire_cli.records.formats import AUTO
+from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import source_of
 from kwire_cli.source.logs.contents import TEXTS, read_log_file
 from kwire_cli.source.logs.files import File, Partition, partition
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores import Place
@@ -41,40 +44,45 @@ if TYPE_CHECKING:
 _KEY = fixed(CONTROL_RECORD_KEY)
 
 
-def verify_part(path: Place, *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+def verify_part(
+    path: Place, *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
+) -> Iterator[Fault]:
     """Yield the faults of a file or of a partition's folder, with `deep` as below.
 
-    `checked`, here and below, counts what is looked at.
+    `checked`, here and below, counts what is looked at. `form` is the record format, by default the format of each
+    magic byte.
 
     Raises:
         InputError: It cannot be read.
 
     """
     return (
-        verify_partition(path, deep=deep, checked=checked)
+        verify_partition(path, deep=deep, form=form, checked=checked)
         if path.is_dir()
-        else verify_file(path, deep=deep, checked=checked)
+        else verify_file(path, deep=deep, form=form, checked=checked)
     )
 
 
 def verify_partition(
-    folder: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None
+    folder: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
 ) -> Iterator[Fault]:
     """The faults of a partition's folder, in the order of its offsets; none for what a broker leaves, however it ended.
 
     Headers of batches, transaction markers and all files in use are read, in one pass and in memory that does not grow
     with the log. Segments that are not in use, such as those that end in `.deleted`, are no part of the log: each is
-    read by itself, and its offsets are compared with nothing. `deep` reads the records too: decompression, counts,
-    sizes, whatever `anomalies` of a batch has.
+    read by itself, and its offsets are compared with nothing. The records of Kafka's own topics are decoded. `deep`
+    reads all records: decompression, counts, sizes, whatever `anomalies` of a batch has.
 
     Raises:
         InputError: A file or folder cannot be read.
 
     """
-    return _Verification(partition(folder), deep=deep, checked=checked).faults()
+    return _Verification(partition(folder), deep=deep, form=form, checked=checked).faults()
 
 
-def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
+def verify_file(
+    path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
+) -> Iterator[Fault]:
     """Yield the faults of one file.
 
     A `.log` is read with the indexes and the snapshot that belong to its segment, any other file by itself, also a
@@ -96,7 +104,7 @@ def verify_file(path: str | os.PathLike[str], *, deep: bool = False, checked: Ch
         in_use = name.kind is Kind.LOG and not name.suffix
         own = File(file, FileName(name.kind, base, name.epoch, name.suffix))
         part = Partition(whole.path, whole.name, (own, *(beside if in_use else ())))
-        yield from _Verification(part, deep=deep, checked=checked).faults()
+        yield from _Verification(part, deep=deep, form=form, checked=checked).faults()
     else:
         contents = _read(file, checked)
         if checked:
@@ -116,8 +124,8 @@ def _read(path: Place, checked: Checked | None) -> Contents[Any]:
 
 
 class _Verification:
-    def __init__(self, part: Partition, *, deep: bool, checked: Checked | None) -> None:
-        self.part, self.deep, self.checked = part, deep, checked or Checked()
+    def __init__(self, part: Partition, *, deep: bool, form: str, checked: Checked | None) -> None:
+        self.part, self.deep, self.form, self.checked = part, deep, form, checked or Checked()
         self.logs = [(file, file.name.base_offset) for file in part.of(Kind.LOG) if file.name.base_offset is not None]
         self.snapshots = [
             (file, file.name.base_offset)
@@ -130,7 +138,7 @@ class _Verification:
         self.producers = Producers(complete=self.start == 0, sequences=self.topic != CONSUMER_OFFSETS)
         self.epochs = LeaderEpochCheck(part.path, ())
         self.lost = False
-        self._hide = Redaction(catalog()).record if deep else None
+        self._hide = Redaction(catalog()).record
 
     def faults(self) -> Iterator[Fault]:
         """All faults."""
@@ -205,7 +213,7 @@ class _Verification:
         yield from segment.own_faults(self.checked)
         if segment.base > self.next_offset:
             self._missing(segment, segment.base)
-        source, batches = source_of(segment.log, topic=self.topic), 0
+        source, batches = source_of(segment.log, form=self.form, topic=self.topic), 0
         for item in self.checked.items(segment.log, source):
             if not isinstance(item, Batch):
                 yield from self._gap(segment, item)
@@ -233,12 +241,17 @@ class _Verification:
             f"{gap.size} bytes are no batch, after offset {self.next_offset - 1}",
         )
 
+    def _notes(self, batch: Batch) -> list[Anomaly]:
+        """Return what is wrong with a batch by itself, and with its records if they are read."""
+        of_kafka = batch.source.topic in OWN_TOPICS and not batch.head.control
+        return deep_faults(batch, self._hide) if self.deep or of_kafka else batch.notes
+
     def _batch(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
         # Nearly all batches are good and there may be millions: each check says beforehand whether it has anything to
         # look at.
         head = batch.head
         base, last = head.base_offset, head.last_offset
-        if notes := deep_faults(batch, self._hide) if self.deep else batch.notes:
+        if notes := self._notes(batch):
             yield from from_anomalies(segment.log, notes, base)
         if not batch.crc_valid or last < base:
             self.lost = True
@@ -323,7 +336,7 @@ class _Verification:
         next_offset, in_use = 0, not file.name.suffix
         self.checked.files += 1
         self.checked.logs += 1
-        source = source_of(file.path, topic=self.topic)
+        source = source_of(file.path, form=self.form, topic=self.topic)
         for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):
                 is_end = item.end == len(source.data) and (item.code == PADDING or file.name.is_unfinished)
@@ -333,8 +346,7 @@ class _Verification:
                 continue
             head = item.head
             self.checked.batches += 1
-            notes = deep_faults(item, self._hide) if self.deep else item.notes
-            yield from from_anomalies(file.path, notes, head.base_offset)
+            yield from from_anomalies(file.path, self._notes(item), head.base_offset)
             if in_use and head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)

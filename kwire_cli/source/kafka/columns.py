@@ -270,7 +270,7 @@ COLUMNS: dict[str, Callable[[Captured], Any]] = {
     "reason": lambda line: line.seen.reason,
     "anomaly": lambda line: anomaly_codes(line, deep=True),
 }
-ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics", "group": "groups"}
+ALIASES = {"version": "apiVersion", "client": "clientId", "topic": "topics", "group": "groups", "anomalies": "anomaly"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -375,7 +375,7 @@ def matched(old: Definitions, new: Definitions, *, part: bool = False) -> list[M
 
 
 def _identity(given: Given) -> tuple[str, str | None, int | None]:
-    return given.spec.type, module_of(given.definition.keys), given.spec.api_key
+    return given.spec.type, module_of(given.spec.name, given.spec.type), given.spec.api_key
 
 
 def _match(old: Given, new: Given | None, after: Definitions, unstable: tuple[frozenset[int], frozenset[int]]) -> Match:
@@ -403,12 +403,12 @@ def _record_types(old: Given, new: Given, after: Definitions) -> tuple[Common, .
     """The number of a coordinator's record type was the version of its key up to Kafka 3.9, and is its apiKey since;
     the bytes are the same.
     """
-    module = module_of(new.definition.keys)
+    module = module_of(new.spec.name, new.spec.type)
     keys = {
         message.spec.api_key: message
         for message in after.values()
         if message.spec.type == "coordinator-key"
-        and module_of(message.definition.keys) == module
+        and module_of(message.spec.name, message.spec.type) == module
         and 0 in message.spec.valid_versions
     }
     return tuple(Common(version, keys[version], 0) for version in old.spec.valid_versions.each() if version in keys)

@@ -219,3 +219,14 @@ def test_any_bytes_can_be_compared(data):
     )
     assert answer_text(copies_answer([(Pair("a", "b", [], []), found)]))
     assert found.equal <= min(found.a.batches, found.b.batches)
+
+
+def test_records_that_cannot_be_read_are_not_compared():
+    one, two = (put(1, b"x", b"y", codec=1, packed=value * 40) for value in (b"a", b"b"))
+    found = kinds(LOG[0] + one, LOG[0] + two)
+    assert (found.equal, found.counts, found.verdict) == (1, {"UNREAD": 1}, "diverges")
+    assert found.first.detail == "not all records of a and b can be read"
+    assert kinds(LOG[0] + one, LOG[0] + put(1, b"a", b"b")).counts == {"UNREAD": 1}
+    assert kinds(LOG[0] + one, LOG[0] + put(1, b"a") + put(2, b"b")).counts == {"UNREAD": 1}
+    between = kinds(LOG[0] + one + LOG[2], LOG[0] + LOG[2])
+    assert (between.counts, between.verdict) == ({"UNREAD": 1}, "diverges")

@@ -184,3 +184,26 @@ def one(row):
         return {key: part for key, part in row.items() if key != "decoded"}
     row["decoded"]["value"]["data"]["salt"] = text("other")
     return {key: part for key, part in row.items() if key not in {"key", "value"}}
+
+
+def damaged(data):
+    """Return a batch whose compressed records cannot be read and whose checksum is right."""
+    at = 61
+    body = bytearray(data[:at] + bytes(byte ^ 0x5A for byte in data[at:]))
+    body[17:21] = crc32c.crc32c(bytes(body[21:])).to_bytes(4, "big")
+    return bytes(body)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [b"A" * 60, b"B" * 63],
+        [damaged(kwire.write_records([batch(record(0, value * 90), compression="gzip")])) for value in "ab"],
+        [kwire.write_records([batch(record(0, "a"))])[:-4] + b"", b"B" * 70],
+    ],
+    ids=["no batch", "damaged", "cut"],
+)
+def test_records_that_cannot_be_read_are_not_the_same(sets):
+    found = compared(*(produce(records=data) for data in sets))
+    assert {difference.kind for difference in found} & {"changed", "added", "removed"}
+    assert not any("the same records" in difference.detail for difference in found)

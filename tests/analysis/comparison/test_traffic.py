@@ -7,6 +7,7 @@ import pickle
 import pytest
 from command_line import ROOT
 from log_lines import document
+from wire import Wire
 
 import kwire_cli
 from kwire_cli.analysis.comparison import profiles
@@ -327,3 +328,21 @@ def test_members_of_groups_of_the_newer_protocol():
     assert (rhythm["rhythm"], rhythm["aCount"]) == ("ConsumerGroupHeartbeat of a member", 3)
     rows = {row["setting"]: row["a"] for row in found["tables"]["settings"]}
     assert rows["ConsumerGroupHeartbeat.rebalanceTimeoutMs"] == ["300000"]
+
+
+def notes(a, b):
+    return compared(a, b)[0]["notes"]
+
+
+def test_requests_that_cannot_be_read_are_not_compared():
+    same = "the same clients, apis, versions, set fields and configuration"
+    whole = Wire.request("Metadata", 12)
+    cut = (len(whole) - 6).to_bytes(4, "big") + whole[4:-2]
+    assert notes(*(profiles_of(Wire.lines((0, whole))) for _ in range(2))) == [same]
+    told = notes(*(profiles_of(Wire.lines((0, cut))) for _ in range(2)))
+    assert told == ["2 requests could not be read: fields and settings in them are not compared"]
+
+
+def test_settings_with_many_values_are_not_compared():
+    sides = [profiles_of(logged(request={"maxWaitMs": wait + side}) for wait in range(20)) for side in (0, 50)]
+    assert notes(*sides) == ["not compared, with more than 8 values: 1 setting"]

@@ -1,11 +1,13 @@
 """Offsets, indexes, times, leader epochs and files of a partition written by hand."""
 
+import base64
 import shutil
 from pathlib import Path
 
 import pytest
 from record_sets import batch, record
 
+import kwire_cli as kwire
 from kwire_cli.analysis.verify import (
     FAULTS,
     Verification,
@@ -233,14 +235,14 @@ def test_records_are_looked_at_when_asked_for(folder):
     assert [fault.code for fault in folder.faults(deep=True)] == ["COUNT_MISMATCH"]
 
 
-def test_payloads_of_kafkas_own_topics_are_looked_at_when_asked_for(folder_at, tmp_path):
+def test_payloads_of_kafkas_own_topics_are_read(folder_at, tmp_path):
     key, value = b"\0\1\0\1g\0\1a\0\0\0\0", b"\0\3" + bytes(8) + b"\xff" * 4 + bytes(2) + bytes(8)
     newer = record(b"\0\x63", b"\0\0", 2)  # of a type that only a newer Kafka may know
     parts = batch(0, [record(key, value, 0), record(key, value + b"xx", 1), newer])
     for name, expected in (("__consumer_offsets-0", ["TRAILING_BYTES"]), ("orders-0", [])):
         (tmp_path / name).mkdir()
         folder = folder_at(tmp_path / name).put(0, "log", parts)
-        assert folder.codes() == []
+        assert folder.codes() == expected
         faults = folder.faults(deep=True)
         assert [fault.code for fault in faults] == expected
         assert [(parts[fault.position :][:2], fault.text.partition(":")[0]) for fault in faults] == [
@@ -294,3 +296,29 @@ def test_whatever_a_path_is(tmp_path, folder):
     assert len(list(verify_path(tmp_path / "disks" / "d1" / "t-0" / f"{0:020}.log"))) == 1
     with pytest.raises(InputError, match="cannot be read"):
         list(verify_path(tmp_path / "none" / f"{0:020}.log"))
+
+
+@pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1"])
+def test_a_named_format_is_verified(folder, form):
+    data = kwire.write_records([{"baseOffset": 0, "records": [{"offset": 0, "value": "eA=="}]}], form)
+    folder.put(0, "log", data)
+    assert list(verify_path(folder.path, deep=True, form=form)) == []
+    assert [fault.code for fault in verify_path(folder.path, form="v2" if form == "v1" else "auto")] != []
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_payload_that_no_layout_reads_is_a_fault(tmp_path, deep):
+    folder = tmp_path / "__consumer_offsets-0"
+    folder.mkdir()
+    member = {"memberId": "m", "clientId": "c", "clientHost": "h", "rebalanceTimeout": 1, "sessionTimeout": 1}
+    group = {"protocolType": "consumer", "generation": 1, "protocol": "range", "leader": "m"}
+    for subscription, codes in (
+        (b"\0\1\0\0\0\0\xff\xff\xff\xff\0\0\0\0", []),
+        (b"\0\1\0\0\0\x09", ["COUNT_MISMATCH", "PAYLOAD_TRUNCATED"]),
+    ):
+        parts = {"subscription": subscription, "assignment": b""}
+        members = [member | {name: base64.b64encode(data).decode() for name, data in parts.items()}]
+        value = kwire.encode(group | {"members": members}, message="GroupMetadataValue", version=1)
+        key = b"\0\2\0\1g"
+        (folder / f"{0:020}.log").write_bytes(batch(0, [record(key, b"\0\1" + value)]))
+        assert [fault.code for fault in verify_path(folder, deep=deep)] == codes
