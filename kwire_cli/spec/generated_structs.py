@@ -84,7 +84,8 @@ class _Walk:
         self.first[name] = versions.low if versions else None
 
     def _has_schema(self, item: Item, versions: Versions, inside: str) -> None:
-        used, name = versions & item.spec.versions, item.spec.struct_name or ""
+        used = versions & item.spec.versions
+        name = item.spec.struct_name or ""
         first = self.first.get(name)
         if name == inside and used.low > versions.low:
             first = versions.low

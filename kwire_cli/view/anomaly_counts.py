@@ -15,7 +15,8 @@ class AnomalyCounts:
     """Counts of the rows with anomalies: how many, and how many have each code. `what` and `several` name a row."""
 
     def __init__(self, what: str, several: str = "") -> None:
-        self.what, self.several = what, several
+        self.what = what
+        self.several = several
         self.rows = 0
         self.codes: Counter[str] = Counter()
 
@@ -28,6 +29,6 @@ class AnomalyCounts:
 
     def text(self) -> str:
         """Return how many rows have anomalies, as `2 frames have anomalies: CRC_MISMATCH 2`."""
-        rows = counted(self.rows, self.what, self.several) if self.several else counted(self.rows, self.what)
+        rows = counted(self.rows, self.what, self.several)
         codes = ", ".join(f"{code} {count}" for code, count in self.codes.most_common())
         return f"{rows} {'has' if self.rows == 1 else 'have'} anomalies: {codes}"
