@@ -99,7 +99,7 @@ def _naming(node: Node, by_node: dict[int, str]) -> Iterator[tuple[int, int]]:
 def role_values(found: Roles, raw: Spans) -> dict[str, list[bytes]]:
     """The bytes of all values that have a role, in order, by role."""
     out: dict[str, list[bytes]] = {}
-    if found.secret and not raw.well_formed:
+    if found.secret and not raw.aligned:
         return out
     for at, node in enumerate(raw.node):
         if role := found.by_node.get(node):

@@ -19,8 +19,6 @@ from kwire_cli.message.decoded import by_span
 from kwire_cli.message.encode import head_size
 from kwire_cli.message.frames import (
     HEAD,
-    LEAST_RESERVED,
-    MOST_CORRELATIONS,
     NO_VERSION,
     PAYLOADS,
     SIZE_BYTES,
@@ -76,7 +74,7 @@ def hidden_spans(catalog: Catalog, decoded: Body, *, raw_records: bool = False) 
     if decoded.guess or decoded.message in SECRET_FIELDS:
         parts += _unknown_parts(decoded)
     hidden = {part.span for part in parts if part.whole and part.end > decoded.raw.value[part.span]}
-    if not decoded.raw.well_formed:
+    if not decoded.raw.aligned:
         # Some length may be wrong, or where the message begins, or the name of a config: any field may have bytes of
         # the secret.
         return everything(decoded)
@@ -157,7 +155,7 @@ def is_believed(frame: Frame) -> bool:
 
     A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version
     are known ones of an api that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted
-    bytes hardly have both, but for zeros, and they have no correlation id that a client counts up to.
+    bytes rarely have both, except zeros.
     """
     if frame.credible:
         return True
@@ -166,8 +164,7 @@ def is_believed(frame: Frame) -> bool:
     api = frame.catalog.api_by_key(frame.api_key)
     if api is None or not api.request or any(map(can_hold_secrets, (api.request, api.response))):
         return False
-    counts_on = 0 <= frame.header.value.get("correlationId", -1) <= MOST_CORRELATIONS
-    return counts_on and frame.api_version in frame.catalog.entry(api.request).valid_versions
+    return frame.api_version in frame.catalog.entry(api.request).valid_versions
 
 
 def hidden_in_frame(
@@ -182,21 +179,26 @@ def hidden_in_frame(
     sure = frame.sure and (known or frame.kind == "request")
     if sure and frame.body and not can_hold_secrets(frame.body.message, raw_records=raw_records):
         return {}
-    if not (sure or is_believed(frame)) or _has_doubtful_header(frame):
+    secret_guess = frame.guess and any(can_hold_secrets(each.message) for each in frame.candidates)
+    doubtful = _has_doubtful_header(frame, known=known) or (secret_guess and not frame.counted)
+    if not (sure or is_believed(frame)) or doubtful:
         return whole_frame_hidden(frame)
     hidden = {
         name: spans for name, part in frame.parts if (spans := hidden_spans(catalog, part, raw_records=raw_records))
     }
     if frame.header and _of_secret_api(frame) and (tags := _unknown_parts(frame.header)):
         hidden["header"] = frozenset(tag.span for tag in tags)
-    well_formed = frame.body is not None and frame.body.raw.well_formed
-    if sure and well_formed:
+    aligned = frame.body is not None and frame.body.raw.aligned
+    if sure and aligned:
         return hidden | _hidden_inside(catalog, frame, asked)
     if frame.body and holds(frame.body.message) and hidden:
         hidden[PAYLOADS] = frozenset()
     if sure:
         return hidden
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
+    if frame.guess:  # unknown tags may have any bytes
+        tags = [item for part in (frame.header, frame.body) if part for item in _unknown_parts(part)]
+        secret += ((item.start, item.end) for item in tags)
     if frame.header and not frame.body and _of_secret_api(frame):
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
@@ -208,6 +210,8 @@ def hidden_in_frame(
             more |= {part.tree.gap.span}  # bytes that are not understood, though all of the frame is there
         if name != "size" and more:
             hidden[name] = hidden.get(name, frozenset()) | more
+    if frame.likely and not hidden and not secret_guess:
+        return {}
     return hidden | {OUTSIDE: frozenset()}
 
 
@@ -217,20 +221,19 @@ def _of_secret_api(frame: Frame) -> bool:
     return api is not None and any(map(can_hold_secrets, (api.request, api.response)))
 
 
-def _has_doubtful_header(frame: Frame) -> bool:
+def _has_doubtful_header(frame: Frame, *, known: bool) -> bool:
     """Return whether a frame that may hold secrets has a malformed header, so that a part of the body may be in it.
 
-    The header of a request may be incomplete if the bytes of the frame end in it. A response that does not fit has a
-    correlation id that clients use.
+    The header of a request may be incomplete if the bytes of the frame end in it. A response fits to the last byte,
+    or is known to answer its request.
     """
     header = frame.header
     if header is None or not _of_secret_api(frame):
         return False
     if frame.kind == "request":
         return bool(header.raw.flags) or not (header.complete or frame.cut)
-    number = header.value.get("correlationId", -1)
-    unlikely = not (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
-    return bool(header.raw.flags) or not header.complete or (unlikely and not frame.sure)
+    exact = frame.body is not None and frame.body.exact
+    return bool(header.raw.flags) or not header.complete or not (known or exact)
 
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
@@ -248,12 +251,16 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
-    """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
-    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {
-        OUTSIDE: frozenset(),
-        HEAD: frozenset(),
-        PAYLOADS: frozenset(),
-    }
+    """Hide everything of a frame that is not understood, except a size prefix that counts its bytes exactly.
+
+    The correlation id of a guess is shown, so that its request can be found.
+    """
+    hidden = {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted}
+    hidden |= {OUTSIDE: frozenset(), PAYLOADS: frozenset()}
+    if not frame.guess or not frame.header or _token(frame):
+        return hidden | {HEAD: frozenset()}
+    correlation_id = {item.span for path, item in places(frame.header.tree.root) if path == "correlationId"}
+    return hidden | {"header": hidden["header"] - correlation_id}
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:
@@ -294,10 +301,8 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
         return []
     ranges = []
     for candidate in frame.candidates:
-        name, _, version = candidate.rpartition(" ")
-        api = catalog.api(name)
-        if can_hold_secrets(api.response):
-            body = respond(catalog, frame, frame.header.start, api, int(version)).body
+        if candidate.kind == "response" and can_hold_secrets(candidate.api.response):
+            body = respond(catalog, frame, frame.header.start, candidate.api, candidate.version).body
             ranges += (
                 [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
             )

@@ -5,7 +5,15 @@ from definitions import definition, field
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.ledger import ledger
-from kwire_cli.engine.codes import COMPRESSION, KERNEL_BITS, LOG_FILES, MEANING, PAYLOADS, RECORDS as RECORD_CODES
+from kwire_cli.engine.codes import (
+    COMPRESSION,
+    KERNEL_BITS,
+    LOG_FILES,
+    MEANING,
+    PAYLOADS,
+    RECORDS as RECORD_CODES,
+    SHIFTS,
+)
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
@@ -154,10 +162,14 @@ def test_every_code_is_provoked_here():
     provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | {"LAYOUT_AMBIGUOUS"}
     assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
+    assert set(MEANING) >= SHIFTS
 
 
 def table():
-    rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in MEANING.items())
+    rows = "".join(
+        f"| `{code}` | {'yes' if code in SHIFTS else ''} | {meaning[0].upper()}{meaning[1:]}. |\n"
+        for code, meaning in MEANING.items()
+    )
     return f"""# Anomalies
 
 Bytes that a correct writer would not have written, and what kwire had to assume. Each anomaly has a
@@ -177,8 +189,11 @@ closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.
 The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.
 
-| Code | Meaning |
-| --- | --- |
+After an anomaly that shifts, bytes may belong to other fields than those that show them. In messages
+that can hold secrets it hides values.
+
+| Code | Shifts | Meaning |
+| --- | --- | --- |
 {rows}
 Made from `kwire_cli/engine/codes.py` by `pytest tests/engine/test_anomalies.py --update`.
 """

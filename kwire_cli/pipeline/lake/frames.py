@@ -400,7 +400,7 @@ def _named(line: Captured, kind: str) -> list[str]:
             return []
         spec, version = body.spec, body.version
     ids = _entity_ids(spec, version, kind)
-    if not ids or (decoded := line.read) is None or (decoded[0].secret and not decoded[1].well_formed):
+    if not ids or (decoded := line.read) is None or (decoded[0].secret and not decoded[1].aligned):
         return []
     raw = decoded[1]
     texts = [bytes(raw.data[raw.value[at] : raw.end[at]]) for at, node in enumerate(raw.node) if node in ids]

@@ -345,7 +345,7 @@ class Captured:
         if plain := self.plain:
             return plain.layout.roles, plain.spans
         body = self.frame.body if self.frame else None
-        if body is None or body.guess or self.guess or (can_hold_secrets(body.message) and not body.raw.well_formed):
+        if body is None or body.guess or self.guess or (can_hold_secrets(body.message) and not body.raw.aligned):
             return None  # a field may have bytes that belong to another
         return roles(body.spec, body.entry), body.raw
 
