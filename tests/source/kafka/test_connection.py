@@ -358,9 +358,12 @@ def test_a_loss_that_takes_a_request(wire):
     assert pairs(seen) == [0, None, 2]
 
 
-def test_a_response_without_its_request_is_a_guess(wire):
+@pytest.mark.parametrize("correlation_id", [2, 439041101, -5])
+def test_a_response_without_its_request_is_a_guess(wire, correlation_id):
     known = (0, heartbeat(wire, 1))
-    lost = wire.response("FindCoordinator", 1, 2, errorMessage=None, nodeId=1, host="broker.example", port=9092)
+    lost = wire.response(
+        "FindCoordinator", 1, correlation_id, errorMessage=None, nodeId=1, host="broker.example", port=9092
+    )
     lines = wire.lines(known, (1, beat(wire, 1)), (1, lost))
     assert lines[2].request is None
     assert lines[2].frame.guess
