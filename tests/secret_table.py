@@ -11,6 +11,7 @@ import packets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import record_sets
+from command_line import kwire
 from wire import Wire
 
 import kwire_cli
@@ -263,3 +264,11 @@ def text_of(done):
     if done.raw.startswith((b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")):
         return done.raw.decode("latin-1")  # a capture
     return done.out
+
+
+def piped(*arguments, **options):
+    """Run a command. Hex in its last argument comes from standard input: bytes that a user types are shown."""
+    *words, last = arguments
+    if "stdin" in options or not re.fullmatch(r"(?:[0-9a-f]{2})+", str(last)):
+        return kwire(*arguments, **options)
+    return kwire(*words, "-", stdin=str(last).encode(), **options)

@@ -295,7 +295,7 @@ class Calls:
     def pair(self, line: Captured) -> Iterable[CapturedCall]:
         """Return the calls that are complete with a request or a response, whatever is known of its api."""
         connection = line.origin.capture, line.stream
-        if (line.seen.kind if line.seen.plain else line.kind) == "request":
+        if line.kind == "request":
             call = CapturedCall(line)
             if not line.wants_response:
                 return (call,)

@@ -24,6 +24,7 @@ from kwire_cli.cli.inputs import (
     not_understood,
     reading_of,
     refuse_unfit,
+    shows_secrets,
 )
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
@@ -215,7 +216,7 @@ def command(environment: Environment, options: Options) -> int:
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
     settings = MessageSettings(
         catalog=options.catalog,
-        show_secrets=options.show_secrets,
+        show_secrets=shows_secrets(options, *options.source),
         records=options.records_form,
         lossless=options.lossless,
         full=options.full,

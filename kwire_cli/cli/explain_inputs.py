@@ -11,12 +11,12 @@ import click
 
 from kwire_cli.cli.capture_inputs import line_filter
 from kwire_cli.cli.completers import complete_file, complete_filter
-from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit, shows_secrets
 from kwire_cli.cli.options import Capture, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
-from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
 from kwire_cli.source.kafka.columns import BatchRow, filter_of, record_rows
@@ -99,7 +99,7 @@ class Explanations:
     def __init__(self, environment: Environment, options: Explained) -> None:
         self._options, self._caller = options, Terminal(environment)
         self._how = reading_of(options)
-        self._redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
+        self._redaction = Redaction(options.catalog, show_secrets=shows_secrets(options, *options.source))
 
     def __iter__(self) -> Iterator[Explanation]:
         for texts, number in self._places():
@@ -154,6 +154,8 @@ class Explanations:
         self, frame: Frame, hidden: dict[str, frozenset[int]], look: Look, *, asked: Frame | None = None
     ) -> Explanation:
         frame = frame.shown(hidden)
+        if note := note_of_guess(frame, hidden):
+            self._caller.note(f"frame {frame.number}: {note}")
         document = {
             "frame": frame.number,
             "kind": frame.kind,

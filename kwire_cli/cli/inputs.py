@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.options import Definitions
+    from kwire_cli.cli.options import Definitions, Secrets
     from kwire_cli.cli.typed_options import Printing
     from kwire_cli.source.reading import Follow, Opened
     from kwire_cli.spec.catalog import Catalog, Entry
@@ -137,6 +137,12 @@ def place(text: str) -> tuple[str, int | None]:
     if at and number.isascii() and number.isdecimal() and len(number) < 12 and not exists(text):
         return name, int(number)
     return text, None
+
+
+def shows_secrets(options: Secrets, *arguments: str) -> bool:
+    """Return whether secrets are shown: with --show-secrets, and if every input is bytes typed as an argument."""
+    files = (text == "-" or "://" in text or exists(place(text)[0]) for text in arguments)
+    return options.show_secrets or (bool(arguments) and not any(files))
 
 
 class Fit(NamedTuple):

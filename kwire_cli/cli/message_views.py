@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
-from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.view import brief, json, otlp
 from kwire_cli.view.arrow import Rows
 
@@ -34,6 +34,8 @@ class View:
     """True if a line with its name stands above an input that is one of several."""
     FRAMES: ClassVar[bool] = True
     """True if frames and bodies without a capture around them are shown too."""
+    NOTES: ClassVar[bool] = False
+    """True if a note on the hidden values of a guess is among what is shown."""
     ON_PAGE: ClassVar[bool] = False
     """True if messages are entries of a page, which the view is given."""
     remark = ""
@@ -56,6 +58,8 @@ class View:
         """Show a frame or a body."""
         if isinstance(subject, Frame):
             self.frame(subject)
+            if not self.NOTES and subject.guess and (note := note_of_guess(subject, self.redaction.frame(subject))):
+                self.environment.note(f"kwire: frame {subject.number}: {note}")
         else:
             self.body(subject)
 
@@ -89,6 +93,7 @@ class Tree(View):
     """The tree of fields."""
 
     HEADS = True
+    NOTES = True
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
         super().__init__(environment, settings, page)
@@ -435,6 +440,7 @@ class Spans(View):
 class Entries(View):
     """Entries of a page of HTML."""
 
+    NOTES = True
     ON_PAGE = True
 
     def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
@@ -449,7 +455,7 @@ class Entries(View):
         """Add a frame."""
         hidden, reading = self.redaction.frame(frame), self.redaction.reading()
         outline = self._outlines.of_frame(self.catalog, frame, hidden, reading, full=self.settings.full)
-        self._page.add(self._frames.frame_row(frame.shown(hidden)), self._frames.entry(outline))
+        self._page.add(self._frames.frame_row(frame.shown(hidden), hidden), self._frames.entry(outline))
 
     def body(self, body: Decoded) -> None:
         """Add a body."""

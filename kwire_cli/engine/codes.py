@@ -143,6 +143,37 @@ MEANING = {
     **LOG_FILES,
 }
 
+SHIFTS = frozenset(
+    {
+        "VARINT_EXCESS_BITS",
+        "NEGATIVE_LENGTH",
+        "NULL_NOT_ALLOWED",
+        "PRESENCE_NOT_0_OR_1",
+        "TAG_ORDER",
+        "TAG_DUPLICATE",
+        "TAG_SIZE_MISMATCH",
+        "BOOL_NOT_0_OR_1",
+        "STRING_TOO_LONG",
+        "INVALID_UTF8",
+        "TRUNCATED",
+        "VARINT_TOO_LONG",
+        "INVALID_LENGTH",
+        "COUNT_MISMATCH",
+        "RECORD_SIZE_MISMATCH",
+        "TRAILING_BYTES",
+        "UNKNOWN_API",
+        "UNKNOWN_VERSION",
+        "FRAME_SIZE_MISMATCH",
+        "CRC_MISMATCH",
+        "LAST_OFFSET_MISMATCH",
+        "CORRUPT",
+        "PAYLOAD_TRUNCATED",
+        "UNKNOWN_TYPE",
+        "VALUE_UNFIT",
+    }
+)
+"""The column `shifts` of the table: the codes of anomalies after which bytes may belong to other fields."""
+
 REMARKS = frozenset({"EARLY_LAYOUT", "FITS_OTHERWISE"})
 """The codes of anomalies that are not faults: a correct writer wrote the bytes."""
 NOT_KNOWN = frozenset({"UNKNOWN_SCHEMA", "UNKNOWN_TYPE", "UNKNOWN_VERSION", *REMARKS})
@@ -175,6 +206,10 @@ def in_payload(found: Iterable[Anomaly]) -> list[Anomaly]:
 def faults_among(notes: Iterable[Anomaly]) -> list[Anomaly]:
     """Return the anomalies that are faults: those of NOT_KNOWN tell only what kwire does not know."""
     return [note for note in notes if note.code not in NOT_KNOWN]
+
+
+STILL = sum(bit for bit, code in KERNEL_BITS.items() if code not in SHIFTS)
+"""The kernel's bits of anomalies that move no byte."""
 
 
 def codes(bits: int) -> list[str]:

@@ -8,6 +8,7 @@ from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine import kernel, program as p
+from kwire_cli.engine.codes import STILL
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
@@ -56,6 +57,11 @@ class Spans(NamedTuple):
     def well_formed(self) -> bool:
         """Return whether the layout took all bytes and nothing is anomalous."""
         return self.lost < 0 and self.used == self.stop and not self.flags
+
+    @property
+    def aligned(self) -> bool:
+        """Return whether the layout took all bytes and no anomaly may have moved one (`codes.SHIFTS`)."""
+        return self.lost < 0 and self.used == self.stop and not any(bits & ~STILL for bits in self.flags.values())
 
 
 def walk(entry: Entry, data: Any, start: int = 0, stop: int | None = None, *, strict: bool = False) -> Spans:

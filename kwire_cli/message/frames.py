@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.codes import MEANING, REMARKS, Anomaly, in_payload
+from kwire_cli.engine.codes import MEANING, SHIFTS, Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, as_bytes, decode, decode_spec, frame_patch
 from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
-from kwire_cli.message.guess import bits_of, response_candidates
+from kwire_cli.message.guess import (
+    ANOMALY,
+    CHOICE,
+    Candidate,
+    bits_of,
+    bytes_bits,
+    ranked,
+    response_candidates,
+    shown_candidates,
+)
 from kwire_cli.records.payload_fields import holds_payloads, payloads_of
 from kwire_cli.spec.kafka import API_VERSIONS, ENVELOPE, PRODUCE
 from kwire_cli.structs.messages import SIZE_PREFIX, declare
@@ -43,16 +53,16 @@ SMALL = 1 << 16
 """No size prefix that begins two bytes late says less: then the size and the api key stand in it."""
 LEAST_CLIENT_ID = 2
 """Characters of a client id that may be there by accident."""
-LEAST_UNPREFIXED = 64
-"""Bytes of a response without a size prefix of which another message hardly is one too."""
-MOST_CORRELATIONS = (1 << 24) - 1
-"""Clients count correlation ids from 0 or 1: a higher one is rather the beginning of a text."""
-LEAST_RESERVED = (1 << 31) - 8
-"""The first correlation id that Java's client keeps for authentication
-(SaslClientAuthenticator.MIN_RESERVED_CORRELATION_ID)."""
-LIKELY = 1.0
-"""The share of a response's bits that it takes to say what is in it (`guess.bits_of`). Of real responses none is above,
-and of random printable texts none below 1.09."""
+CUT = -8.0
+"""Bits for bytes that end before their size prefix states. Negative: a possible size is evidence of a frame."""
+UNNAMED = 8.0
+"""Bits for a request without a client id: nearly all clients send one."""
+COUNTED = 8.0
+"""Bits that a size prefix that counts the bytes adds to the evidence for a response."""
+EVIDENCE = 32.0
+"""Bits by which a response has to beat random bytes if no size prefix counts its bytes. Random text has fewer."""
+DOUBT = 16.0
+"""Bits by which a request has to beat each response that fits; otherwise it is a guess."""
 NEWER = 8
 """The distance from the newest known version of an api up to which a number may be a request's version."""
 NEWER_APIS, NEWER_VERSIONS = 32, 4
@@ -75,7 +85,7 @@ class Frame(InNotebook):
     """The bytes [start, stop) of the data as a request or response. `kind` is request, response or unknown.
 
     `prefixed` says whether a size stands before it. With `guess` the api and version of a response were found from the
-    bytes alone; `candidates` are all that fit, best first, as text. `notes` are anomalies of the frame itself. `label`
+    bytes alone; `candidates` are all that fit, likeliest first. `notes` are anomalies of the frame itself. `label`
     is what the input called it; of a frame that was `logged` it is the line, and stands in its JSON form too.
     """
 
@@ -93,7 +103,7 @@ class Frame(InNotebook):
     header: Decoded | None = None
     body: Decoded | None = None
     guess: bool = False
-    candidates: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
     notes: tuple[Anomaly, ...] = ()
     label: str | None = None
     logged: bool = False
@@ -143,46 +153,67 @@ class Frame(InNotebook):
         A request names its client, in text. A request that does not name its client has a body that fits to the last
         byte, or is cut. A request without a client's name, or whose size prefix does not count its bytes, has an api
         and a version near the known ones. A client id that is not text is credible only in a request that fits to the
-        last byte without an anomaly. A response that answers no request is a likely response.
+        last byte without an anomaly. A response that answers no request is likely.
         """
         if self.kind == "unknown" or self.header is None:
             return False
         if self.kind == "response":
-            return not self.guess or self._is_likely_response
+            return not self.guess or (self.likely and (self.counted or not self.prefixed))
         client_id = self.header.value.get("clientId") or ""
         if (
             not client_id.isprintable()
         ):  # somebody who means harm, or bytes that are shifted, which do not fit to the last one
-            return self.sure and self.counted and not self.anomalies
+            return self.body is not None and self.body.exact and self.counted and not self.anomalies
         named = len(client_id) > LEAST_CLIENT_ID
         if named and self.counted:
             return True
-        number = self.header.value.get("correlationId", 0)
-        cut_in_header = (
-            self.cut and not self.header.complete and (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
-        )
+        cut_in_header = (self.cut or self.counted) and not self.header.complete
         if self.header.anomalies and not cut_in_header:
             return False
         short = client_id != "" and (says_size(self.data, self.start, self.stop) or 0) < SMALL
         fits = self.counted and self.body is not None and self.body.exact and not self.body.anomalies
         return self._near and (named or fits or cut_in_header or (self.cut and short))
 
-    @property
-    def _is_likely_response(self) -> bool:
-        """Return whether header and body fit to the last byte, and say less than random bytes of that size.
+    @cached_property
+    def bits(self) -> float:
+        """The bits that this reading of the bytes costs, its size prefix and unread bytes included (`guess`)."""
+        if self.header is None:
+            return 8.0 * self.size + (CUT if self.cut else ANOMALY)
+        bits = sum(bits_of(self.catalog, part.tree) for _, part in self.parts)
+        raw = (self.body or self.header).raw
+        bits += bytes_bits(raw.data[raw.used : self.stop])
+        if raw.lost >= 0 and (self.cut or not self.prefixed):
+            bits += CUT - ANOMALY
+        if self.prefixed and not self.counted and not self.cut:
+            bits += ANOMALY
+        if self.kind == "response":
+            return bits + CHOICE
+        if not self.header.value.get("clientId"):
+            bits += UNNAMED
+        is_unknown = self.body.guess if self.body else self.header.complete
+        return bits + ANOMALY if is_unknown else bits
 
-        Neither of them may have an anomaly or an unknown tag.
+    @cached_property
+    def likely(self) -> bool:
+        """Return whether a guess is better than random bytes, and no anomaly of it may have moved bytes.
+
+        Without a size prefix that counts the bytes, its body alone is compared: the header may be a size prefix.
         """
-        header, body = self.header, self.body
-        if header is None or body is None or not (body.exact and _is_plain(header) and _is_plain(body)):
+        if self.header is None or not self.evidence > -math.inf:
             return False
-        number = header.value["correlationId"]
-        if not self.counted and (self.prefixed or self.size < LEAST_UNPREFIXED or number >= self.size):
-            return False  # the number may be the size of a frame that is cut
-        bits = bits_of(self.catalog, header.tree) + bits_of(self.catalog, body.tree)
-        return (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED) and bits <= LIKELY * 8 * (
-            self.stop - header.start
-        )
+        if self.counted:
+            return self.evidence >= 0
+        header_evidence = 8.0 * (self.header.raw.used - self.header.start) - bits_of(self.catalog, self.header.tree)
+        return self.evidence - header_evidence >= EVIDENCE
+
+    @cached_property
+    def evidence(self) -> float:
+        """The bits by which a guess beats random bytes, which cost 8 bits each."""
+        best = next((each for each in self.candidates if each.kind == self.kind), None)
+        if best is None or self.header is None or not best.aligned:
+            return -math.inf
+        evidence = 8.0 * (self.stop - self.header.start) - best.bits
+        return evidence + COUNTED if self.counted else evidence
 
     @property
     def _near(self) -> bool:
@@ -322,7 +353,7 @@ class Frame(InNotebook):
         if self.guess or (self.body and self.body.guess):
             out["guess"] = True
         if self.guess:
-            out["candidates"] = list(self.candidates)
+            out["candidates"] = [each.to_json(self.kind) for each in shown_candidates(self.candidates)]
         out["anomalies"] = [a._asdict() for a in self.anomalies]
         if payloads := self.payloads(hidden, asked):
             out["payloads"] = payloads
@@ -349,13 +380,6 @@ class Frame(InNotebook):
         except KwireError:
             same = False
         return {} if same else {LOSSLESS_KEY: frame_patch(data)}
-
-
-def _is_plain(part: Decoded) -> bool:
-    """Return whether a header or body has no anomalies but remarks, and no unknown tags."""
-    if not REMARKS.issuperset(note.code for note in part.anomalies):
-        return False
-    return all(span.kind != "unknown-tag" for span in part.spans)
 
 
 def hidden_below(path: str, hidden: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
@@ -519,25 +543,53 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
                 return Frame(catalog, number, "unknown", data, start, stop, notes=notes, flavour=hints.header)
     frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
-    if hints.kind == "request" or (request.sure and not request.contradicts(hints)):
+    if hints.kind == "request" or (request.sure and _has_client(request) and not request.contradicts(hints)):
         return request
-    if _is_cut_request(request) and not (hints.api and hints.version is not None):
-        # A response would have to fit to the last byte, and this is not the last one.
+    if hints.api and hints.version is not None:
+        named = respond(catalog, frame, at, hints.api, hints.version)
+        if request.sure and not (named.sure and request.contradicts(hints)):
+            return request
+        return named
+    return _likeliest(catalog, frame, at, hints, request)
+
+
+def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: Frame) -> Frame:
+    """Return the frame as the request or the response that needs the fewest bits (`guess`), with all that fit."""
+    responses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    responses = [candidate for candidate in responses if candidate.aligned] or responses
+    prefix_bits = bits_of(catalog, frame.prefix.tree) if frame.prefix else 0.0
+    mismatch = ANOMALY if frame.prefixed and not frame.counted else 0.0
+    response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
+    request_bits = math.inf
+    if _is_possible_request(request) and not request.contradicts(hints):
+        request_bits = request.bits
+    fits = math.isfinite(request_bits) and request.sure and not any(a.code in SHIFTS for a in request.anomalies)
+    if not fits and not frame.cut and not _has_client(request) and any(each.aligned for each in responses):
+        request_bits = math.inf
+    if fits and request.header and request.body:
+        api = catalog.api(request.body.message)
+        candidate = Candidate("request", api, request.body.version, request.header.version, request_bits - prefix_bits)
+        responses = ranked([*responses, candidate])
+    if request_bits <= response_bits:
+        if not math.isfinite(request_bits):
+            other = _with_other_header(catalog, frame, at, hints)
+            return request if other is frame and (hints.kind or hints.api) else other
+        if fits and response_bits - request_bits < DOUBT:
+            return replace(request, guess=True, candidates=tuple(responses))
         return request
-    if hints.kind is None and _is_newer(request) and not request.contradicts(hints):
-        # Of an api or version that is not known; a response hardly has text where the client id stands.
-        return request
-    response = _response(catalog, frame, at, hints)
-    if (request.sure and not response.sure) or (
-        response.kind != "response" and (hints.kind or hints.api or _may_be_request(request))
-    ):
-        return request
-    return response
+    best = next(candidate for candidate in responses if candidate.kind == "response")
+    response = replace(respond(catalog, frame, at, best.api, best.version), guess=True, candidates=tuple(responses))
+    return response if response.counted or response.evidence >= 0 or hints.api else frame
+
+
+def _is_possible_request(frame: Frame) -> bool:
+    """Return whether a frame is a request that fits, or one whose header a client may have written."""
+    return frame.kind == "request" and (frame.sure or _is_newer(frame) or _may_be_request(frame))
 
 
 def _is_newer(frame: Frame) -> bool:
     """Return whether a frame is a request of an unknown api, or of a version a little above the known ones."""
-    if frame.kind != "request" or not _has_client(frame):
+    if not _has_client(frame):
         return False
     return frame.api is None or (
         frame.body is not None and 0 < frame.body.version - frame.body.spec.valid_versions.high <= NEWER_VERSIONS
@@ -569,20 +621,6 @@ def _may_be_request(frame: Frame) -> bool:
         return False
     client_id = frame.header.value.get("clientId") or ""
     return client_id.isprintable() and (bool(client_id) or api.key != PRODUCE)
-
-
-def _names_client(frame: Frame) -> bool:
-    return frame.header is not None and bool(frame.header.value.get("clientId"))
-
-
-def _is_cut_request(frame: Frame) -> bool:
-    """Return whether a frame is a request that ends before its size says: one that names its client, or in which only
-    the end is anomalous.
-    """
-    if not frame.cut or not _may_be_request(frame):
-        return False
-    codes = [anomaly.code for part in (frame.header, frame.body) if part for anomaly in part.anomalies]
-    return _names_client(frame) or set(codes) <= {"TRUNCATED"}
 
 
 def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
@@ -639,16 +677,6 @@ def _body(catalog: Catalog, api: Api, frame: Frame, start: int, version: int, *,
         note = Anomaly("EXTRA_HEADER_BYTES", "", start, MEANING["EXTRA_HEADER_BYTES"])
         return replace(body, notes=(*body.notes, note))
     return body
-
-
-def _response(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
-    if hints.api and hints.version is not None:
-        return respond(catalog, frame, at, hints.api, hints.version)
-    guesses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
-    if not guesses:
-        return _with_other_header(catalog, frame, at, hints)
-    best = respond(catalog, frame, at, guesses[0].api, guesses[0].version)
-    return replace(best, guess=True, candidates=tuple(str(candidate) for candidate in guesses))
 
 
 def _with_other_header(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:

@@ -1,10 +1,10 @@
-"""Guessing: which response some bytes are when nothing else tells. All versions of all apis are tried; those that fit
-to the last byte are ranked.
+"""The likeliest message in bytes that nothing else names: a request by its header, or one of all responses.
 
-A response carries no api key. Each candidate explains the same bytes, so the one that needs the fewest bits to do so is
-the most likely: a leaf costs minus the logarithm of how likely such a value is there (0 for an error code or throttle
-time, short printable text, small counts, ids and epochs, zeros among the bytes of something inner).
-How often the first guess is right is measured by bench/guess.py.
+A response has no api key, so all versions of all apis are tried. Candidates explain the same bytes, and the one that
+needs the fewest bits is the likeliest: a leaf costs minus the logarithm of how likely its value is there (0 for an
+error code or throttle time, short printable text, small counts, ids and epochs, zeros among the bytes of something
+inner). A request has to explain its header, and the choice of a response costs CHOICE, so both are in one ranking.
+Random bytes cost 8 bits each: a reading that costs more is not evidence. bench/guess.py measures the ranking.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from kwire_cli.message.encode import decode_header, header_version
 from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from kwire_cli.engine.program import Entry
+    from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Api, Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -33,18 +36,59 @@ comes first."""
 
 ANOMALY = 25.0
 """Bits for something that a correct writer would not have written."""
+CHOICE = 10.0
+"""Bits that choose one of about 900 responses."""
+MAX_CANDIDATES = 8
+"""Candidates that are shown."""
+ACKS = frozenset({-1, 0, 1})
+"""The values of `acks` that a broker accepts."""
 INT_BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uvarint": 32}
 
 
 class Candidate(NamedTuple):
-    """A response that fits, and the bits that it needs to explain the bytes."""
+    """A request or response that fits, and the bits that it needs to explain the bytes."""
 
+    kind: str
     api: Api
     version: int
+    header_version: int
     bits: float
+    aligned: bool = True
+    """Whether no anomaly may have moved a byte."""
 
     def __str__(self) -> str:
         return f"{self.api.name} {self.version}"
+
+    @property
+    def message(self) -> str:
+        """The name of the message, such as FetchResponse."""
+        return (self.api.request if self.kind == "request" else self.api.response) or ""
+
+    def to_json(self, kind: str) -> dict[str, Any]:
+        """Return the candidate in JSON form, with its kind unless that is `kind`."""
+        other = {} if self.kind == kind else {"kind": self.kind}
+        return {
+            "api": self.api.name,
+            "apiVersion": self.version,
+            "headerVersion": self.header_version,
+            **other,
+        }
+
+
+def shown_candidates(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the first MAX_CANDIDATES. If only later ones have another kind, the last one is the first of these."""
+    shown = candidates[:MAX_CANDIDATES]
+    kinds = {candidate.kind for candidate in shown}
+    others = [candidate for candidate in candidates if candidate.kind not in kinds]
+    return [*shown[:-1], others[0]] if others else shown
+
+
+def describe_candidates(candidates: Sequence[Candidate]) -> str:
+    """Return the shown candidates except the first in words, with the kind of those of another kind than the first."""
+    return ", ".join(
+        f"{candidate}{'' if candidate.kind == candidates[0].kind else f' {candidate.kind}'}"
+        for candidate in shown_candidates(candidates)[1:]
+    )
 
 
 def response_candidates(
@@ -54,27 +98,35 @@ def response_candidates(
     search.
     """
     candidates: dict[tuple[int, int], Candidate] = {}  # of two layouts of a version the likelier one
-    headers: dict[int, int | None] = {}
+    headers: dict[int, Decoded] = {}
     for layout in _layouts(catalog):
         meant = layout.meanings
         if api is not None or version is not None:
             meant = [each for each in meant if api in {None, each[0]} and version in {None, each[1]}]
         if not meant:
             continue
-        if layout.header not in headers:
-            headers[layout.header] = _header_end(catalog, layout.header, data, start, stop)
-        body_start = headers[layout.header]
-        if body_start is None:
+        header = headers.get(layout.header)
+        if header is None:
+            header = headers[layout.header] = decode_header(
+                catalog, "response", layout.header, data, start=start, stop=stop
+            )
+        if not header.complete:
             continue
-        spans = walk(meant[0][2], data, body_start, stop)
+        spans = walk(meant[0][2], data, header.raw.used, stop)
         if spans.lost < 0 and spans.used == stop:
+            header_bits = CHOICE + bits_of(catalog, header.tree)
             for tried, v, entry in meant:
                 tree = build(entry, spans._replace(program=entry.program))
-                candidate = Candidate(tried, v, bits_of(catalog, tree))
+                bits = header_bits + bits_of(catalog, tree)
                 known = candidates.get((tried.key, v))
-                if known is None or candidate.bits < known.bits:
-                    candidates[tried.key, v] = candidate
-    return sorted(candidates.values(), key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
+                if known is None or bits < known.bits:
+                    candidates[tried.key, v] = Candidate("response", tried, v, layout.header, bits, spans.aligned)
+    return ranked(candidates.values())
+
+
+def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return candidates with the likeliest first; of equal ones, the common apis and the newest versions."""
+    return sorted(candidates, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))
 
 
 class _Layout(NamedTuple):
@@ -111,11 +163,6 @@ def _commonness(key: int) -> int:
     return COMMON.index(key) if key in COMMON else len(COMMON)
 
 
-def _header_end(catalog: Catalog, layout: int, data: Any, start: int, stop: int) -> int | None:
-    header = decode_header(catalog, "response", layout, data, start=start, stop=stop)
-    return header.raw.used if header.complete else None
-
-
 def bits_of(catalog: Catalog, tree: Tree) -> float:
     """Return the number of bits that this reading of the bytes costs. Fewer bits are likelier."""
     bits = ANOMALY * len(tree.spans.flags)
@@ -129,7 +176,7 @@ def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
         if length == 0 and is_null(item, data):
             return 2.5
         raw = data[item.end - length : item.end]
-        return 1.5 * log2(length + 2) + (_text_bits(raw) if leaf.kind == "string" else _bytes_bits(raw))
+        return 1.5 * log2(length + 2) + (_text_bits(raw) if leaf.kind == "string" else bytes_bits(raw))
     if leaf.kind == "count":
         count = read_count(item, data)
         return 3.5 if count < 0 else 1.5 + 2 * log2(count + 1)
@@ -151,16 +198,19 @@ def _leaf_bits(catalog: Catalog, item: Item, tree: Tree) -> float:
 def _int_bits(catalog: Catalog, name: str, kind: str, number: int) -> float:
     width = INT_BITS[kind]
     if kind == "int16" and name[-9:].lower() == "errorcode":
-        return 0.5 if number == 0 else 9.5 if catalog.error_name(number) else width + 4.0
+        return 0.5 if number == 0 else 9.5 if catalog.error_name(number) else width + ANOMALY
     if name == "throttleTimeMs":
         return 0.2 if number == 0 else 16.0 if 0 < number < 1 << 16 else width + 6.0
+    if name == "acks" and number not in ACKS:
+        return ANOMALY + width
     if number in {0, -1}:
         return 2.0
     # two bits tell which scale the number has, then come its digits
     return min(2.0 + 2 * log2(abs(number) + 1), width + 2.0)
 
 
-def _bytes_bits(raw: Any) -> float:
+def bytes_bits(raw: Any) -> float:
+    """Return the number of bits of bytes without a layout."""
     return 8.0 * len(raw) - 5.5 * bytes(raw).count(0)
 
 

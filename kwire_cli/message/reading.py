@@ -10,32 +10,13 @@ from kwire_cli.message.frames import (
     SIZE_BYTES,
     Frame,
     Hints,
-    _is_cut_request,
     _is_left_to_bytes,
     read,
     says_size,
 )
-from kwire_cli.message.guess import ANOMALY, _bytes_bits, bits_of
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
-
-CUT = -8.0
-"""Bits for bytes that end before the size in front of them says: fewer than none, as that something that can be a size
-stands there speaks for it."""
-
-
-def frame_bits(catalog: Catalog, frame: Frame) -> float:
-    """Return how many bits it costs to read some bytes as this frame; that it is cut off costs CUT, and the bytes there
-    what those of a field do.
-    """
-    bits = 0.0
-    for _, part in frame.parts:
-        bits += bits_of(catalog, part.tree)
-        if gap := part.tree.gap:
-            bits += CUT - ANOMALY + _bytes_bits(part.tree.spans.data[gap.start : gap.end])
-    return bits
-
 
 # Reading frames from bytes: where they begin and end, and whether some bytes are a request, or which
 # response.
@@ -85,11 +66,9 @@ def read_all(catalog: Catalog, data: Any, hints: Hints, *, first: int = 1, frame
     if bare[0].sure or (len(pieces) == 1 and not 0 <= said <= MAX_SIZE):
         return bare
     cut = read_pieces(pieces, prefixed=True)
-    if len(cut) == 1 and _is_cut_request(cut[0]):
-        return bare if bare[0].guess and frame_bits(catalog, bare[0]) < frame_bits(catalog, cut[0]) else cut
     if bare[0].guess and _ends_in_api_key(catalog, data):
         return cut
-    return min(bare, cut, key=_oddness)
+    return min(bare, cut, key=lambda frames: sum(frame.bits for frame in frames))
 
 
 def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
@@ -104,15 +83,6 @@ def _ends_in_api_key(catalog: Catalog, data: Any) -> bool:
         and catalog.api_by_key(int.from_bytes(key, "big"))
     )
     return bool(request_api) and 2 * SIZE_BYTES <= (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
-
-
-def _oddness(frames: list[Frame]) -> tuple[int, int, int, int]:
-    sure = sum(frame.size for frame in frames if frame.sure)
-    # what another version's layout reads, and not to its end, counts as unread
-    bodies = [frame.body if frame.body and (frame.body.complete or not frame.body.guess) else None for frame in frames]
-    unread = sum(frame.stop - body.raw.used if body else frame.size for frame, body in zip(frames, bodies, strict=True))
-    guessed = sum(frame.guess or (frame.body is not None and frame.body.guess) for frame in frames)
-    return -sure, unread, guessed, sum(len(frame.anomalies) for frame in frames)
 
 
 def unrecognised(frame: Frame) -> Frame:

@@ -141,7 +141,7 @@ class RecordRedaction:
         spans = {
             item.span
             for path, item in items
-            if item.node.name in _SECRET or (not tree.spans.well_formed and path.startswith(("records[", "[")))
+            if item.node.name in _SECRET or (not tree.spans.aligned and path.startswith(("records[", "[")))
         }
         return frozenset(spans | ({tree.gap.span} if tree.gap else set()))
 
@@ -193,6 +193,14 @@ def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:
         return Redaction(catalog, raw_records=raw_records).body(body)
 
     return replace(body, hides=hides, reading=Redaction(catalog).reading())
+
+
+def note_of_guess(frame: Frame, hidden: Hidden) -> str | None:
+    """Return a note on the hidden values of a guess, with the options that show them. None if all values are shown."""
+    if not frame.guess or not hidden.get("body"):
+        return None
+    options = f"--api {frame.api} --message-version {frame.api_version}"
+    return f"values are hidden, as this may not be the message; {options} or --show-secrets shows them"
 
 
 class Redaction:

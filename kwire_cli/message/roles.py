@@ -382,7 +382,7 @@ def is_doubtful(message: str, raw: Spans, topics: Sequence[str] = ()) -> bool:
 
     `topics` are as in `may_hold_secrets`.
     """
-    return not raw.well_formed and may_hold_secrets(message, memoryview(raw.data)[raw.start : raw.stop], topics)
+    return not raw.aligned and may_hold_secrets(message, memoryview(raw.data)[raw.start : raw.stop], topics)
 
 
 def has_secret(spec: MessageSpec, path: str) -> bool:

@@ -19,8 +19,6 @@ from kwire_cli.message.decoded import by_span
 from kwire_cli.message.encode import head_size
 from kwire_cli.message.frames import (
     HEAD,
-    LEAST_RESERVED,
-    MOST_CORRELATIONS,
     NO_VERSION,
     PAYLOADS,
     SIZE_BYTES,
@@ -163,7 +161,7 @@ def is_believed(frame: Frame) -> bool:
 
     A request whose client id is no text is believed too, if its size prefix counts its bytes, and its key and version
     are known ones of an api that carries no secrets: a middlebox that mangles text leaves them as they are. Shifted
-    bytes hardly have both, but for zeros, and they have no correlation id that a client counts up to.
+    bytes rarely have both, except zeros.
     """
     if frame.credible:
         return True
@@ -172,8 +170,7 @@ def is_believed(frame: Frame) -> bool:
     api = frame.catalog.api_by_key(frame.api_key)
     if api is None or not api.request or any(map(can_hold_secrets, (api.request, api.response))):
         return False
-    counts_on = 0 <= frame.header.value.get("correlationId", -1) <= MOST_CORRELATIONS
-    return counts_on and frame.api_version in frame.catalog.entry(api.request).valid_versions
+    return frame.api_version in frame.catalog.entry(api.request).valid_versions
 
 
 def hidden_in_frame(
@@ -196,7 +193,10 @@ def hidden_in_frame(
     secret_api = _of_secret_api(frame, topics)
     if sure and not secret_api and not (frame.body and can_hold_secrets(frame.body.message, raw_records=raw_records)):
         return {}
-    if not (sure or is_believed(frame)) or (secret_api and _has_doubtful_header(frame)):
+    data = memoryview(frame.data)[frame.start : frame.stop]
+    secret_guess = frame.guess and any(may_hold_secrets(each.message, data, topics) for each in frame.candidates)
+    doubtful = (secret_api and _has_doubtful_header(frame, known=known)) or (secret_guess and not frame.counted)
+    if not (sure or is_believed(frame)) or doubtful:
         return whole_frame_hidden(frame)
     hidden = {
         name: spans
@@ -205,14 +205,17 @@ def hidden_in_frame(
     }
     if frame.header and secret_api and (tags := _unknown_parts(frame.header)):
         hidden["header"] = frozenset(tag.span for tag in tags)
-    well_formed = frame.body is not None and frame.body.raw.well_formed
-    if sure and well_formed:
+    aligned = frame.body is not None and frame.body.raw.aligned
+    if sure and aligned:
         return hidden | _hidden_inside(catalog, frame, asked)
     if frame.body and holds(frame.body.message) and hidden:
         hidden[PAYLOADS] = frozenset()
     if sure:
         return hidden
     secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
+    if frame.guess:  # unknown tags may have any bytes
+        tags = [item for part in (frame.header, frame.body) if part for item in _unknown_parts(part)]
+        secret += ((item.start, item.end) for item in tags)
     if frame.header and not frame.body and secret_api:
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
@@ -224,6 +227,8 @@ def hidden_in_frame(
             more |= {part.tree.gap.span}  # bytes that are not understood, though all of the frame is there
         if name != "size" and more:
             hidden[name] = hidden.get(name, frozenset()) | more
+    if frame.likely and not hidden and not secret_guess:
+        return {}
     return hidden | {OUTSIDE: frozenset()}
 
 
@@ -240,20 +245,19 @@ def _of_secret_api(frame: Frame, topics: Sequence[str]) -> bool:
     return api is not None and any(may_hold_secrets(message, data, topics) for message in (api.request, api.response))
 
 
-def _has_doubtful_header(frame: Frame) -> bool:
+def _has_doubtful_header(frame: Frame, *, known: bool) -> bool:
     """Return whether a frame that may hold secrets has a malformed header, so that a part of the body may be in it.
 
-    The header of a request may be incomplete if the bytes of the frame end in it. A response that does not fit has a
-    correlation id that clients use.
+    The header of a request may be incomplete if the bytes of the frame end in it. A response fits to the last byte,
+    or is known to answer its request.
     """
     header = frame.header
     if header is None:
         return False
     if frame.kind == "request":
         return bool(header.raw.flags) or not (header.complete or frame.cut)
-    number = header.value.get("correlationId", -1)
-    unlikely = not (0 <= number <= MOST_CORRELATIONS or number >= LEAST_RESERVED)
-    return bool(header.raw.flags) or not header.complete or (unlikely and not frame.sure)
+    exact = frame.body is not None and frame.body.exact
+    return bool(header.raw.flags) or not header.complete or not (known or exact)
 
 
 def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[str, frozenset[int]]:
@@ -271,12 +275,16 @@ def _hidden_inside(catalog: Catalog, frame: Frame, asked: Frame | None) -> dict[
 
 
 def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
-    """Hide everything of a frame that is not understood, but for a size prefix that counts its bytes exactly."""
-    return {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted} | {
-        OUTSIDE: frozenset(),
-        HEAD: frozenset(),
-        PAYLOADS: frozenset(),
-    }
+    """Hide everything of a frame that is not understood, except a size prefix that counts its bytes exactly.
+
+    The correlation id of a guess is shown, so that its request can be found.
+    """
+    hidden = {name: everything(part) for name, part in frame.parts if name != "size" or not frame.counted}
+    hidden |= {OUTSIDE: frozenset(), PAYLOADS: frozenset()}
+    if not frame.guess or not frame.header or _token(frame):
+        return hidden | {HEAD: frozenset()}
+    correlation_id = {item.span for path, item in places(frame.header.tree.root) if path == "correlationId"}
+    return hidden | {"header": hidden["header"] - correlation_id}
 
 
 def _unknown_parts(decoded: Body) -> list[Item]:
@@ -317,10 +325,8 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
         return []
     ranges = []
     for candidate in frame.candidates:
-        name, _, version = candidate.rpartition(" ")
-        api = catalog.api(name)
-        if can_hold_secrets(api.response):
-            body = respond(catalog, frame, frame.header.start, api, int(version)).body
+        if candidate.kind == "response" and can_hold_secrets(candidate.api.response):
+            body = respond(catalog, frame, frame.header.start, candidate.api, candidate.version).body
             ranges += (
                 [(body.raw.value[span], body.raw.end[span]) for span in hidden_spans(catalog, body)] if body else []
             )

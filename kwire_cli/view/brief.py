@@ -124,7 +124,8 @@ def _about(document: Mapping[str, Any]) -> dict[str, Any]:
     codes = dict.fromkeys(note["code"] for note in document.get("anomalies", ()))
     candidates = document.get("candidates", ())
     about |= {"bodyVersion": document.get("bodyVersion"), "guess": document.get("guess"), "anomalies": [*codes]}
-    return about | {"candidates": candidates[1 : 1 + _NAMED], "prefixed": document.get("prefixed", True)}
+    named = [f"{each['api']} {each['apiVersion']}" for each in candidates[1 : 1 + _NAMED]]
+    return about | {"candidates": named, "prefixed": document.get("prefixed", True)}
 
 
 def _errors(catalog: Catalog, spec: MessageSpec, body: Mapping[str, Any]) -> Iterator[str]:

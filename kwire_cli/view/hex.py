@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.values import Form
+from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.batch import Batch, deep_anomalies
 from kwire_cli.structs.lengths import redacted
@@ -63,6 +64,8 @@ def frame_lines(
     """
     frame = frame.shown(hidden)
     yield frame_title(frame, labelled=frame.logged)
+    if note := note_of_guess(frame, hidden):
+        yield [(note, "warning")]
     for row in frame_rows(Extent(catalog, reading), frame, hidden):
         if row.kind == "gap":
             yield from _gap(row, "gap: not part of any field", form)

@@ -244,6 +244,9 @@ def _field(spec: MessageSpec, field: FieldSpec, version: int, structs: dict[str,
 # Frames, messages, batches and the files beside them.
 
 _ANOMALIES = _list(_object({"code": _TEXT, "path": _TEXT, "offset": _COUNT, "detail": _TEXT}))
+_CANDIDATE = _object(
+    {"api": _TEXT, "apiVersion": _NUMBER, "headerVersion": _COUNT}, {"kind": {"enum": ["request", "response"]}}
+)
 _BODY: Schema = _nullable({"type": "object"})
 _PAYLOADS = _list(
     _object({"path": _TEXT, "type": _TEXT, "version": _nullable(_NUMBER), "data": _ANY}, {"guess": _FLAG})
@@ -293,7 +296,7 @@ _FRAME: dict[str, Schema] = {
             "bodyVersion": _NUMBER,
             "prefixed": {"const": False},
             "guess": {"const": True},
-            "candidates": _list(_TEXT),
+            "candidates": _list(_CANDIDATE),
             "payloads": _PAYLOADS,
             "topics": _list(_TEXT),
             "_lossless": _PATCHES,

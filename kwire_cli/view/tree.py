@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.program import Array, Leaf
 from kwire_cli.errors import counted
+from kwire_cli.message.guess import describe_candidates
+from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.records.batch import Batch, headers_of, note_payloads, visible_payload
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records.kip82 import REGISTERED, key_range
@@ -55,6 +57,8 @@ def frame_lines(
     """
     frame = frame.shown(hidden)
     yield frame_title(frame)
+    if note := note_of_guess(frame, hidden):
+        yield [(note, "warning")]
     extent = Extent(catalog, reading, full=full, messages="behind")
     yield from _lines([row for row in frame_rows(extent, frame, hidden, asked=asked) if row.name != "size"], "")
     yield from anomaly_lines(frame.anomalies)
@@ -104,7 +108,8 @@ def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
     if frame.label and labelled:
         line.append((f"  # {frame.label}", "dim"))
     if frame.guess:
-        alternatives = f"; it could also be {', '.join(frame.candidates[1:6])}" if len(frame.candidates) > 1 else ""
+        others = describe_candidates(frame.candidates)
+        alternatives = f"; it could also be {others}" if others else ""
         line.append((f" (guessed{alternatives}; --api and --message-version say it outright)", "warning"))
     elif frame.body:
         line.append((_layout_guess(frame.body), "warning"))

@@ -184,7 +184,8 @@ def test_no_secret_in_what_is_fetched_of_the_metadata_log_is_told(words):
     body = kwire.encode(
         {"throttleTimeMs": 0, "errorCode": 0, "sessionId": 0, "responses": [topic]}, message="FetchResponse", version=16
     )
-    done = run("explain", "--all", *words, "-m", "FetchResponse", "--message-version", "16", body.hex())
+    said = ("-m", "FetchResponse", "--message-version", "16")
+    done = run("explain", "--all", *words, *said, "-", stdin=body.hex().encode())
     assert "storedKey" in done.out
     assert_hidden(done.out, scram_keys())
 

@@ -13,6 +13,7 @@ from kwire_cli.engine.codes import (
     PAYLOADS,
     RECORDS as RECORD_CODES,
     REMARKS,
+    SHIFTS,
 )
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
@@ -156,10 +157,14 @@ def test_every_code_is_provoked_here():
     provoked = {code for found in odd for code, _, _ in found} | {row[2] for row in FRAMES} | REMARKS
     assert provoked == set(MEANING) - set(COMPRESSION) - set(PAYLOADS) - set(LOG_FILES) - set(RECORD_CODES)
     assert set(KERNEL_BITS.values()) <= set(MEANING)
+    assert set(MEANING) >= SHIFTS
 
 
 def table():
-    rows = "".join(f"| `{code}` | {meaning[0].upper()}{meaning[1:]}. |\n" for code, meaning in MEANING.items())
+    rows = "".join(
+        f"| `{code}` | {'yes' if code in SHIFTS else ''} | {meaning[0].upper()}{meaning[1:]}. |\n"
+        for code, meaning in MEANING.items()
+    )
     return f"""# Anomalies
 
 Bytes that a correct writer would not have written, and what kwire had to assume. Each anomaly has a
@@ -189,8 +194,11 @@ label, and names what would fit: "fits exactly as version 0", "fits exactly with
 version 1". Kafka's own messages were decoded under all wrong versions and header versions: it named the right one for
 all of the 9,500 that left bytes or broke off. A wrong label that reads the bytes to the end is not noticed.
 
-| Code | Meaning |
-| --- | --- |
+After an anomaly that shifts, bytes may belong to other fields than those that show them. In messages
+that can hold secrets it hides values.
+
+| Code | Shifts | Meaning |
+| --- | --- | --- |
 {rows}
 Made from `kwire_cli/engine/codes.py` by `pytest tests/engine/test_anomalies.py --update`.
 """

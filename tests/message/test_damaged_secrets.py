@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 import record_sets
-from command_line import kwire
 from hypothesis import given, settings, strategies as st
 from secret_table import (
     CATALOG,
@@ -22,6 +21,7 @@ from secret_table import (
     framed,
     misaligned,
     numbers,
+    piped as kwire,
     shows,
     sized,
 )

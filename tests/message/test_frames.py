@@ -108,17 +108,18 @@ def test_a_response_can_be_guessed():
     (frame,) = frames(ANSWER)
     assert (frame.kind, frame.guess, frame.sure) == ("response", True, False)
     assert frame.api == "ApiVersions"
-    assert "ApiVersions 3" in frame.candidates
-    assert frame.to_json()["candidates"] == list(frame.candidates)
+    named = frame.to_json()["candidates"]
+    assert {"api": "ApiVersions", "apiVersion": 3, "headerVersion": 0} in named
+    assert [named[0]["api"], named[0]["apiVersion"]] == [frame.api, frame.api_version]
+    assert len(named) == len(frame.candidates)
     for candidate in frame.candidates:
-        api, version = candidate.split()
-        (told,) = frames(ANSWER, Hints(CATALOG.api(api), int(version), "response"))
-        assert told.body.exact, candidate
+        (named,) = frames(ANSWER, Hints(candidate.api, candidate.version, "response"))
+        assert named.body.exact, candidate
 
 
 def test_a_guess_can_be_narrowed():
     (frame,) = frames(ANSWER, Hints(CATALOG.api(18), None, "response"))
-    assert {candidate.split()[0] for candidate in frame.candidates} == {"ApiVersions"}
+    assert {candidate.api.name for candidate in frame.candidates} == {"ApiVersions"}
 
 
 def test_the_error_of_an_old_broker_is_in_version_0_form():

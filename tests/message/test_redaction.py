@@ -22,6 +22,7 @@ from secret_table import (
     damages,
     framed,
     numbers,
+    piped,
     shows,
     sized,
     text_of,
@@ -197,7 +198,7 @@ def test_no_number_is_made_of_bytes_of_a_secret(number, row):
 def test_the_head_of_a_frame_that_is_not_understood_is_absent():
     data = SECRET.encode().hex()
     [hidden] = [
-        json.loads(line) for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()
+        json.loads(line) for line in piped("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()
     ]
     assert [hidden["kind"], hidden["apiKey"], hidden["api"], hidden["apiVersion"]] == ["request", None, None, None]
     assert hidden["anomalies"][0]["code"] == "UNKNOWN_API"

@@ -6,9 +6,8 @@ import base64
 import re
 
 import pytest
-from command_line import kwire
 from hypothesis import given, strategies as st
-from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, shows, value_of
+from secret_table import CATALOG, ENTRIES, NEWEST, SECRET, TABLE, body_of, framed, piped as kwire, shows, value_of
 
 import kwire_cli
 from kwire_cli.cli.message_views import VIEWS

@@ -164,7 +164,10 @@ MORE_BAD = [
     ("ENCODING_NAME", with_field(type="[]int32", elementEncoding="packed8")),
     ("FIELD_TYPE_ARRAY", with_field(type="[]")),
     ("STRUCT_NAME_INVALID", with_field(type="A-b")),
-    *(("MESSAGE_NAME_INVALID", message(name=name)) for name in ("", "a b", "\x1b[31mM", "M\n", "é", "1M", "a-b", "<b>")),
+    *(
+        ("MESSAGE_NAME_INVALID", message(name=name))
+        for name in ("", "a b", "\x1b[31mM", "M\n", "é", "1M", "a-b", "<b>")
+    ),
     *(("FIELD_NAME_INVALID", with_field(name=name)) for name in ("a b", "\x1b[31mF", "F\n", "é", "1F", "a_b")),
     ("STRUCT_TOO_LARGE", message(commonStructs=WIDE, fields=[field(type="S0")])),
     ("HEADER_VERSIONS_RANGE", headers({})),

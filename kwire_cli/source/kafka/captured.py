@@ -260,12 +260,11 @@ class Captured:
         """request, response, sasl-token, not-kafka or gap; a frame that neither layout fits is a gap, as in its JSON
         form.
         """
-        seen = self.seen
-        return "gap" if seen.plain is None and self._is_unrecognised else seen.kind
+        return "gap" if self._is_unrecognised else self.seen.kind
 
     @property
     def _is_unrecognised(self) -> bool:
-        return bool(self.seen.plain is None and self.is_frame and self.frame and self.frame.kind == "unknown")
+        return bool(self.is_frame and self.plain is None and self.frame and self.frame.kind == "unknown")
 
     @property
     def code(self) -> str | None:
@@ -359,30 +358,30 @@ class Captured:
     @property
     def api_key(self) -> int | None:
         """The key of its api; None for what is no frame."""
-        plain = self.seen.plain
+        plain = self.plain
         return plain.layout.api_key if plain else self.frame.api_key if self.frame else None
 
     @property
     def api(self) -> str | None:
         """The name of its api, if that is known."""
-        plain = self.seen.plain
+        plain = self.plain
         return plain.layout.api if plain else self.frame.api if self.frame else None
 
     @property
     def api_version(self) -> int | None:
         """The version of its api."""
-        plain = self.seen.plain
+        plain = self.plain
         return plain.layout.version if plain else self.frame.api_version if self.frame else None
 
     @property
     def guess(self) -> bool:
         """Return whether the frame was identified from its bytes alone."""
-        return not self.seen.plain and self.frame is not None and self.frame.guess
+        return not self.plain and self.frame is not None and self.frame.guess
 
     @property
     def correlation_id(self) -> int | None:
         """The correlation id in its header."""
-        plain = self.seen.plain
+        plain = self.plain
         return plain.correlation_id if plain else self._header("correlationId")
 
     @property
@@ -390,12 +389,8 @@ class Captured:
         """The client id of a request, or of a response's request."""
         if self.kind == "response":
             return self.request.client_id if self.request else None
-        plain = self.seen.plain
+        plain = self.plain
         client: str | None = plain.tail.rest.get("clientId") if plain else self._header("clientId")
-        if (
-            plain and client and not client.isprintable() and not self.plain
-        ):  # its body does not fit: it may be no client id
-            client = self._header("clientId")
         return client
 
     def _header(self, name: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.guess import describe_candidates
+from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.records.batch import Batch
 from kwire_cli.view.lines import escaped, moment
 from kwire_cli.view.outline import batch_title
@@ -12,6 +14,7 @@ from kwire_cli.view.outline import batch_title
 if TYPE_CHECKING:
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
+    from kwire_cli.message.redaction import Hidden
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.view.bounded_outline import BoundedOutline
@@ -81,7 +84,7 @@ def row(item: Batch | Gap) -> dict[str, Any]:
     return document
 
 
-def frame_row(frame: Frame) -> dict[str, Any]:
+def frame_row(frame: Frame, hidden: Hidden) -> dict[str, Any]:
     """A frame of an input without times."""
     document = {
         "number": frame.number,
@@ -90,7 +93,10 @@ def frame_row(frame: Frame) -> dict[str, Any]:
         "size": frame.size,
     }
     document |= {"version": frame.api_version} if frame.api_version is not None else {}
-    document |= {"note": frame.label} if frame.label else {}
+    others = describe_candidates(frame.candidates)
+    notes = [frame.label, others and f"it could also be {others}", note_of_guess(frame, hidden)]
+    if note := "; ".join(filter(None, notes)):
+        document["note"] = note
     return document | ({"guess": True} if frame.guess else {})
 
 

@@ -434,9 +434,12 @@ def test_a_loss_that_takes_a_request(wire):
     assert pairs(seen) == [0, None, 2]
 
 
-def test_a_response_without_its_request_is_a_guess(wire):
+@pytest.mark.parametrize("correlation_id", [2, 439041101, -5])
+def test_a_response_without_its_request_is_a_guess(wire, correlation_id):
     known = (0, heartbeat(wire, 1))
-    lost = wire.response("FindCoordinator", 1, 2, errorMessage=None, nodeId=1, host="broker.example", port=9092)
+    lost = wire.response(
+        "FindCoordinator", 1, correlation_id, errorMessage=None, nodeId=1, host="broker.example", port=9092
+    )
     lines = wire.lines(known, (1, beat(wire, 1)), (1, lost))
     assert lines[2].request is None
     assert lines[2].frame.guess
@@ -499,3 +502,14 @@ def test_what_waits_to_be_known_keeps_its_packet_and_time(ending):
     seen = [*connection.end()] if ending == "end" else [*connection.lose(0, 3, 6, 3000), *connection.end()]
     assert seen[0].size == 2
     assert [(each.packet, each.time) for each in seen] == ([(5, 2000)] if ending == "end" else [(6, 3000)] * len(seen))
+
+
+@pytest.mark.parametrize("name", ["kind", "api_key", "api", "api_version", "correlation_id", "client_id", "guess"])
+def test_every_property_of_a_line_names_the_same_frame(wire, name):
+    """A request without a client's name whose body does not fit is a gap, whichever property is asked first."""
+    damaged = bytearray(heartbeat(wire, 1, None))
+    damaged[damaged.index(b"\0\1g") + 1] = 3
+    said = [(0, heartbeat(wire, 0)), (1, beat(wire, 0)), (0, bytes(damaged)), (0, heartbeat(wire, 2))]
+    line = wire.lines(*said)[2]
+    assert getattr(line, name) == {"kind": "gap", "guess": False}.get(name)
+    assert line.to_json()["kind"] == "gap"
