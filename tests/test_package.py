@@ -119,7 +119,14 @@ def test_a_decode_opens_only_the_definitions_that_it_needs(fmt, named):
     seen, _ = watched("decode", "--format", fmt, FRAME)
     specs = [Path(path).name for path in seen["opened"] if Path(path).parent == ROOT / "specs"]
     assert sorted(specs) == sorted(
-        ["index.json", "header-versions.json", "RequestHeader.json", "ApiVersionsRequest.json", *named]
+        [
+            "index.json",
+            "header-versions.json",
+            "RequestHeader.json",
+            "ResponseHeader.json",
+            "ApiVersionsRequest.json",
+            *named,
+        ]
     )
 
 

@@ -19,6 +19,7 @@ from kwire_cli.message.guess import (
     Candidate,
     bits_of,
     bytes_bits,
+    least_response_bits,
     ranked,
     response_candidates,
     shown_candidates,
@@ -262,7 +263,7 @@ class Frame(InNotebook):
         Paths in the header begin with header. Offsets count from the start of the data. If the frame is cut, a size
         beyond its end is TRUNCATED too, and a count beyond its end is dropped, since it says no more than that.
         """
-        all_notes = [*self.notes, *self.fits, *(self.prefix.anomalies if self.prefix else ())]
+        all_notes = [*self.notes, *(self.prefix.anomalies if self.prefix else ())]
         if self.header:
             all_notes += (a._replace(path=f"header.{a.path}".rstrip(".")) for a in self.header.anomalies)
         all_notes += self.body.anomalies if self.body else []
@@ -271,7 +272,7 @@ class Frame(InNotebook):
             all_notes = [
                 note._replace(code="TRUNCATED") if note.code == "FRAME_SIZE_MISMATCH" else note for note in all_notes
             ]
-        return all_notes + self._anomalies_inside
+        return all_notes + self.fits + self._anomalies_inside
 
     @cached_property
     def fits(self) -> list[Anomaly]:
@@ -555,15 +556,20 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
 
 def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: Frame) -> Frame:
     """Return the frame as the request or the response that needs the fewest bits (`guess`), with all that fit."""
-    responses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
-    responses = [candidate for candidate in responses if candidate.aligned] or responses
     prefix_bits = bits_of(catalog, frame.prefix.tree) if frame.prefix else 0.0
     mismatch = ANOMALY if frame.prefixed and not frame.counted else 0.0
-    response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
     request_bits = math.inf
     if _is_possible_request(request) and not request.contradicts(hints):
         request_bits = request.bits
     fits = math.isfinite(request_bits) and request.sure and not any(a.code in SHIFTS for a in request.anomalies)
+    if (
+        fits
+        and least_response_bits(catalog, frame.data, at, frame.stop) + prefix_bits + mismatch - request_bits >= DOUBT
+    ):
+        return request
+    responses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    responses = [candidate for candidate in responses if candidate.aligned] or responses
+    response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
     if not fits and not frame.cut and not _has_client(request) and any(each.aligned for each in responses):
         request_bits = math.inf
     if fits and request.header and request.body:

@@ -124,6 +124,12 @@ def response_candidates(
     return ranked(candidates.values())
 
 
+def least_response_bits(catalog: Catalog, data: Any, start: int, stop: int) -> float:
+    """Return the bits that any response needs at least. Its header begins at `start`; no definition is read."""
+    header = decode_header(catalog, "response", 0, data, start=start, stop=stop)
+    return CHOICE + bits_of(catalog, header.tree)
+
+
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Return candidates with the likeliest first; of equal ones, the common apis and the newest versions."""
     return sorted(candidates, key=lambda c: (c.bits, _commonness(c.api.key), c.api.key, -c.version))

@@ -352,7 +352,8 @@ def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
             stop=frame.stop,
             prefixed=False,
         )
-        if tried.body and 0 <= (tried.api_version or 0) < NO_VERSION:
+        is_known = 0 <= (tried.api_version or 0) < NO_VERSION
+        if is_known and tried.body and (can_hold_secrets(tried.body.message) or not frame.sure):
             ranges += (
                 (tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body)
             )

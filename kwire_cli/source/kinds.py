@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.errors import InputError, few
 from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
-from kwire_cli.message.guess import response_candidates
 from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
 from kwire_cli.source.files import GZIP, OPENING, ZSTD, _first, spooled, unpacked_start
@@ -52,9 +51,9 @@ LEAST_BATCH = _MAGIC_AT + 1
 WHOLE_HEADER = 61
 """Bytes of a whole header of the newest format."""
 _NEWEST_MAGIC = max(RECORD_FORMATS[name].magic for name in BY_MAGIC)
-BITS_A_BYTE, LONGEST_BY_CHANCE = 3.7, 40
-"""A response that fits to the last byte is taken for one if it explains the bytes in fewer bits, or is longer: what
-fits by chance is short."""
+EVIDENCE, LONGEST_BY_CHANCE = 3.7, 40
+"""A response that fits to the last byte is taken for one if it beats random bytes by this many bits a byte, or has more
+bytes: what fits by chance is short."""
 
 
 class Kind(enum.StrEnum):
@@ -318,10 +317,7 @@ def _may_be_frame(data: Any, catalog: Catalog | None) -> bool:
     if 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE:
         return True
     frame = read_all(_catalog(catalog), bytes(data), Hints(), framed=False)[0]
-    if not frame.guess:
-        return frame.sure
-    best = response_candidates(_catalog(catalog), data, 0, len(data))[0]
-    return len(data) > LONGEST_BY_CHANCE or best.bits < BITS_A_BYTE * len(data)
+    return frame.sure or (frame.guess and (len(data) > LONGEST_BY_CHANCE or frame.evidence > EVIDENCE * len(data)))
 
 
 def _catalog(catalog: Catalog | None) -> Catalog:

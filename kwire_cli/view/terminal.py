@@ -205,10 +205,10 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
     texts = {at: column_texts([row[at] for row in everything], column) for at, column in columns}
     fitted = _fitted(columns, texts, width)
     grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=STYLES["dim"])
+    cells: dict[int, list[Text]] = {}
     for index, (at, column, room) in enumerate(fitted):
         folds = _folds(column, texts[at], last=index == len(fitted) - 1)
-        if room is not None:
-            texts[at] = _in_room(texts[at], column, room, folds=folds)
+        cells[at] = _cells(texts[at], column, room, folds=folds)
         grid.add_column(
             _styled(heading_text(column, [row[at] for row in everything])),
             justify="right" if lines_up([row[at] for row in rows], column) else "left",
@@ -219,7 +219,7 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         )
     for number in range(len(everything)):
         is_total = table.total is not None and number == len(everything) - 1
-        grid.add_row(*[_styled(texts[at][number]) for at, _, _ in fitted], style="bold" if is_total else None)
+        grid.add_row(*[cells[at][number] for at, _, _ in fitted], style="bold" if is_total else None)
     if table.title:
         yield _styled(table.title, STYLES["title"])
     yield grid
@@ -229,15 +229,17 @@ def _table(table: Table, width: int | None) -> Iterator[RenderableType]:
         yield _styled(table.note, STYLES["dim"])
 
 
-def _in_room(texts: list[str], column: Column, room: int, *, folds: bool) -> list[str]:
+def _cells(texts: list[str], column: Column, room: int | None, *, folds: bool) -> list[Text]:
     """Return the cells of a column that is `room` cells wide. Instants of one day lose the date if it does not fit."""
+    if room is None:
+        return [_styled(text) for text in texts]
     if column.kind == "instant" and _is_one_day(texts) and max(map(cell_width, texts)) > room:
         texts = [text[_DATE:] for text in texts]
     if not folds:
-        return [cut(text, room, "list" if column.kind == "list" else "middle") for text in texts]
+        return [_styled(cut(text, room, "list" if column.kind == "list" else "middle")) for text in texts]
     if column.kind == "json":
-        return texts
-    return ["\n".join(wrapped(text, room)) for text in texts]
+        return [_styled(text) for text in texts]
+    return [Text("\n").join(map(_styled, wrapped(text, room))) for text in texts]
 
 
 def _is_one_day(texts: Iterable[str]) -> bool:

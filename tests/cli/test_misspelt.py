@@ -106,7 +106,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("diff", "0000", "Metadata"), "compares two of its versions, which are 0-13\n"),
         (
             ("explain", "ListLeasesRequest"),
-            "own\nTopics are message, varint, type, tag, crc, header, api, error, anomaly, finding\n",
+            "own\nTopics are message, varint, type, tag, crc, header, api, error, size, anomaly, finding\n",
         ),
         (
             ("dump", "--offsets", "7-5", SEGMENT),

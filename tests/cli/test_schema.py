@@ -111,7 +111,7 @@ def test_a_gap_that_answers_a_request_of_an_unknown_api_is_what_its_schema_says(
 
 
 def test_a_redacted_header_is_what_its_schema_says():
-    printed = kwire("decode", SAMPLES / "text" / "xxd-a.txt").out
+    printed = kwire("decode", stdin=b"00000008 0024 0002 0a0b0c0d").out  # SaslAuthenticate, cut in its header
     assert "redacted" in next(documents(printed))["header"]["correlationId"]
     hold(validator("frame"), printed)
 

@@ -30,8 +30,9 @@ class Listening(Caller):
     def note(self, text):
         self.notes.append(text)
 
-    def progress(self, label, at, size):
-        self.told.append((label, at, size))
+    def progress(self, label, at, size, unit="bytes"):
+        if unit == "bytes":
+            self.told.append((label, at, size))
 
     def done(self):
         self.ended += 1
