@@ -578,13 +578,15 @@ def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: F
         responses = ranked([*responses, candidate])
     if request_bits <= response_bits:
         if not math.isfinite(request_bits):
-            other = _with_other_header(catalog, frame, at, hints)
-            return request if other is frame and (hints.kind or hints.api) else other
+            return request if hints.kind or hints.api else frame
         if fits and response_bits - request_bits < DOUBT:
             return replace(request, guess=True, candidates=tuple(responses))
         return request
     best = next(candidate for candidate in responses if candidate.kind == "response")
-    response = replace(respond(catalog, frame, at, best.api, best.version), guess=True, candidates=tuple(responses))
+    if not (best.is_exact or hints.api or best.bits < 8.0 * (frame.stop - at)):
+        return frame  # random bytes are as likely
+    response = respond(catalog, frame, at, best.api, best.version, best.header_version)
+    response = replace(response, guess=True, candidates=tuple(responses))
     return response if response.counted or response.evidence >= 0 or hints.api else frame
 
 
@@ -685,34 +687,25 @@ def _body(catalog: Catalog, api: Api, frame: Frame, start: int, version: int, *,
     return body
 
 
-def _with_other_header(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
-    """Return the frame as a response that fits the api of `hints` with another header version than Kafka writes.
-
-    A header without tags is preferred: servers forget them more often than they write too many. The frame stays unknown
-    if no response fits, or if there is no api.
-    """
-    if not hints.api or not hints.api.response:
-        return frame
-    from kwire_cli.message.fits import frame_fits  # noqa: PLC0415 - only for bytes that do not fit
-
-    fits = frame_fits(catalog, "response", catalog.message(hints.api.response), frame.data, at, frame.stop)
-    if not fits:
-        return frame
-    version = max(fit.version for fit in fits if fit.header_version == fits[0].header_version)
-    return respond(catalog, frame, at, hints.api, version)
-
-
-def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int) -> Frame:
-    """Return the frame as the response of an api and version."""
+def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int, with_header: int | None = None) -> Frame:
+    """Return the frame as the response of an api and version, by default with the header version that Kafka writes."""
     if not api.response:
         raise InputError(f"no definition of the response of {api.name} is known")
-    header = decode_header(
-        catalog,
-        "response",
-        header_version(catalog, "response", api.key, version),
-        frame.data,
-        start=at,
-        stop=frame.stop,
-    )
+    own = header_version(catalog, "response", api.key, version)
+    number = own if with_header is None else with_header
+    header = decode_header(catalog, "response", number, frame.data, start=at, stop=frame.stop)
     body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None
-    return replace(frame, kind="response", api_key=api.key, api=api.name, api_version=version, header=header, body=body)
+    notes = frame.notes
+    if number != own:
+        detail = f"fits exactly with header version {number}; Kafka writes version {own}"
+        notes = (*notes, Anomaly("FITS_OTHERWISE", "", at, detail))
+    return replace(
+        frame,
+        kind="response",
+        api_key=api.key,
+        api=api.name,
+        api_version=version,
+        header=header,
+        body=body,
+        notes=notes,
+    )

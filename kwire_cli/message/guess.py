@@ -14,7 +14,7 @@ from math import log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.spans import walk
+from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build, is_null, places, read_count
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import KwireError
@@ -22,9 +22,10 @@ from kwire_cli.message.encode import decode_header, header_version
 from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Api, Catalog
     from kwire_cli.spec.model import MessageSpec
@@ -38,6 +39,8 @@ ANOMALY = 25.0
 """Bits for something that a correct writer would not have written."""
 CHOICE = 10.0
 """Bits that choose one of about 900 responses."""
+MAX_REST = 8
+"""Bytes after a response that a faulty server may have written."""
 MAX_CANDIDATES = 8
 """Candidates that are shown."""
 ACKS = frozenset({-1, 0, 1})
@@ -55,6 +58,8 @@ class Candidate(NamedTuple):
     bits: float
     aligned: bool = True
     """Whether no anomaly may have moved a byte."""
+    is_exact: bool = True
+    """Whether it fits to the last byte after the header that Kafka writes."""
 
     def __str__(self) -> str:
         return f"{self.api.name} {self.version}"
@@ -94,34 +99,66 @@ def describe_candidates(candidates: Sequence[Candidate]) -> str:
 def response_candidates(
     catalog: Catalog, data: Any, start: int, stop: int, *, api: Api | None = None, version: int | None = None
 ) -> list[Candidate]:
-    """The responses that the bytes [start, stop), header included, can be; best first. `api` and `version` narrow the
-    search.
+    """Return the responses that fit the bytes [start, stop), header included, with the likeliest first.
+
+    `api` and `version` narrow the search. If no response fits without an anomaly that may have moved bytes, responses
+    with one fault of a server are candidates too: a header of another version, or a few bytes too many.
     """
+    layouts = _layouts(catalog)
+    if api is not None or version is not None:
+        layouts = [*_narrowed(layouts, api, version)]
+    headers = [decode_header(catalog, "response", number, data, start=start, stop=stop) for number in (0, 1)]
+    candidates = ranked(_exact(catalog, layouts, headers, stop))
+    if any(candidate.aligned for candidate in candidates):
+        return candidates
+    return ranked([*candidates, *_with_one_fault(catalog, layouts, headers, stop)])
+
+
+def _narrowed(layouts: list[_Layout], api: Api | None, version: int | None) -> Iterator[_Layout]:
+    for layout in layouts:
+        meanings = [each for each in layout.meanings if api in {None, each[0]} and version in {None, each[1]}]
+        if meanings:
+            yield layout._replace(meanings=meanings)
+
+
+def _exact(catalog: Catalog, layouts: list[_Layout], headers: list[Decoded], stop: int) -> Iterable[Candidate]:
     candidates: dict[tuple[int, int], Candidate] = {}  # of two layouts of a version the likelier one
-    headers: dict[int, Decoded] = {}
-    for layout in _layouts(catalog):
-        meant = layout.meanings
-        if api is not None or version is not None:
-            meant = [each for each in meant if api in {None, each[0]} and version in {None, each[1]}]
-        if not meant:
-            continue
-        header = headers.get(layout.header)
-        if header is None:
-            header = headers[layout.header] = decode_header(
-                catalog, "response", layout.header, data, start=start, stop=stop
-            )
+    for layout in layouts:
+        header = headers[layout.header]
         if not header.complete:
             continue
-        spans = walk(meant[0][2], data, header.raw.used, stop)
-        if spans.lost < 0 and spans.used == stop:
-            header_bits = CHOICE + bits_of(catalog, header.tree)
-            for tried, v, entry in meant:
-                tree = build(entry, spans._replace(program=entry.program))
-                bits = header_bits + bits_of(catalog, tree)
-                known = candidates.get((tried.key, v))
-                if known is None or bits < known.bits:
-                    candidates[tried.key, v] = Candidate("response", tried, v, layout.header, bits, spans.aligned)
-    return ranked(candidates.values())
+        spans = walk(layout.meanings[0][2], header.data, header.raw.used, stop)
+        if spans.lost >= 0 or spans.used != stop:
+            continue
+        for candidate in _candidates(catalog, layout, header, spans):
+            known = candidates.get((candidate.api.key, candidate.version))
+            if known is None or candidate.bits < known.bits:
+                candidates[candidate.api.key, candidate.version] = candidate
+    return candidates.values()
+
+
+def _with_one_fault(catalog: Catalog, layouts: list[_Layout], headers: list[Decoded], stop: int) -> Iterator[Candidate]:
+    """Yield the responses that fit after a header of another version, or that leave a few bytes."""
+    for layout in layouts:
+        for number in (layout.header, 1 - layout.header):
+            header = headers[number]
+            if not header.complete or header.raw.flags:
+                continue
+            spans = without_rest(walk(layout.meanings[0][2], header.data, header.raw.used, stop, strict=True))
+            rest = stop - spans.used
+            most = MAX_REST if number == layout.header else 0
+            if spans.lost >= 0 or spans.flags or rest > most:
+                continue
+            for candidate in _candidates(catalog, layout, header, spans):
+                bits = candidate.bits + ANOMALY + bytes_bits(header.data[spans.used : stop])
+                yield candidate._replace(bits=bits, aligned=not rest, is_exact=False)
+
+
+def _candidates(catalog: Catalog, layout: _Layout, header: Decoded, spans: Spans) -> Iterator[Candidate]:
+    bits = CHOICE + bits_of(catalog, header.tree)
+    for api, version, entry in layout.meanings:
+        tree = build(entry, spans._replace(program=entry.program))
+        yield Candidate("response", api, version, header.version, bits + bits_of(catalog, tree), spans.aligned)
 
 
 def least_response_bits(catalog: Catalog, data: Any, start: int, stop: int) -> float:

@@ -14,7 +14,7 @@ from kwire_cli.source.logs.files import logs_in
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.packets.files import NAME, captures_in
 from kwire_cli.spec.catalog import Catalog, catalog
-from kwire_cli.stores import absolute, in_parallel, location, path_of, refuse_bytes
+from kwire_cli.stores import absolute, in_parallel, is_text, location, path_of, refuse_bytes
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def found(paths: Sequence[str], *kinds: Kind) -> list[Found]:
             for kind in kinds:
                 some = kind.within(folder) if folder else [name] if kind.is_one(name, itself) else []
                 for file in some:
-                    named_as = location(file) if folder else file
+                    named_as = location(file) if folder and not is_text(file) else file
                     files.setdefault((kind, named_as), Found(path, kind, named_as))
     if not files:
         raise InputError(f"there is no {' and no '.join(kind.what for kind in kinds)} in this", file=", ".join(paths))

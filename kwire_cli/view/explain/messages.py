@@ -74,7 +74,7 @@ def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | No
 
 
 def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
-    for note in frame.anomalies[: len(frame.notes) + len(frame.fits)]:
+    for note in (*frame.notes, *frame.fits):
         yield Remark(f"{note.code}: {note.detail}", level, note)
     types: set[Type] = set()
     left = 0
