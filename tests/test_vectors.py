@@ -77,7 +77,7 @@ def found_in_frame(row):
     if frame.kind == "unknown":
         return {"unknown"}
     assert frame.sure or frame.guess or frame.anomalies
-    return set(frame.candidates) | {anomaly.code for anomaly in frame.anomalies}
+    return {str(candidate) for candidate in frame.candidates} | {anomaly.code for anomaly in frame.anomalies}
 
 
 @pytest.mark.shared

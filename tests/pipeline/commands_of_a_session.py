@@ -11,6 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+# PYTHONSAFEPATH may keep the folder of this file out.
+sys.path.append(str(Path(__file__).resolve().parent))
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import losing_workers
