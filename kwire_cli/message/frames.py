@@ -568,6 +568,8 @@ def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: F
     ):
         return request
     responses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
+    if frame.cut or not (frame.counted or hints.api):  # the end of a request may be missing
+        responses = [candidate for candidate in responses if candidate.is_exact]
     responses = [candidate for candidate in responses if candidate.aligned] or responses
     response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
     if not fits and not frame.cut and not _has_client(request) and any(each.aligned for each in responses):
@@ -583,7 +585,7 @@ def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: F
             return replace(request, guess=True, candidates=tuple(responses))
         return request
     best = next(candidate for candidate in responses if candidate.kind == "response")
-    if not (best.is_exact or hints.api or best.bits < 8.0 * (frame.stop - at)):
+    if not (best.is_exact or hints.api or best.bits + EVIDENCE < 8.0 * (frame.stop - at)):
         return frame  # random bytes are as likely
     response = respond(catalog, frame, at, best.api, best.version, best.header_version)
     response = replace(response, guess=True, candidates=tuple(responses))
