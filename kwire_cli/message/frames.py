@@ -567,9 +567,10 @@ def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: F
         and least_response_bits(catalog, frame.data, at, frame.stop) + prefix_bits + mismatch - request_bits >= DOUBT
     ):
         return request
-    responses = response_candidates(catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version)
-    if frame.cut or not (frame.counted or hints.api):  # the end of a request may be missing
-        responses = [candidate for candidate in responses if candidate.is_exact]
+    exact_only = frame.cut or not (frame.counted or hints.api)  # the end of a request may be missing
+    responses = response_candidates(
+        catalog, frame.data, at, frame.stop, api=hints.api, version=hints.version, exact_only=exact_only
+    )
     responses = [candidate for candidate in responses if candidate.aligned] or responses
     response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
     if not fits and not frame.cut and not _has_client(request) and any(each.aligned for each in responses):

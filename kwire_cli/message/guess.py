@@ -97,19 +97,27 @@ def describe_candidates(candidates: Sequence[Candidate]) -> str:
 
 
 def response_candidates(
-    catalog: Catalog, data: Any, start: int, stop: int, *, api: Api | None = None, version: int | None = None
+    catalog: Catalog,
+    data: Any,
+    start: int,
+    stop: int,
+    *,
+    api: Api | None = None,
+    version: int | None = None,
+    exact_only: bool = False,
 ) -> list[Candidate]:
     """Return the responses that fit the bytes [start, stop), header included, with the likeliest first.
 
     `api` and `version` narrow the search. If no response fits without an anomaly that may have moved bytes, responses
-    with one fault of a server are candidates too: a header of another version, or a few bytes too many.
+    with one fault of a server are candidates too, unless `exact_only`: a header of another version, or a few bytes too
+    many.
     """
     layouts = _layouts(catalog)
     if api is not None or version is not None:
         layouts = [*_narrowed(layouts, api, version)]
     headers = [decode_header(catalog, "response", number, data, start=start, stop=stop) for number in (0, 1)]
     candidates = ranked(_exact(catalog, layouts, headers, stop))
-    if any(candidate.aligned for candidate in candidates):
+    if exact_only or any(candidate.aligned for candidate in candidates):
         return candidates
     return ranked([*candidates, *_with_one_fault(catalog, layouts, headers, stop)])
 
