@@ -196,25 +196,28 @@ class Frame(InNotebook):
 
     @cached_property
     def likely(self) -> bool:
-        """Return whether a guess is better than random bytes, and no anomaly of it may have moved bytes.
+        """Return whether a guess is better than random bytes; by far, if an anomaly of it may have moved bytes.
 
         Without a size prefix that counts the bytes, its body alone is compared: the header may be a size prefix.
         """
-        if self.header is None or not self.evidence > -math.inf:
+        if self.header is None or self._best is None:
             return False
         if self.counted:
-            return self.evidence >= 0
+            return self.evidence >= (0 if self._best.aligned else EVIDENCE)
         header_evidence = 8.0 * (self.header.raw.used - self.header.start) - bits_of(self.catalog, self.header.tree)
         return self.evidence - header_evidence >= EVIDENCE
 
     @cached_property
     def evidence(self) -> float:
         """The bits by which a guess beats random bytes, which cost 8 bits each."""
-        best = next((each for each in self.candidates if each.kind == self.kind), None)
-        if best is None or self.header is None or not best.aligned:
+        if self._best is None or self.header is None:
             return -math.inf
-        evidence = 8.0 * (self.stop - self.header.start) - best.bits
+        evidence = 8.0 * (self.stop - self.header.start) - self._best.bits
         return evidence + COUNTED if self.counted else evidence
+
+    @property
+    def _best(self) -> Candidate | None:
+        return next((each for each in self.candidates if each.kind == self.kind), None)
 
     @property
     def _near(self) -> bool:
@@ -544,7 +547,7 @@ def read(catalog: Catalog, data: Any, hints: Hints, *, number: int, start: int, 
                 return Frame(catalog, number, "unknown", data, start, stop, notes=notes, flavour=hints.header)
     frame = Frame(catalog, number, "unknown", data, start, stop, prefixed=prefixed, notes=notes, flavour=hints.header)
     request = _request(catalog, frame, at, hints) if hints.kind != "response" else frame
-    if hints.kind == "request" or (request.sure and _has_client(request) and not request.contradicts(hints)):
+    if hints.kind == "request" or (request.sure and has_client(request) and not request.contradicts(hints)):
         return request
     if hints.api and hints.version is not None:
         named = respond(catalog, frame, at, hints.api, hints.version)
@@ -573,7 +576,7 @@ def _likeliest(catalog: Catalog, frame: Frame, at: int, hints: Hints, request: F
     )
     responses = [candidate for candidate in responses if candidate.aligned] or responses
     response_bits = responses[0].bits + prefix_bits + mismatch if responses else math.inf
-    if not fits and not frame.cut and not _has_client(request) and any(each.aligned for each in responses):
+    if not fits and not frame.cut and not has_client(request) and any(each.aligned for each in responses):
         request_bits = math.inf
     if fits and request.header and request.body:
         api = catalog.api(request.body.message)
@@ -600,14 +603,15 @@ def _is_possible_request(frame: Frame) -> bool:
 
 def _is_newer(frame: Frame) -> bool:
     """Return whether a frame is a request of an unknown api, or of a version a little above the known ones."""
-    if not _has_client(frame):
+    if not has_client(frame):
         return False
     return frame.api is None or (
         frame.body is not None and 0 < frame.body.version - frame.body.spec.valid_versions.high <= NEWER_VERSIONS
     )
 
 
-def _has_client(frame: Frame) -> bool:
+def has_client(frame: Frame) -> bool:
+    """Return whether a request has an intact header that names its client in printable ASCII."""
     if frame.header is None or not frame.header.complete or frame.header.anomalies:
         return False
     client_id = frame.header.value.get("clientId") or ""
@@ -655,7 +659,7 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
         newer = (
             0 <= key <= max(declared.key for declared in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
         )
-        return unknown if hints.kind == "request" or (newer and hints.kind is None and _has_client(unknown)) else frame
+        return unknown if hints.kind == "request" or (newer and hints.kind is None and has_client(unknown)) else frame
     layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
     header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
     body = _body(catalog, api, frame, header.raw.used, version, request=True) if header.complete else None

@@ -196,8 +196,13 @@ def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:
 
 
 def note_of_guess(frame: Frame, hidden: Hidden) -> str | None:
-    """Return a note on the hidden values of a guess, with the options that show them. None if all values are shown."""
-    if not frame.guess or not hidden.get("body"):
+    """Return a note on the hidden values of a guess, with the options that show them. None if all values are shown.
+
+    Bytes after the message are no values.
+    """
+    gap = frame.body.tree.gap if frame.body else None
+    rest = {gap.span} if gap else set()
+    if not frame.guess or not hidden.get("body", frozenset()) - rest:
         return None
     options = f"--api {frame.api} --message-version {frame.api_version}"
     return f"values are hidden, as this may not be the message; {options} or --show-secrets shows them"

@@ -24,6 +24,7 @@ from kwire_cli.message.frames import (
     SIZE_BYTES,
     Forwarded,
     Hints,
+    has_client,
     holds,
     read,
     respond,
@@ -212,10 +213,12 @@ def hidden_in_frame(
         hidden[PAYLOADS] = frozenset()
     if sure:
         return hidden
-    secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame)]
-    if frame.guess:  # unknown tags may have any bytes
-        tags = [item for part in (frame.header, frame.body) if part for item in _unknown_parts(part)]
-        secret += ((item.start, item.end) for item in tags)
+    fits = frame.likely and aligned and frame.counted
+    secret = _token(frame) or [*_of_candidates(catalog, frame), *_of_requests(catalog, frame, strict=fits)]
+    if frame.guess:  # unknown tags may have any bytes, and so may texts of which a byte is missing before them
+        parts = [part for part in (frame.header, frame.body) if part]
+        unknown = [item for part in parts for item in _unknown_parts(part, is_shifted=not aligned)]
+        secret += ((item.start, item.end) for item in unknown)
     if frame.header and not frame.body and secret_api:
         # The header could not be read, so that what follows is not known to be its body; nor what it took for its own,
         # if it reaches the end.
@@ -287,16 +290,16 @@ def whole_frame_hidden(frame: Frame) -> dict[str, frozenset[int]]:
     return hidden | {"header": hidden["header"] - correlation_id}
 
 
-def _unknown_parts(decoded: Body) -> list[Item]:
+def _unknown_parts(decoded: Body, *, is_shifted: bool = False) -> list[Item]:
     """Return the items that may be secret because their meaning is unknown.
 
-    These are unknown tags, and in the layout of another version all text and bytes.
+    These are unknown tags, and all text and bytes in the layout of another version or if bytes may have moved.
     """
     leaves = (item for _, item in places(decoded.tree.root) if isinstance(item.node, Leaf))
     return [
         item
         for item in leaves
-        if item.leaf.kind == "unknown-tag" or (decoded.guess and isinstance(item.leaf.decl, Sized))
+        if item.leaf.kind == "unknown-tag" or ((decoded.guess or is_shifted) and isinstance(item.leaf.decl, Sized))
     ]
 
 
@@ -333,11 +336,11 @@ def _of_candidates(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
     return ranges
 
 
-def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
+def _of_requests(catalog: Catalog, frame: Frame, *, strict: bool) -> list[tuple[int, int]]:
     """Return where a frame holds secrets if it is a request after all, or one of another api.
 
-    The request may be cut or of an unknown version, with a size prefix or without. One of another api fits to the last
-    byte.
+    The request may be cut or of an unknown version, with a size prefix or without. With `strict` it has to name its
+    client or a known version of an api with secrets, or to fit to the last byte, as one of another api has to.
     """
     ranges = _of_other_apis(catalog, frame) if frame.kind == "request" and frame.header else []
     for start in (frame.start, frame.start + SIZE_BYTES):
@@ -353,11 +356,18 @@ def _of_requests(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:
             prefixed=False,
         )
         is_known = 0 <= (tried.api_version or 0) < NO_VERSION
+        if strict and not (tried.sure or has_client(tried) or _names_secret_api(tried)):
+            continue
         if is_known and tried.body and (can_hold_secrets(tried.body.message) or not frame.sure):
             ranges += (
                 (tried.body.raw.value[span], tried.body.raw.end[span]) for span in hidden_spans(catalog, tried.body)
             )
     return ranges
+
+
+def _names_secret_api(frame: Frame) -> bool:
+    body = frame.body
+    return body is not None and can_hold_secrets(body.message) and frame.api_version in body.spec.valid_versions
 
 
 def _of_other_apis(catalog: Catalog, frame: Frame) -> list[tuple[int, int]]:

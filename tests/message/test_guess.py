@@ -1,3 +1,4 @@
+import json
 import random
 
 import pytest
@@ -103,6 +104,7 @@ PRODUCE = bytes.fromhex(
     "00000001 000f 746573742d6e6f2d68656164657273 00000001 00000000 0000 0000000000000008 ffffffffffffffff"
     "0000000000000000 00000000".replace(" ", "")
 )
+SHIFTED = bytes.fromhex("0000 03 0000 0000 0003 00 0012 0000 0004 00 00000000 00 00".replace(" ", ""))
 IDS = (0, 3, 16, 1 << 24, 439041101, (1 << 31) - 9, -5)
 
 
@@ -162,6 +164,25 @@ def test_values_of_an_unlikely_guess_are_hidden_but_not_what_it_is():
     for form in ("tree", "hex", "html"):
         out = command("decode", "-f", form, "-", stdin=answered(b"k#", 439041101).hex().encode()).out
         assert "--api Heartbeat --message-version 0 or --show-secrets shows them" in out
+
+
+def test_text_alone_is_hidden_where_bytes_may_have_moved():
+    """An ApiVersions 3 response without its tags, and a byte after a Produce response."""
+    done = command("decode", "-f", "jsonl", "-", stdin=answered(SHIFTED, 226236134).hex().encode())
+    document = json.loads(done.out)
+    assert (document["api"], document["header"]["correlationId"]) == ("ApiVersions", 226236134)
+    assert [each["maxVersion"] for each in document["body"]["apiKeys"]] == [3, 4]
+    assert [note["code"] for note in document["anomalies"]] == ["TRAILING_BYTES"]
+    assert "values are hidden" not in done.err
+
+    produce = shown(answered(PRODUCE + b"\0", 439041101))["body"]["responses"][0]
+    assert produce["name"] == "<redacted 15 bytes>"
+    assert produce["partitionResponses"][0]["baseOffset"] == 8
+
+
+def test_a_correlation_id_that_names_an_api_with_secrets_hides_nothing():
+    """RenewDelegationToken, in a version that does not exist."""
+    assert "redacted" not in str(shown(answered(PARTITIONS, 39 << 16 | 33)))
 
 
 def test_typed_bytes_are_shown():
