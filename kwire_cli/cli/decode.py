@@ -435,7 +435,10 @@ class _Run:
         """Show frames or bodies without a capture around them."""
         view, page = self.view, self.page
         if not view.FRAMES:
-            text = f"--format {self.fmt} is for {LISTED.what}, and {opened.label} is {opened.kind.what}"
+            text = (
+                f"--format {self.fmt} is for {LISTED.what}, and {opened.label} is {opened.kind.what}: "
+                "try --format tree or jsonl"
+            )
             raise click.UsageError(text)
         self._found_nothing(empty=False)
         for subject in opened.subjects():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass, replace
 from functools import partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -104,7 +105,8 @@ def listing_of(options: Options) -> Listing:
             file=source,
         )
     if path_of(source).is_dir():
-        raise InputError("this is a folder; give one of the files in it", file=source)
+        text = f"this is a folder; give one of the files in it (kwire {quote(source)} says what they hold)"
+        raise InputError(text, file=source)
     how = replace(reading_of(options), version=options.version, topic=options.topic)
     opened = open_input(source, how, takes=_TAKES)
     refuse_unfit(options, opened, _FITS)

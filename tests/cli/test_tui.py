@@ -16,7 +16,7 @@ HEX = ROOT / "samples/frames/fetch-v18-response.hex"
     [
         ([CAPTURE], "this is for a terminal; kwire decode and kwire dump print the same"),
         (["-"], "standard input is the keyboard here: write what comes from a pipe to a file first"),
-        ([ROOT], "this is a folder; give one of the files in it"),
+        ([ROOT], f"this is a folder; give one of the files in it (kwire {ROOT} says what they hold)"),
         (["/no/such/file"], "/no/such/file: there is no such file"),
         (["x" * 5000], "there is no such file"),
         ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
