@@ -133,6 +133,8 @@ class Environment:
     colour: str = "auto"
     raw_csv: bool = False
     """True if cells of csv that a spreadsheet would run stay as they are."""
+    has_unread: bool = False
+    """True if a file of a folder could not be read."""
     _kept: list[bytes] = field(default_factory=list)
     """Remarks for a terminal that a pager has."""
     _has_table: bool = False

@@ -58,6 +58,11 @@ class Terminal(Caller):
         """Write a remark."""
         self._environment.note(f"kwire: {text}")
 
+    def unreadable(self, error: InputError) -> None:
+        """Write why a file of a folder cannot be read; the exit code says it too."""
+        self._environment.has_unread = True
+        self.note(str(error))
+
     def idle(self) -> None:
         """Send out the results so far."""
         self._environment.flush()

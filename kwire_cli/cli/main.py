@@ -267,7 +267,7 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
     except UnwritableError as error:
         environment.note(f"kwire: the results cannot be written: {error}")
         return Exit.FAILED
-    return code
+    return Exit.FAILED if environment.has_unread and code in {Exit.DONE, Exit.FOUND} else code
 
 
 def _run(arguments: list[str] | None, environment: Environment) -> int:

@@ -60,6 +60,16 @@ def version_option(text: str, **settings: Any) -> Any:
     return option("--message-version", section="Input", former=("--version", "-n"), help=text, **number | settings)
 
 
+def record_format_option() -> Any:
+    """--record-format."""
+    return option(
+        "--record-format",
+        rare=True,
+        type=click.Choice(CHOICES),
+        help="Read record batches of this format; auto goes by the magic byte.",
+    )
+
+
 def topic_option(text: str, **settings: Any) -> Any:
     """Declare --as-topic, the topic that bytes are of; `text` is its help."""
     return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
@@ -212,12 +222,7 @@ class RecordSets(Printing):
 
     SECTION: ClassVar[str] = "Input"
 
-    record_format: str | None = option(
-        "--record-format",
-        rare=True,
-        type=click.Choice(CHOICES),
-        help="Read record batches of this format; auto goes by the magic byte.",
-    )
+    record_format: str | None = record_format_option()
     as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
 
 

@@ -38,7 +38,7 @@ from kwire_cli.cli.clients import BESIDE
 from kwire_cli.cli.completers import complete_release
 from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
-from kwire_cli.cli.options import OfGroups, OfTransactions, Top
+from kwire_cli.cli.options import OfGroups, OfTransactions, Top, record_format_option
 from kwire_cli.cli.overhead import DEFAULTS, Tables, grouping, tables_of
 from kwire_cli.cli.questions import typed
 from kwire_cli.cli.transactions import Open
@@ -46,6 +46,7 @@ from kwire_cli.cli.typed_options import Printing, flag, given, milliseconds_of, 
 from kwire_cli.errors import InputError, counted as number_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.pipeline.model import CAPTURES, REQUEST_LOGS, SEGMENTS, found, numbered
+from kwire_cli.records.formats import AUTO
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 from kwire_cli.stores import is_file, sizes
@@ -86,6 +87,7 @@ class Verifying(Printing):
     SECTION: ClassVar[str] = "Choose"
 
     deep: bool = flag("--deep", rare=True, help="Read the records too.")
+    record_format: str | None = record_format_option()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -376,7 +378,9 @@ def _advise(run: Run) -> Answer:
 
 
 def _verify(run: Run) -> Answer:
-    verification = on_spark().verified(run.inputs, verifiable((*run.inputs.paths,)), deep=run.options.deep)
+    options, paths = run.options, verifiable((*run.inputs.paths,))
+    form = options.record_format or AUTO
+    verification = on_spark().verified(run.inputs, paths, deep=options.deep, form=form)
     answer: Answer = verification.answer()
     return answer
 

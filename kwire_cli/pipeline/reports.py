@@ -26,6 +26,7 @@ from kwire_cli.pipeline.model import (
 )
 from kwire_cli.pipeline.parts import folded
 from kwire_cli.pipeline.request_logs import found_in, parts_of_all, place_of as place_in
+from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.files import named as named_paths
@@ -354,7 +355,7 @@ def _in_unit(
 # Partitions verified in tasks, each by itself.
 
 
-def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False) -> Verification:
+def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False, form: str = AUTO) -> Verification:
     """Verify the partitions below paths.
 
     Raises:
@@ -362,7 +363,9 @@ def verified(inputs: Inputs, paths: Sequence[str], *, deep: bool = False) -> Ver
 
     """
     units = [*parts_to_verify(map(absolute, paths))]
-    verification: Verification = over_units(inputs, partial(Verification, paths, deep=deep), units, _itself).by
+    verification: Verification = over_units(
+        inputs, partial(Verification, paths, deep=deep, form=form), units, _itself
+    ).by
     return verification
 
 

@@ -212,15 +212,20 @@ class CapturePoints:
         return PointFiles(point, others=True, several=True, index=self._count + self._live, live=source)
 
 
-def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[str]:
-    """Yield arguments, and its captures in place of a folder that holds captures and no log of a partition."""
+def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[str, bool]]:
+    """Yield arguments, and its captures in place of a folder that holds captures and no log of a partition; and whether
+    each is a file of a folder.
+    """
 
     def report(folder: str, examined: int, count: int) -> None:
         caller.progress(folder, examined, count, "files")
 
     for argument in arguments:
-        captures = [argument]
+        captures: list[str] = []
         if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
             with suppress(InputError):  # there are none
                 captures = captures_of([argument], report)
-        yield from captures
+        if captures:
+            yield from ((capture, True) for capture in captures)
+        else:
+            yield argument, False

@@ -27,7 +27,7 @@ from kwire_cli.source.text.reading import (
     recognised_binary,
 )
 from kwire_cli.spec.catalog import catalog as bundled
-from kwire_cli.stores import mapped, path_of
+from kwire_cli.stores import mapped, path_of, refuse_bytes
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
 
@@ -197,6 +197,7 @@ def _recognised(given: Any, form: str, says: Kind | None, name: str | None, cata
     if hasattr(given, "read"):
         return _of_stream(given, form, says, name or _name_of(given), catalog)
     try:
+        refuse_bytes(given)
         return _of_path(path_of(given), form, says, name or str(given), catalog)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(

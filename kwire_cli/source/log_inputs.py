@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kwire_cli.errors import counted
+from kwire_cli.errors import InputError, counted
 from kwire_cli.records.reading import read_items, recognised_source
 from kwire_cli.source.files import spooled
 from kwire_cli.source.kinds import Kind
@@ -13,7 +13,7 @@ from kwire_cli.source.logs.contents import READABLE
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.reading import Opened
-from kwire_cli.stores import location, mapped
+from kwire_cli.stores import location, mapped, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,8 +121,17 @@ class LogInput(Opened):
             raise nothing_in(path, "file of a log directory")
         if not files:
             raise nothing_in(path, "segment and no snapshot", "--all takes the other files too")
+        errors: list[InputError] = []
         for file in files:
-            yield log_file(file.path)
+            try:
+                refuse_unreadable(file.path)
+            except InputError as error:
+                errors.append(error)
+                if len(errors) == len(files):
+                    raise
+                self.caller.unreadable(error)
+            else:
+                yield log_file(file.path)
 
     def subjects(self) -> Iterator[Batch | Gap | LogFile]:
         """Yield the batches of each file and the gaps between them, or a file itself if it has no batches."""

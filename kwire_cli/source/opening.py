@@ -41,7 +41,7 @@ from kwire_cli.source.kinds import (
 )
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.source.text.reading import frames_in, recognised_binary
-from kwire_cli.stores import exists, is_folder, path_of
+from kwire_cli.stores import exists, is_folder, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -202,16 +202,37 @@ class Inputs:
         pieces: bool,
         waits: bool,
     ) -> None:
-        self._waits = waits
+        self._waits, self._how, self._caller, self._takes, self._names = waits, how, caller, takes, names
+        self._listed: set[str] = set()
         if Kind.CAPTURE in takes and any(map(is_folder, arguments)):
-            from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
-
-            arguments = [*with_captures(arguments, caller)]
-        self._arguments, self._how, self._caller, self._takes, self._names = arguments, how, caller, takes, names
+            arguments = self._with_captures(arguments)
+        self._arguments = arguments
         self._pieces = pieces
         self._points = self._capture_points()
         self.several = len(arguments) - (self._points.together if self._points else 0) > 1
         self.labelled = self._points is not None and self._points.labelled
+
+    def _with_captures(self, arguments: Sequence[str]) -> list[str]:
+        """Return the arguments, with the captures of folders in place of these; the caller takes those that cannot be
+        read. Raises InputError if there are no others.
+        """
+        from kwire_cli.source.capture_inputs import with_captures  # noqa: PLC0415 - as in _opened
+
+        inputs: list[str] = []
+        errors: list[InputError] = []
+        for name, is_listed in with_captures(arguments, self._caller):
+            try:
+                if is_listed:
+                    refuse_unreadable(name)
+                    self._listed.add(name)
+                inputs.append(name)
+            except InputError as error:
+                errors.append(error)
+        if not inputs:
+            raise errors[0]
+        for unread in errors:
+            self._caller.unreadable(unread)
+        return inputs
 
     def _capture_points(self) -> CapturePoints | None:
         """Return the capture points among the inputs, if there may be several captures."""
@@ -248,8 +269,14 @@ class Inputs:
             if isinstance(source, str):
                 name = STANDARD_INPUT if source == "-" else self._names.get(source, source)
             given = source if isinstance(source, bytes) else self._given(source)
-            with not_files(arguments if name is None and how.form == "auto" else ()):
-                parts = self._parts(given, name)
+            try:
+                with not_files(arguments if name is None and how.form == "auto" else ()):
+                    parts = self._parts(given, name)
+            except InputError as error:
+                if source not in self._listed:
+                    raise
+                caller.unreadable(error)
+                continue
             if len(parts) > 1:
                 caller.note(f"{parts[0].label}: {kinds_by_line(parts)}, shown in this order")
             for part in parts:

@@ -142,6 +142,10 @@ class Caller:
     def note(self, text: str) -> None:
         """Take a remark on an input."""
 
+    def unreadable(self, error: InputError) -> None:
+        """Take that a file of a folder cannot be read. If this returns, the other files are read."""
+        raise error
+
     def begin(self, arguments: Sequence[str]) -> None:
         """Take the arguments whose inputs are read from now on."""
 

@@ -45,7 +45,7 @@ class _Walk:
         self.versions = {struct.spec.name: struct.spec.versions for struct in definition.structs}
         self.items: dict[str, Sequence[Item]] = {**self.common, "": definition.items}
         self.first: dict[str, int | None] = {}
-        for item in definition.walk():
+        for item in definition.walk_generated():
             name = item.spec.struct_name
             if name and name not in self.items:
                 self.items[name] = item.items

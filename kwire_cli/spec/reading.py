@@ -191,6 +191,12 @@ class Item(NamedTuple):
         for item in self.items:
             yield from item.walk()
 
+    def walk_generated(self) -> Iterator[Item]:
+        """Yield this field, and of a struct those below it: Kafka's generator ignores sub-fields of other types."""
+        yield self
+        for item in self.items if self.spec.struct_name else ():
+            yield from item.walk_generated()
+
 
 class Struct(NamedTuple):
     """A common struct as read."""
@@ -212,8 +218,18 @@ class Definition(NamedTuple):
 
     def walk(self) -> Iterator[Item]:
         """Every field of the message and of its common structs, at any depth."""
-        for item in (*self.items, *(item for struct in self.structs for item in struct.items)):
+        for item in self._top():
             yield from item.walk()
+
+    def walk_generated(self) -> Iterator[Item]:
+        """Every field for which Kafka's generator may write a class, at any depth."""
+        for item in self._top():
+            yield from item.walk_generated()
+
+    def _top(self) -> Iterator[Item]:
+        yield from self.items
+        for struct in self.structs:
+            yield from struct.items
 
 
 def read_definition(value: object, report: Report) -> Definition | None:

@@ -440,7 +440,7 @@ def _inline_structs(definition: Definition, common: dict[str, Struct]) -> None:
     report = definition.report
     in_common = {item.spot.keys for struct in definition.structs for top in struct.items for item in top.walk()}
     names: set[str] = set()
-    for item in definition.walk():
+    for item in definition.walk_generated():
         name = item.spec.struct_name
         if not name:
             continue

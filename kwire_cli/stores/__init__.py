@@ -19,6 +19,7 @@ from kwire_cli.stores.paths import (
     location,
     path_of,
     refuse_bytes,
+    refuse_unreadable,
     sizes,
 )
 
@@ -40,5 +41,6 @@ __all__ = [
     "opened",
     "path_of",
     "refuse_bytes",
+    "refuse_unreadable",
     "sizes",
 ]

@@ -193,6 +193,14 @@ def refuse_bytes(path: str | os.PathLike[str]) -> None:
         raise InputError("its path is not in UTF-8, as paths in tables are: rename it", file=location(path))
 
 
+def refuse_unreadable(path: str | os.PathLike[str]) -> None:
+    """Raise InputError for a file of a folder whose path is not UTF-8, or that is a link to nothing."""
+    refuse_bytes(path)
+    place = path_of(path)
+    if isinstance(place, Path) and place.is_symlink() and not place.exists():
+        raise InputError(f"cannot be read: it is a link to {place.readlink()}, which does not exist", file=str(place))
+
+
 def exists(path: str | os.PathLike[str]) -> bool:
     """Return whether a file or folder exists.
 

@@ -64,13 +64,28 @@ def test_folders_are_read_partition_by_partition(tmp_path):
     assert line["file"] == str(tmp_path / "a-0.0123456789abcdef-delete" / f"{0:020}.log")
 
 
-def test_names_that_are_no_text(tmp_path):
-    path = tmp_path / os.fsdecode(b"\xff-0")
-    path.mkdir()
-    (path / f"{0:020}.log").write_bytes(batch(0, [record()]))
-    for form in ("jsonl", "json", "csv", "table", "tree"):
-        done = kwire("dump", "--format", form, path)
-        assert (done.code, "\\xff-0" in done.out) == (0, True)
+def test_a_name_that_is_no_text_is_refused_and_the_other_files_of_a_folder_are_read(tmp_path):
+    for name in (b"a-0", b"\xff-0"):
+        path = tmp_path / os.fsdecode(name)
+        path.mkdir()
+        (path / f"{0:020}.log").write_bytes(batch(0, [record()]))
+    done = kwire("dump", tmp_path)
+    assert (done.code, len(done.out.splitlines())) == (2, 1)
+    assert f"{tmp_path}/\\xff-0/{0:020}.log: its path is not in UTF-8" in done.err
+    alone = kwire("dump", path)
+    assert (alone.code, alone.out) == (2, "")
+    assert f"{tmp_path}/\\xff-0: its path is not in UTF-8" in alone.err
+
+
+def test_a_link_to_nothing_is_named_and_the_other_files_of_a_folder_are_read(tmp_path):
+    (tmp_path / f"{0:020}.log").symlink_to("nothing")
+    alone = kwire("dump", tmp_path)
+    (tmp_path / f"{9:020}.log").write_bytes(batch(9, [record()]))
+    done = kwire("dump", tmp_path)
+    assert (alone.code, alone.out) == (2, "")
+    assert (done.code, len(done.out.splitlines())) == (2, 1)
+    assert "it is a link to nothing, which does not exist" in alone.err
+    assert done.err == alone.err
 
 
 def test_a_closed_pipe_is_the_end():

@@ -1,15 +1,14 @@
-"""Names of files that are not UTF-8: the files are read, and their names are shown with escapes."""
+"""Files of a folder that cannot be read: they are named, and the others are read."""
 
-import json
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from command_line import ROOT, kwire
 
-NAME = os.fsdecode(b"caf\xe9.pcap")
-SHOWN = "caf\\xe9.pcap"
+import kwire_cli
+
+CAPTURE = ROOT / "samples" / "captures" / "midstream.pcap"
 COMMANDS = (
     ("summary",),
     ("decode",),
@@ -21,28 +20,58 @@ COMMANDS = (
     ("clients",),
     ("overhead",),
 )
+NOT_UTF8, LINK, NO_CAPTURE = os.fsdecode(b"caf\xe9.pcap"), "link.pcap", "no.pcap"
+UNREADABLE = {
+    NOT_UTF8: "caf\\xe9.pcap: its path is not in UTF-8, as paths in tables are: rename it",
+    LINK: "link.pcap: cannot be read: it is a link to nothing, which does not exist",
+    NO_CAPTURE: "no.pcap: no bytes were recognised in this text",
+}
+
+
+def add(folder, name):
+    if name == NOT_UTF8:
+        shutil.copy(CAPTURE, folder / name)
+    elif name == LINK:
+        (folder / name).symlink_to("nothing")
+    else:
+        (folder / name).write_text("no capture")
 
 
 @pytest.fixture
 def folder(tmp_path):
     captures = tmp_path / "captures"
     captures.mkdir()
-    shutil.copy(ROOT / "samples" / "captures" / "midstream.pcap", captures / NAME)
-    shutil.copy(ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng", captures)
     return captures
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("form", ["json", "table"])
-def test_a_folder_with_such_a_name_is_read(words, form, folder):
-    done = kwire(*words, folder, "--format", form if words[0] != "decode" or form == "table" else "jsonl")
-    assert done.code == 0, done.err
-    assert done.out
-    for text in (done.out, done.err):
-        assert "\\udc" not in text
-        assert not any("\ud800" <= letter <= "\udfff" for letter in text)
+def test_the_other_files_are_read(words, form, folder):
+    shutil.copy(CAPTURE, folder)
+    form = form if words[0] != "decode" or form == "table" else "jsonl"
+    whole = kwire(*words, folder, "--format", form)
+    for name in UNREADABLE:
+        add(folder, name)
+    done = kwire(*words, folder, "--format", form)
+    assert done.code == 2
+    assert done.out.count("\n") >= whole.out.count("\n") > 0
+    for text in UNREADABLE.values():
+        assert text in done.err
+    assert not any("\ud800" <= letter <= "\udfff" for letter in done.err)
 
 
-def test_its_name_is_shown_with_escapes(folder):
-    lines = [json.loads(line) for line in kwire("decode", folder).out.splitlines()]
-    assert {Path(line["file"]).name for line in lines} == {SHOWN, "kafka-python-4.4.0.pcapng"}
+@pytest.mark.parametrize("name", UNREADABLE, ids=["not UTF-8", "link", "no capture"])
+def test_a_folder_without_another_file_is_an_error(name, folder):
+    add(folder, name)
+    done = kwire("stats", folder)
+    assert (done.code, done.out) == (2, "")
+    assert UNREADABLE[name] in done.err
+    with pytest.raises(kwire_cli.InputError):
+        kwire_cli.stats(folder)
+
+
+def test_a_file_that_is_named_itself_is_an_error(folder):
+    add(folder, NOT_UTF8)
+    done = kwire("decode", folder / NOT_UTF8)
+    assert (done.code, done.out) == (2, "")
+    assert UNREADABLE[NOT_UTF8] in done.err

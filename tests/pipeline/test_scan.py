@@ -171,6 +171,10 @@ def test_reports_say_what_the_commands_for_one_machine_say(fmt):
         ),
         (("--report", "verify", SEGMENTS, "samples/logs"), ("dump", "--verify", SEGMENTS, "samples/logs")),
         (("--report", "verify", "--deep", SEGMENTS), ("dump", "--verify", "--deep", SEGMENTS)),
+        (
+            ("--report", "verify", "--record-format", "v1", SEGMENTS),
+            ("dump", "--verify", "--record-format", "v1", SEGMENTS),
+        ),
     ]
     for scanned, other in same:
         one, two = kwire("scan", *scanned, "--format", fmt), kwire(*other, "--format", fmt)

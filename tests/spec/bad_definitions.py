@@ -41,6 +41,17 @@ CHAIN = [A | {"name": f"S{n}", "fields": [field(type=f"S{n + 1}")]} for n in ran
 WIDE = [A | {"name": f"S{n}", "fields": [field(name=f"F{i}", type=f"S{n + 1}") for i in range(10)]} for n in range(6)]
 WIDE += [A | {"name": "S6", "fields": [field()]}]
 
+TWO = [field(name=n, type="A", fields=SUB) for n in "XY"]
+BELOW = field(name="L", type="[]int32", fields=TWO)
+"""A field whose sub-fields Kafka's generator ignores, and with them their structs."""
+IGNORED_STRUCTS = (
+    message(fields=[BELOW]),
+    message(fields=[BELOW, TWO[0]]),
+    message(fields=[field(name="L", type="[]int32", fields=[field(type="Nowhere")])]),
+    message(fields=[BELOW, field(type="A")], commonStructs=[A | {"fields": SUB}]),
+    message(fields=[field(type="C")], commonStructs=[A | {"name": "C", "fields": [BELOW]}]),
+)
+
 BAD = {
     "JSON_SYNTAX": "{",
     "TRAILING_TOKENS": message() + "]}",
@@ -117,7 +128,7 @@ BAD = {
     "STRUCT_NAME": message(commonStructs=[A | {"name": "a", "fields": SUB}]),
     "STRUCT_NAME_INVALID": message(commonStructs=[A | {"name": "A\n::error::", "fields": SUB}]),
     "STRUCT_VERSIONS_MISSING": tagged(type="[]A", fields=SUB, versions=None),
-    "STRUCT_DUPLICATE": message(fields=[field(name=n, type="A", fields=SUB) for n in "XY"]),
+    "STRUCT_DUPLICATE": message(fields=TWO),
     "STRUCT_INLINE_AND_COMMON": message(commonStructs=[A | {"fields": SUB}], fields=[field(type="A", fields=SUB)]),
     "STRUCT_EMPTY": with_field(type="Nowhere"),
     "STRUCT_NOT_COMMON": message(commonStructs=[A | {"fields": [field(type="B", fields=SUB)]}]),

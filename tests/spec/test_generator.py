@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from bad_definitions import IGNORED_STRUCTS
 from definition_mutations import mutations
 
 from kwire_cli.errors import SpecError
@@ -101,6 +102,16 @@ def test_the_generator_accepts_what_has_no_error(judge, tmp_path):
     assert [pair for pair in pairs if pair[1] != "accepted" and not pair[2]] == []
     assert [pair for pair in pairs if pair[1] == "accepted" and {*pair[2]} - NAMES] == []
     assert 300 < verdicts.count("accepted") < 1200
+
+
+def test_structs_below_a_field_that_is_no_struct_are_ignored(judge, tmp_path):
+    paths = []
+    for number, text in enumerate(IGNORED_STRUCTS):
+        path = tmp_path / f"{number}.json"
+        path.write_text(text)
+        paths.append(path)
+    assert {*judge(paths)} == {"accepted"}
+    assert [*map(errors, paths)] == [[]] * len(paths)
 
 
 def test_the_definitions_of_kafka_have_no_error(judge, tmp_path, pytestconfig):

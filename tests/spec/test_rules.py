@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from bad_definitions import BAD, BOOK_OF, MANY, MORE_BAD, field, message, tagged, with_field
+from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, field, message, tagged, with_field
 
 from kwire_cli.analysis.papers.kip482 import FOO as FOO_RESPONSE
 from kwire_cli.errors import InputError, SpecError
@@ -137,6 +137,11 @@ def test_comments_and_coercions_are_legal_for_kafka():
     assert loaded.spec.fields[0].default == "-1"
     assert loaded.spec.fields[0].tag == 0
     assert loaded.spec.fields[0].ignorable
+
+
+@pytest.mark.parametrize("text", IGNORED_STRUCTS)
+def test_structs_below_a_field_that_is_no_struct_break_no_rule(text):
+    assert [finding for finding in check(text, "ignored.json") if finding.severity == "error"] == []
 
 
 def test_an_unknown_rule_book_is_refused():

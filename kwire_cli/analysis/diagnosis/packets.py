@@ -118,7 +118,7 @@ class Packets(Rule):
     def __init__(self) -> None:
         self._points: Book[str | None, _Point] = Book(_Point)
         self._sides: Book[tuple[str | None, str], Counter[str]] = Book(Counter)
-        self._met: dict[tuple[str, str], dict[str | None, list[float]]] = {}
+        self._met: dict[tuple[str, str], dict[str, float | None]] = {}
         self._backwards = 0.0
 
     unusual_only = True
@@ -158,9 +158,17 @@ class Packets(Rule):
             point.again += sum(connection.again)
             point.twice += sum(connection.repeated)
         self._hear(connection)
-        if connection.opened and connection.first is not None and len(self._met) < MOST_MET:
-            met = self._met.setdefault((connection.client, connection.broker), {})
-            met.setdefault(connection.capture, []).append(connection.first / 1e9)
+        if connection.opened and connection.first is not None and connection.capture is not None:
+            self._meet((connection.client, connection.broker), connection.capture, connection.first / 1e9)
+
+    def _meet(self, ends: tuple[str, str], capture: str, first: float | None) -> None:
+        """Note when a capture point saw a connection begin; None for ends between which it saw several."""
+        met = self._met.get(ends)
+        if met is None:
+            if len(self._met) >= MOST_MET:
+                return
+            met = self._met[ends] = {}
+        met[capture] = None if capture in met else first
 
     def _hear(self, connection: TcpConnection) -> None:
         """Note which sides of a connection are there. A client without payload may have had no answer."""
@@ -181,8 +189,8 @@ class Packets(Rule):
         for key, sides in other._sides.items():
             self._sides[key].update(sides)
         for ends, met in other._met.items():
-            for capture, times in met.items():
-                self._met.setdefault(ends, {}).setdefault(capture, []).extend(times)
+            for name, first in met.items():
+                self._meet(ends, name, first)
         self._backwards = min(self._backwards, other._backwards)
 
     def findings(self) -> Iterator[Finding]:
@@ -225,10 +233,10 @@ class Packets(Rule):
         """Compare the times of connections that two capture points saw: half of them at least have to be far apart."""
         apart: dict[tuple[str, str], list[float]] = {}
         for met in self._met.values():
-            points = sorted((capture or "", times) for capture, times in met.items() if len(times) == 1)
+            points = sorted((capture, first) for capture, first in met.items() if first is not None)
             for at, (one, first) in enumerate(points):
                 for another, second in points[at + 1 :]:
-                    apart.setdefault((one, another), []).append(second[0] - first[0])
+                    apart.setdefault((one, another), []).append(second - first)
         for (one, another), differences in apart.items():
             if abs(middle := median(differences)) >= LEAST_APART:
                 text = (

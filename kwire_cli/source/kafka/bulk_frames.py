@@ -153,7 +153,7 @@ class EndsReader:
         watch = self._lines.watch
         while at < len(rows):
             half = self.streams.calm(self.ends) if len(rows) - at >= self._fewest and not self._lines.held else None
-            connection = watch.connections[half.connection.number][0] if half else None
+            connection = watch.connections[half.connection.number].connection if half else None
             if half and connection and connection.steady and not self.tls.holds(half.connection.number):
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
@@ -203,7 +203,7 @@ class EndsReader:
         them; _OddError leaves them alone.
         """
         stream = half.connection.number
-        texts = self._lines.watch.connections[stream][1].texts
+        texts = self._lines.watch.connections[stream].texts
         client = connection.client or 0
         pending = [*connection.pending]
         waiting = [request.line for request in pending]

@@ -29,7 +29,7 @@ Rules
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.message.encode import RequestHead, heads
@@ -76,6 +76,19 @@ class State(enum.Enum):
     FOREIGN = "foreign"
     MIXED = "mixed"
     """Kafka's from one side, another protocol's from the other, such as the alert of a listener for TLS."""
+
+
+_SIDES = (1, 2)
+_NO_SIDE, _BOTH_SIDES = 0, 3
+"""Sets of sides, as bits: a list for each connection would take more memory."""
+
+
+class _Early(NamedTuple):
+    """The first bytes of a side, too few to tell what they are; packet and time of the last of them."""
+
+    data: bytes
+    packet: int
+    time: int | None
 
 
 _GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
@@ -160,7 +173,6 @@ class Connection:
         "_begun",
         "_doubtful",
         "_early",
-        "_early_at",
         "_foreign",
         "_framers",
         "_headers",
@@ -171,7 +183,6 @@ class Connection:
         "_sides",
         "_strange",
         "_waiting",
-        "_waiting_bytes",
         "catalog",
         "client",
         "delayed_until",
@@ -195,26 +206,24 @@ class Connection:
         self.software: str | None = None
         self.delayed_until: int | None = None
         self._doubtful = False
-        self._begun = [not from_start, not from_start]
-        self._early = [b"", b""]
-        self._early_at: list[tuple[int, int | None]] = [
-            (0, None),
-            (0, None),
-        ]  # the packet and time that the last of these bytes came with
-        self._waiting: list[tuple[int, Cut]] = []
-        self._waiting_bytes = 0
+        self._begun = _NO_SIDE if from_start else _BOTH_SIDES
+        self._early: dict[int, _Early] | None = None
+        self._waiting: list[tuple[int, Cut]] | None = None
         self._served = False
         self.pending: Pending[Seen] = Pending()
-        self._framers = [Framer(Recogniser(self, side), synchronised=from_start) for side in (0, 1)]
+        self._framers: tuple[Framer, ...] = (
+            Framer(self, 0, synchronised=from_start),
+            Framer(self, 1, synchronised=from_start),
+        )
         self._heard = False  # the broker has said something
-        self._foreign: list[Seen | None] = [None, None]
-        self._strange = [False, False]  # the sides that speak another protocol on a connection of Kafka's
+        self._foreign: Seen | None = None
+        self._strange = _NO_SIDE  # the sides that speak another protocol on a connection of Kafka's
         if self.client is not None:
             self.state = State.KAFKA
 
     def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:
         """Return what is complete with these bytes from `side`."""
-        if self.state is State.KAFKA and self._begun[side]:
+        if self.state is State.KAFKA and self._begun & _SIDES[side]:
             cuts = self._framers[side].feed(data, packet, time)
             if len(cuts) == 1:  # as most are
                 return (self._seen(side, cuts[0]),)
@@ -222,14 +231,15 @@ class Connection:
         return self._feed(side, data, packet, time)
 
     def _feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
-        if self.state is State.FOREIGN or self._strange[side]:
+        if self.state is State.FOREIGN or self._strange & _SIDES[side]:
             yield from self._more_foreign(side, bytes(data), packet, time)
             return
         yield from self._flush_foreign()
-        if not self._begun[side]:
-            early = self._early[side] = self._early[side] + data
-            self._early_at[side] = packet, time
+        if not self._begun & _SIDES[side]:
+            before = self._pop_early(side)
+            early = (before.data if before else b"") + data
             if undecided(early):
+                self._keep_early(side, _Early(early, packet, time))
                 return
             yield from self._begin(side, early, packet, time)
             return
@@ -238,14 +248,26 @@ class Connection:
     @property
     def steady(self) -> bool:
         """Return whether only requests and responses can come next, and their senders are certain."""
-        certain = self.state is State.KAFKA and all(self._begun) and not self._doubtful and self._served and self._heard
+        certain = (
+            self.state is State.KAFKA
+            and self._begun == _BOTH_SIDES
+            and not self._doubtful
+            and self._served
+            and self._heard
+        )
         return certain and all(framer.steady for framer in self._framers) and self.pending.all_known
 
     @property
     def rests(self) -> tuple[bytes, bytes]:
         """The beginnings of frames that have come from both sides."""
+        if not self._framers:
+            return b"", b""
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
+
+    def search(self, side: int) -> Recogniser:
+        """Return a search for the frames of a side, for where framing is lost."""
+        return Recogniser(self, side)
 
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
         """Others have read what came since: the beginnings of frames from both sides with their packets and times, and
@@ -259,22 +281,23 @@ class Connection:
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
         """Yield what ends with the loss of the next `count` bytes from `side`."""
-        if self.state is State.FOREIGN or self._strange[side]:
+        if self.state is State.FOREIGN or self._strange & _SIDES[side]:
             yield from self._flush_foreign()
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
             return
-        yield from self._force_begin(side, packet, time)
+        yield from self._force_begin(side)
         yield from self._cuts(side, self._framers[side].lose(count, packet, time))
 
     def end(self) -> Iterator[Seen]:
         """Yield what is left at the end of the connection or the capture."""
-        for side in (0, 1):
-            yield from self._force_begin(side, *self._early_at[side])
-            yield from self._cuts(side, self._framers[side].end())
+        for side, framer in enumerate(self._framers):
+            yield from self._force_begin(side)
+            yield from self._cuts(side, framer.end())
         if self.state is State.OPENING:
             yield from self._settle()
         yield from self._flush_foreign()
         self.pending.give_up_all()
+        self._framers = ()  # they refer to the connection
 
     # What the bytes are
 
@@ -282,60 +305,66 @@ class Connection:
         """The first bytes of a side: Kafka's, another protocol's, or a PROXY header before one of them."""
         opening = beginning(data)
         if opening and opening.prefix:
-            self._early[side] = data[opening.prefix :]
-            self._early_at[side] = packet, time
+            rest = data[opening.prefix :]
             yield Seen("not-kafka", side, Cut("frame", data[: opening.prefix], packet, time), protocol=opening.protocol)
-            if self._early[side] and not undecided(self._early[side]):
-                yield from self._begin(side, self._early[side], packet, time)
+            if rest and not undecided(rest):
+                yield from self._begin(side, rest, packet, time)
+            elif rest:
+                self._keep_early(side, _Early(rest, packet, time))
             return
-        self._begun[side] = True
-        self._early[side] = b""
+        self._begun |= _SIDES[side]
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
             yield from self._settle_foreign(opening.protocol)
             yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
         if opening:
-            self._strange[side], self._begun[side] = True, False
+            self._strange |= _SIDES[side]
+            self._begun &= ~_SIDES[side]
             if self.state is State.KAFKA:
                 self.state = State.MIXED
             yield from self._more_foreign(side, data, packet, time, opening.protocol)
             return
         yield from self._cuts(side, self._framers[side].feed(data, packet, time))
 
-    def _force_begin(self, side: int, packet: int, time: int | None) -> Iterator[Seen]:
-        if not self._begun[side]:
-            self._begun[side] = True
-            data = self._early[side]
-            self._early[side] = b""
-            yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+    def _keep_early(self, side: int, early: _Early) -> None:
+        if self._early is None:
+            self._early = {}
+        self._early[side] = early
+
+    def _pop_early(self, side: int) -> _Early | None:
+        return self._early.pop(side, None) if self._early else None
+
+    def _force_begin(self, side: int) -> Iterator[Seen]:
+        self._begun |= _SIDES[side]
+        if early := self._pop_early(side):
+            yield from self._cuts(side, self._framers[side].feed(*early))
 
     def _settle_foreign(self, protocol: str) -> Iterator[Seen]:
-        for side, cut in self._waiting:
+        for side, cut in self._waiting or ():
             yield Seen("not-kafka", side, cut, protocol=protocol)
-        self._waiting.clear()
+        self._waiting = None
 
     def _more_foreign(
         self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None
     ) -> Iterator[Seen]:
         """Bytes of another protocol, as one piece for as long as the same side speaks; they are counted, not kept."""
-        other, own = self._foreign[1 - side], self._foreign[side]
-        if other:
-            self._foreign[1 - side] = None
-            yield other
-        if own is None:
-            protocol_name = protocol or (other.protocol if other else None)
-            own = self._foreign[side] = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
+        own = before = self._foreign
+        if before and before.side != side:
+            self._foreign = None
+            yield before
+        if own is None or own.side != side:
+            protocol_name = protocol or (before.protocol if before else None)
+            own = self._foreign = Seen("not-kafka", side, Cut("frame", b"", packet, time), protocol=protocol_name)
             encrypted = protocol_name == "tls" and self.state is State.FOREIGN  # the alert of a listener is not
             own.reason = NO_KEY_LOG if encrypted else None
         own.size += len(data)
         own.packet, own.time = packet, time
 
     def _flush_foreign(self) -> Iterator[Seen]:
-        for side in (0, 1):
-            if piece := self._foreign[side]:
-                self._foreign[side] = None
-                yield piece
+        if piece := self._foreign:
+            self._foreign = None
+            yield piece
 
     # Who is who
 
@@ -344,14 +373,14 @@ class Connection:
             if self.state is not State.OPENING:
                 yield self._seen(side, cut)
                 continue
-            self._waiting.append((side, cut))
-            self._waiting_bytes += len(cut.data)
+            waiting = self._waiting = self._waiting or []
+            waiting.append((side, cut))
             if cut.kind == "frame" and self._sides:
                 self.client = self._sides.hear(side, cut)
             if self.client is not None:
                 yield from self._settle()
-            elif len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
-                if any(waiting.kind == "frame" for _, waiting in self._waiting):
+            elif len(waiting) >= MOST_WAITING or sum(len(each.data) for _, each in waiting) >= MOST_WAITING_BYTES:
+                if any(each.kind == "frame" for _, each in waiting):
                     yield from self._settle()
                 else:
                     yield from self._let_go()  # no frame yet: they are gaps whoever the client is
@@ -367,8 +396,8 @@ class Connection:
         yield from self._let_go()
 
     def _let_go(self) -> Iterator[Seen]:
-        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for side, cut in waiting:
+        waiting, self._waiting = self._waiting, None
+        for side, cut in waiting or ():
             yield self._seen(side, cut)
 
     def _turned(self, side: int, cut: Cut) -> bool:

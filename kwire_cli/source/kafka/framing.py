@@ -73,21 +73,51 @@ class Search(Protocol):
         """Return whether a frame with a size over MAX_SIZE begins a request of the client; None if it may."""
 
 
+class Searches(Protocol):
+    """The connection of a direction (`connection.Connection`)."""
+
+    def search(self, side: int) -> Search:
+        """Return a search for the frames of a side."""
+
+
+_NO_BYTES = bytearray()
+"""The buffer of a direction that has no part of a frame. Nothing is put into it."""
+
+
 class Framer:
-    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `search` finds frames where
-    framing is lost.
+    """One direction of a connection: feed it bytes and losses in order, it gives back cuts. `owner` gives a search that
+    finds frames where framing is lost.
     """
 
-    __slots__ = ("_packet", "_rest", "_search", "_sure", "_time", "_wanted", "buffer", "synchronised")
+    __slots__ = (
+        "_found_by",
+        "_owner",
+        "_packet",
+        "_rest",
+        "_side",
+        "_sure",
+        "_time",
+        "_wanted",
+        "buffer",
+        "synchronised",
+    )
 
-    def __init__(self, search: Search, *, synchronised: bool) -> None:
-        self.buffer = bytearray()
-        self.synchronised, self._search = synchronised, search
+    def __init__(self, owner: Searches, side: int, *, synchronised: bool) -> None:
+        self.buffer = _NO_BYTES
+        self._owner, self._side = owner, side
+        self._found_by: Search | None = None  # most connections need none
+        self.synchronised = synchronised
         self._sure = synchronised  # framing was never lost
         self._rest = 0  # bytes of a cut frame that still come, after those that were lost
         self._wanted = 0  # bytes that the buffer has when its first frame is whole; 0 where that is not known
         self._packet = 0
         self._time: int | None = None
+
+    @property
+    def _search(self) -> Search:
+        if self._found_by is None:
+            self._found_by = self._owner.search(self._side)
+        return self._found_by
 
     @property
     def steady(self) -> bool:
@@ -96,7 +126,7 @@ class Framer:
 
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
         """Others have cut the bytes since; `rest` is the beginning of a frame."""
-        self.buffer[:] = rest
+        self.buffer = bytearray(rest)
         self._wanted, self._packet, self._time = 0, packet, time
 
     def feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Sequence[Cut]:
@@ -109,7 +139,10 @@ class Framer:
                 return ()
         elif self.synchronised and not self._rest and says_size(data, 0, len(data)) == len(data) - SIZE_BYTES:
             return (tuple.__new__(Cut, ("frame", bytes(data), packet, time, 0)),)  # most segments are one frame
-        return list(self._feed(data, packet, time))
+        cuts = list(self._feed(data, packet, time))
+        if not self.buffer:
+            self.buffer = _NO_BYTES
+        return cuts
 
     def _feed(self, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Cut]:
         self._wanted = 0
@@ -117,7 +150,10 @@ class Framer:
             rest, data = data[: self._rest], data[self._rest :]
             self._rest -= len(rest)
             yield Cut("skipped", bytes(rest), packet, time)
-        self.buffer += data
+        if self.buffer:
+            self.buffer += data
+        else:
+            self.buffer = bytearray(data)
         yield from self._go_on()
 
     def _go_on(self, *, last: bool = False) -> Iterator[Cut]:

@@ -55,9 +55,9 @@ class Pending(Generic[R]):
     def __init__(self) -> None:
         self._requests: deque[R] | None = None
         self._bytes = 0
-        self._ids: dict[int | None, int] = {}
-        self._given_up: dict[int, GivenUp] = {}
-        self._given_up_before: dict[int, GivenUp] = {}
+        self._ids: dict[int | None, int] | None = None
+        self._given_up: dict[int, GivenUp] | None = None
+        self._given_up_before: dict[int, GivenUp] | None = None
 
     def __len__(self) -> int:
         return len(self._requests) if self._requests else 0
@@ -66,7 +66,7 @@ class Pending(Generic[R]):
         return iter(self._requests or ())
 
     def __contains__(self, correlation_id: int) -> bool:
-        return correlation_id in self._ids
+        return self._ids is not None and correlation_id in self._ids
 
     @property
     def last(self) -> R | None:
@@ -76,12 +76,13 @@ class Pending(Generic[R]):
     @property
     def all_known(self) -> bool:
         """Return whether the capture has the header of each request."""
-        return None not in self._ids
+        return self._ids is None or None not in self._ids
 
     def add(self, request: R, *, heard: bool) -> None:
         """Wait for the response of a request. `heard` is true if the broker has sent any bytes."""
-        if self._requests is None:
+        if self._requests is None or self._ids is None:
             self._requests = deque()
+            self._ids = {}
         self._requests.append(request)
         self._bytes += len(request.data)
         number = request.head.correlation_id if request.head else None
@@ -93,7 +94,7 @@ class Pending(Generic[R]):
 
     def pop(self, correlation_id: int | None) -> R | None:
         """Return the request that a response with this id answers, or None. The requests before it are given up."""
-        if correlation_id is None or correlation_id not in self._ids:
+        if correlation_id is None or self._ids is None or correlation_id not in self._ids:
             return None
         while True:
             request = self._next()
@@ -103,26 +104,26 @@ class Pending(Generic[R]):
 
     def pop_given_up(self, correlation_id: int | None) -> GivenUp | None:
         """Return the request with this id that was given up, or None if none is remembered."""
-        if correlation_id is None:
+        if correlation_id is None or self._given_up is None:
             return None
-        before = self._given_up_before.pop(correlation_id, None)
+        before = self._given_up_before.pop(correlation_id, None) if self._given_up_before else None
         return self._given_up.pop(correlation_id, before)
 
     def clear(self) -> None:
         """Forget the requests that wait."""
         self._requests = None
         self._bytes = 0
-        self._ids.clear()
+        self._ids = None
 
     def give_up_all(self) -> None:
         """Wait for no response any more."""
         while self._requests:
             self._forget(self._next(), UNANSWERED)
-        self._given_up = {}
-        self._given_up_before = {}
+        self._given_up = None
+        self._given_up_before = None
 
     def _next(self) -> R:
-        assert self._requests  # noqa: S101 - for the type checker
+        assert self._requests and self._ids  # noqa: S101, PT018 - for the type checker
         request = self._requests.popleft()
         self._bytes -= len(request.data)
         number = request.head.correlation_id if request.head else None
@@ -138,7 +139,7 @@ class Pending(Generic[R]):
         (request if request.line is None else request.line.seen).given_up = why
         request.line = None  # so that nothing goes in circles
         if request.head:
-            if len(self._given_up) >= MAX_REMEMBERED:
+            if self._given_up is None or len(self._given_up) >= MAX_REMEMBERED:
                 self._given_up_before = self._given_up
                 self._given_up = {}
             self._given_up[request.head.correlation_id] = GivenUp(request.head, why)

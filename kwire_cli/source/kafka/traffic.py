@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -213,14 +212,13 @@ class Lines:
         return lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """The two ends of a connection as texts, and the place of the last line of each."""
+class Stream(NamedTuple):
+    """A connection that is open: its two ends as texts, and the place of the last line of each."""
 
+    connection: Connection
     texts: tuple[str, str]
-    broker: int | None
-    opened: bool = False
-    places: list[int] = field(default_factory=lambda: [0, 0])
+    opened: bool
+    places: list[int]
 
 
 class Watch:
@@ -230,7 +228,7 @@ class Watch:
         self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
     ) -> None:
         self.layouts, self.port, self.names, self.origin = layouts, port, names, origin
-        self.connections: dict[int, tuple[Connection, _Ends]] = {}
+        self.connections: dict[int, Stream] = {}
         self.ended: list[TcpConnection] | None = None
         """The connections that ended, if anybody asks for them."""
         self._names_alone = names_alone
@@ -242,9 +240,9 @@ class Watch:
         for event in events:
             if type(event) is Data:
                 number, direction, data, time, packet = event
-                connection, ends = connections[number]
-                for piece in connection.feed(direction, data, packet, time):
-                    lines.append(captured(piece, number, connection, ends))  # noqa: PERF401 - a list for each event takes longer
+                stream = connections[number]
+                for piece in stream[0].feed(direction, data, packet, time):
+                    lines.append(captured(piece, number, stream))  # noqa: PERF401 - a list for each event takes longer
             else:
                 lines += self._other(event)
         return lines
@@ -253,41 +251,38 @@ class Watch:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
             broker = ports.index(self.port) if self.port in ports else None
-            ends = _Ends((str(event.source), str(event.destination)), broker, event.opened)
+            texts = str(event.source), str(event.destination)
             opened = 0 if event.opened else None
             connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker)
-            self.connections[event.connection] = connection, ends
+            self.connections[event.connection] = Stream(connection, texts, event.opened, [0, 0])
         elif isinstance(event, Gap):
-            connection, ends = self.connections[event.connection]
-            lost = connection.lose(event.direction, event.size, event.packet, event.time)
-            return [self._captured(piece, event.connection, connection, ends) for piece in lost]
+            stream = self.connections[event.connection]
+            lost = stream.connection.lose(event.direction, event.size, event.packet, event.time)
+            return [self._captured(piece, event.connection, stream) for piece in lost]
         elif isinstance(event, Foreign):
-            connection, ends = self.connections[event.connection]
-            return [self._captured(_foreign(event), event.connection, connection, ends)]
+            return [self._captured(_foreign(event), event.connection, self.connections[event.connection])]
         elif isinstance(event, End):
             return self._end(event.connection, event)
         return []
 
-    def _end(self, stream: int, event: End | None = None) -> list[Captured]:
-        connection, ends = self.connections.pop(stream)
-        lines = [self._captured(piece, stream, connection, ends) for piece in connection.end()]
+    def _end(self, number: int, event: End | None = None) -> list[Captured]:
+        stream = self.connections.pop(number)
+        lines = [self._captured(piece, number, stream) for piece in stream.connection.end()]
         if self.ended is not None and event and event.life:
-            self.ended.append(self._tcp_connection(event.life, event.reason, stream, connection, ends))
+            self.ended.append(self._tcp_connection(event.life, event.reason, number, stream))
         return lines
 
-    def _tcp_connection(
-        self, life: Life, reason: EndReason, stream: int, connection: Connection, ends: _Ends
-    ) -> TcpConnection:
-        side = connection.client
-        client = side if side is not None else 0 if ends.opened else None
+    def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
+        side, texts = stream.connection.client, stream.texts
+        client = side if side is not None else 0 if stream.opened else None
         at = client or 0
         file, packet = self.origin.place(life.packet)
         return TcpConnection(
-            stream,
-            ends.texts[at],
-            ends.texts[1 - at],
+            number,
+            texts[at],
+            texts[1 - at],
             client is not None,
-            ends.opened,
+            stream.opened,
             life.syns,
             (life.heard[at], life.heard[1 - at]),
             (life.sizes[at], life.sizes[1 - at]),
@@ -297,22 +292,22 @@ class Watch:
             None if life.closed_by is None else ("client" if life.closed_by == at else "broker"),
             life.reset,
             reason,
-            self.names.node(ends.texts[1 - at]),
+            self.names.node(texts[1 - at]),
             self.origin.capture,
             file,
             packet,
-            any(ends.places),
+            any(stream.places),
             *((pair[at], pair[1 - at]) for pair in (life.again, life.shut, life.lost, life.cut)),
         )
 
     def close(self) -> list[Captured]:
         """The lines of all connections that are still open."""
-        return [line for stream in list(self.connections) for line in self._end(stream)]
+        return [line for number in list(self.connections) for line in self._end(number)]
 
-    def _captured(self, seen: Seen, stream: int, connection: Connection, ends: _Ends) -> Captured:
-        texts, side = ends.texts, seen.side
-        line = Captured(seen, stream, texts[side], texts[1 - side], connection, self.names, self.origin)
-        places = ends.places
+    def _captured(self, seen: Seen, number: int, stream: Stream) -> Captured:
+        connection, texts, _, places = stream
+        side = seen.side
+        line = Captured(seen, number, texts[side], texts[1 - side], connection, self.names, self.origin)
         if line.place < places[side]:
             line.place = places[side]
         else:

@@ -41,16 +41,14 @@ class Connections:
         self.open, self.count = 0, first
         self._keep = keep
         self._closed: deque[Connection] = deque()
-        self._ends: dict[int, tuple[bytes, bytes]] = {}
 
     def add(self, segment: Segment) -> tuple[Half, bytes]:
         """A new connection's half of this segment, and its ends as seen from its first half."""
-        connection = Connection(self.count)
-        self.count += 1
-        self.open += 1
         answer = segment.flags & (SYN | ACK) == SYN | ACK
         ends = (turned(segment.ends), segment.ends) if answer else (segment.ends, turned(segment.ends))
-        self._ends[connection.number] = ends
+        connection = Connection(self.count, ends)
+        self.count += 1
+        self.open += 1
         self.halves[ends[1]], self.halves[ends[0]] = connection.halves[1], connection.halves[0]
         return connection.halves[answer], ends[0]
 
@@ -59,12 +57,7 @@ class Connections:
         connection.halves = connection.halves[::-1]
         for direction, half in enumerate(connection.halves):
             half.direction = direction
-        self._ends[connection.number] = self._ends[connection.number][::-1]
-
-    def get(self, number: int) -> Connection | None:
-        """The connection of this number, unless it is forgotten or another has taken its place."""
-        half = self.halves.get(self._ends.get(number, (b"",))[0])
-        return half.connection if half is not None and half.connection.number == number else None
+        connection.ends = connection.ends[::-1]
 
     def open_ones(self) -> list[Connection]:
         """Return the open connections, oldest first."""
@@ -78,16 +71,18 @@ class Connections:
         self.open -= 1
         self._closed.append(connection)
         while len(self._closed) > self._keep:
-            number = self._closed.popleft().number
-            for ends in self._ends.pop(number):
-                if self.halves[ends].connection.number == number:
-                    del self.halves[ends]
+            self._forget(self._closed.popleft())
 
     def clear(self) -> None:
-        """Forget all."""
-        self.halves.clear()
-        self._ends.clear()
-        self._closed.clear()
+        """Forget all, which are closed."""
+        while self._closed:
+            self._forget(self._closed.popleft())
+
+    def _forget(self, connection: Connection) -> None:
+        for ends in connection.ends:
+            if (half := self.halves.get(ends)) is not None and half.connection is connection:
+                del self.halves[ends]
+        connection.unlink()
 
 
 def begins_another(half: Half, segment: Segment) -> bool:
@@ -178,7 +173,7 @@ class Streams:
         self._halves = self._table.halves
         self._waiting: dict[int, Connection] = {}
         self._unannounced: dict[int, Start] = {}
-        self._due: list[tuple[int, int]] = []
+        self._due: list[tuple[int, int, Connection]] = []
         self._next_due = _NEVER
 
     def feed(self, segment: Segment) -> Sequence[Event]:
@@ -454,16 +449,15 @@ class Streams:
             since.append(half.since)
         if since and not connection.due:
             connection.due = min(since) + self.limits.grace
-            heappush(self._due, (connection.due, connection.number))
+            heappush(self._due, (connection.due, connection.number, connection))
             self._next_due = self._due[0][0]
 
     def _decide(self, number: int, events: list[Event]) -> None:
         """Decide what has waited for long enough at packet `number`."""
         again: list[Connection] = []
         while self._due and self._due[0][0] <= number:
-            _, which = heappop(self._due)
-            connection = self._table.get(which)
-            if connection is None or connection.closed:
+            _, _, connection = heappop(self._due)
+            if connection.closed:
                 continue
             connection.due = 0
             before = number - self.limits.grace

@@ -39,6 +39,10 @@ def signed(difference: int) -> int:
     return ((difference + HALF_RANGE) & MASK) - HALF_RANGE
 
 
+NOTHING = Chunks()
+"""What a direction holds in which nothing waits. Nothing is put into it."""
+
+
 class Tag(NamedTuple):
     """The packet of a chunk, and what that packet acknowledged, which must be delivered first.
 
@@ -100,7 +104,7 @@ class Half:
         self.least = UNKNOWN
         self.unseen = False  # the capture does not seem to have this side
         self.acked = UNKNOWN  # what this side last acknowledged of the other's
-        self.held = Chunks()
+        self.held = NOTHING
         self.mark = (
             UNKNOWN  # a position up to which this side sent, and the other received: by acknowledgments without data
         )
@@ -247,8 +251,8 @@ class Connection:
     """Two halves; `reset` is the packet with a RST, 0 without; `due` the packet at which what waits is decided, 0 for
     none.
 
-    `began` is the time of the first packet, whose number is `packet`; `syns` counts SYNs. `closed_by` is the half that
-    sent the first FIN or RST, at the time `ended`.
+    `ends` are those of its segments, as seen from each half. `began` is the time of the first packet, whose number is
+    `packet`; `syns` counts SYNs. `closed_by` is the half that sent the first FIN or RST, at the time `ended`.
     """
 
     __slots__ = (
@@ -257,7 +261,7 @@ class Connection:
         "closed_by",
         "due",
         "ended",
-        "first",
+        "ends",
         "halves",
         "number",
         "packet",
@@ -266,8 +270,8 @@ class Connection:
         "syns",
     )
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+    def __init__(self, number: int, ends: tuple[bytes, bytes]) -> None:
+        self.number, self.ends = number, ends
         self.halves = one, other = Half(self, 0), Half(self, 1)
         one.peer, other.peer = other, one
         self.closed = False
@@ -277,6 +281,12 @@ class Connection:
         self.ended: int | None = None
         self.closed_by: Half | None = None
         self.packet = self.syns = 0
+
+    def unlink(self) -> None:
+        """Break the circles between the halves and the connection, which then takes no memory any more."""
+        for half in self.halves:
+            del half.peer, half.connection
+        self.reset_by = self.closed_by = None
 
     def close(self, half: Half, time: int | None) -> None:
         """Note who closes the connection first, and when."""
@@ -336,6 +346,8 @@ class Delivery:
         payload, missing, start = segment.payload, segment.missing, half.at(sequence)
         need = segment.acknowledgment if segment.flags & ACK else half.peer.next
         tag = Tag(segment.time, segment.packet, need, len(payload))
+        if not half.held:
+            half.held = Chunks()
         before = half.held.cost
         size = len(payload)
         if half.next != UNKNOWN and start < half.position:
@@ -360,6 +372,8 @@ class Delivery:
             duplicate += half.held.insert(start + size, missing, None, tag).duplicate
         half.repeats(duplicate, duplicate)
         self.held += half.held.cost - before
+        if not half.held:
+            half.held = NOTHING
         return half.held.cost != before
 
     def start(self, half: Half) -> None:
@@ -410,6 +424,8 @@ class Delivery:
         before = half.held.cost
         _, size, data, tag = half.held.pop()
         self.held += half.held.cost - before
+        if not half.held:
+            half.held = NOTHING
         if data is None:
             events.append(Gap(half.connection.number, half.direction, size, "cut", tag.have, tag.time, tag.packet))
             half.cut += size

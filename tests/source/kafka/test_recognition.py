@@ -97,10 +97,10 @@ def test_a_wrong_guess_is_corrected_by_the_first_sure_request(wire):
     anything.
     """
     odd = (b"\0\0\0\x0a" + b"\0\0\0\1" + bytes(6)) * 64
-    answers = [(1, odd), (1, odd)]
     said = [(0, heartbeat(wire, 8)), (1, beat(wire, 8)), (0, heartbeat(wire, 9)), (1, beat(wire, 9))]
     connection = Connection(Layouts(wire.catalog), from_start=False)
-    seen = wire.talk(*answers, connection=connection)
+    for number in range(2):
+        list(connection.feed(1, odd, number, None))
     connection.client, connection._doubtful = 1, True
     seen = wire.talk(*said, connection=connection)
     assert shown(seen) == [("request", 0), ("response", 1)] * 2
@@ -220,7 +220,8 @@ def listen(wire, make, count, side, known):
     try:
         for number, piece in enumerate(pieces, 2):
             out += sum(each.size for each in connection.feed(side, piece, number, None))
-            most = max(most, len(connection._framers[side].buffer) + connection._waiting_bytes)
+            waiting = sum(len(cut.data) for _, cut in connection._waiting or ())
+            most = max(most, len(connection._framers[side].buffer) + waiting)
     finally:
         sys.setprofile(before)
     out += sum(each.size for each in connection.end())
