@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     Cell = int | float | str | None
 
 
-# Rows of csv (RFC 4180), for programs and for spreadsheets. Nothing else in kwire writes csv but Spark, which
-# takes RUNS from here.
+# Rows of csv (RFC 4180), for programs and for spreadsheets. Nothing else in kwire writes csv.
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
 RUNS = rf"^(?=[=+\-@\t\r])(?!{_NUMBER}(?:;{_NUMBER})*(?![\s\S]))"
-"""A regular expression of Python and of Java that is found where a cell begins as a formula does, and is no number or
+"""A regular expression that is found where a cell begins as a formula does, and is no number or
 numbers."""
 HARMLESS = "'"
 """The character before a cell that makes spreadsheets take it for text."""

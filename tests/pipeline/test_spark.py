@@ -30,7 +30,8 @@ def test_the_page_reads_the_lake_that_scan_wrote(monkeypatch, capsys, updating, 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")
     assert kwire(*command.split()).code == 0
-    exec(program, {})  # the session that there is already is the one that the program gets
+    here = program.replace('"lake/', f'"{tmp_path}/lake/')  # Java has another working directory
+    exec(here, {})  # the session that there is already is the one that the program gets
     printed = capsys.readouterr().out.strip("\n") + "\n"
     if updating:
         PAGE.write_text(text.replace(f"```\n\n```\n{shown}```", f"```\n\n```\n{printed}```"), "utf-8")
