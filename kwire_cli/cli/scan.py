@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Reports that go on from what was typed, and what they are about."""
+    """Complete the names of reports, each with its description."""
     return [CompletionItem(name, help=report.about) for name, report in REPORTS.items() if name.startswith(incomplete)]
 
 
@@ -104,7 +104,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
         if self.report:
             refuse(self, _OF_LAKES, "is for tables, and a report writes none")
         elif self.output is None:
-            raise click.UsageError("say what to show with --report, or where tables go with -o DIR")
+            raise click.UsageError("give a report with --report, or a folder for tables with -o DIR")
         else:
             refuse(self, ("fail_fast",), "goes with --report")
 
@@ -122,20 +122,21 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
 @click.command(name="scan", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Ask about log segments, packet captures and brokers' request logs of any size.
+    """Report on log segments, packet captures and brokers' request logs of any size, or write their tables.
 
     Show a report with --report, or write tables with -o DIR, for `kwire query`. It runs on all cores, or on a
     cluster (--master). What cannot be read is a row of the table `faults`, not an error.
     """
     refuse_place(environment, options)
     settings = dict(_setting(text) for text in options.conf)
+    summary = Summary()
     with session(options.master or LOCAL, settings, options.worker_python) as spark, explained():
         begun = time.monotonic()
         with watched(environment, spark):
             if options.report:
-                code, summary = _report(environment, spark, options)
+                code = _report(environment, spark, options, summary)
             else:
-                code, summary = _write(environment, spark, options), Summary()
+                code = _write(environment, spark, options)
         environment.flush()
         _sum_up(environment, summary, time.monotonic() - begun)
     return code
@@ -148,14 +149,14 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _report(environment: Environment, spark: SparkSession, options: Options) -> tuple[int, Summary]:
+def _report(environment: Environment, spark: SparkSession, options: Options, summary: Summary) -> int:
     """Write the answer of a report."""
     from kwire_cli.pipeline.reports import Inputs
 
     inputs = Inputs(spark, options.paths, _reading(options), options.port, partial(_note, environment))
-    run = Run(environment, inputs, options.limits, options, fail_fast=options.fail_fast)
+    run = Run(environment, inputs, options.limits, options, fail_fast=options.fail_fast, summary=summary)
     answer = REPORTS[options.report or ""].answer(run)
-    return emit(environment, answer, options), run.summary
+    return emit(environment, answer, options)
 
 
 def _write(environment: Environment, spark: SparkSession, options: Options) -> int:
@@ -188,7 +189,7 @@ def _reading(options: Options) -> Reading:
 
 
 LEAST_RATE = 1.0
-"""MB/s: a lower rate is that of starting a session, and says nothing of reading."""
+"""MB/s. A lower rate measures the start of a session, not the reading."""
 
 
 def _sum_up(environment: Environment, summary: Summary, seconds: float) -> None:

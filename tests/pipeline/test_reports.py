@@ -164,7 +164,7 @@ def test_what_does_not_go_together_is_refused():
         (("-o", "lake", "--fail-fast"), "--fail-fast goes with --report"),
         (("--report", "stats", "--tables", "frames"), "--tables is for tables, and a report writes none"),
         (("--report", "stats", "--key", "text"), "--key is for tables, and a report writes none"),
-        ((), "say what to show with --report, or where tables go with -o DIR"),
+        ((), "give a report with --report, or a folder for tables with -o DIR"),
         (("--report", "overhead", "--by", "colour"), "--by colour: bytes are grouped by api, "),
         (("--report", "upgrade"), "needs --to RELEASE"),
     ):
