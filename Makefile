@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
 .PHONY: help demo test check compiled lint format bench update docs man clean
 
@@ -42,8 +41,8 @@ demo: $(BIN)/kwire
 		"kwire decode --format jsonl samples/frames/produce-v13-request.hex | kwire encode"; \
 	do echo; echo "\$$ $$step"; PATH="$(CURDIR)/$(BIN):$$PATH" sh -c "$$step"; done
 	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/spark; fi
-	@echo; echo "\$$ kwire scan samples --format table --sql \"$(SCANNED)\""
-	@$(BIN)/kwire scan samples --format table --sql "$(SCANNED)" || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
+	@echo; echo "\$$ kwire scan samples/captures --report errors --format table"
+	@$(BIN)/kwire scan samples/captures --report errors --format table || { code=$$?; command -v java >/dev/null && exit $$code; echo "(all else works without it)"; }
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -25,7 +25,7 @@ SHORT, LONG = 30, 300
 NAME = f"{LONG} MB of records of 1 kB, none compressed"
 CHECKSUM = "CRC-32C of the whole file in one call"
 BATCHES, RECORDS = "kwire: every batch located, CRCs checked", "kwire: every record located, CRCs checked"
-SIZES, ALL = "kwire: offsets and sizes as columns", "kwire: all columns of the table records"
+ALL = "kwire: all columns of the table records"
 DEEP = f"{ITERATED}, each further MB"
 
 
@@ -53,7 +53,7 @@ def rows_of(short: Path, path: Path) -> list[Row]:
     try:
         rows = [Row(NAME, name, _timed(work, path)) for name, work in _works().items()]
     except ImportError as error:
-        rows = [Row(NAME, name, None, f"no {error.name}") for name in (BATCHES, RECORDS, SIZES, ALL)]
+        rows = [Row(NAME, name, None, f"no {error.name}") for name in (BATCHES, RECORDS, ALL)]
     kafka, why = _kafka()
     return [*rows, Row(NAME, DEEP, _each_further(kafka, short, path) if kafka else None, why)]
 
@@ -62,12 +62,10 @@ def _works() -> dict[str, Callable[[Source], object]]:
     from kwire_cli.records.bulk_batches import heads, located
     from kwire_cli.records.columns import record_columns
 
-    sizes = ["offset", "key_size", "value_size"]
     return {
         CHECKSUM: lambda source: crc32c(source.data),
         BATCHES: lambda source: sum(len(found) for found in heads(source)),  # type: ignore[arg-type] # nothing here is odd
         RECORDS: lambda source: sum(int(found.first[-1]) for found in located(source)),  # type: ignore[union-attr]
-        SIZES: lambda source: sum(rows.num_rows for rows in record_columns(source, names=sizes)),  # type: ignore[union-attr]
         ALL: lambda source: sum(rows.num_rows for rows in record_columns(source)),  # type: ignore[union-attr]
     }
 

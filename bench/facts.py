@@ -133,7 +133,7 @@ def main(folders: list[str]) -> int:
             continue
         for path in files:
             with tempfile.TemporaryDirectory() as folder:
-                kwire("export", path, "--into", folder)
+                kwire("export", path, "-o", folder)
                 for query, expected in checks:
                     try:
                         with Lake(Path(folder)) as lake:

@@ -69,7 +69,7 @@ class Block:
         if not whole.exists():
             make_traffic.write(whole, make_traffic.CLASSIC, size=40_000 * FILES, small=True)
         lake = self.scratch / "asked"
-        subprocess.run((self.kwire, "export", str(long), "--into", str(lake)), check=True, capture_output=True)
+        subprocess.run((self.kwire, "export", str(long), "-o", str(lake)), check=True, capture_output=True)
         for name, path in ("small", files["small"]), ("modern", files["modern"]), (START, SAMPLE):
             for row, tables in (FRAMES, "frames"), (ALL, "frames,costs,names,faults"), (BODIES, "bodies"):
                 self.export(name, row, [path], tables)
@@ -103,7 +103,7 @@ class Block:
     def export(self, name: str, row: str, paths: list[Path], tables: str | None = None) -> None:
         """Add a row that writes tables of captures anew."""
         into = self.scratch / "written" / name
-        words = ("export", *map(str, paths), "--into", str(into), "--force", "--jobs", "1")
+        words = ("export", *map(str, paths), "-o", str(into), "--force", "--jobs", "1")
         words += ("--tables", tables) if tables else ()
         self.rows.append(Row(name, row, *busy(self.kwire, *words)))
 
@@ -135,7 +135,7 @@ class Block:
             f"{TIMES} times the capture / {TIMES} times the work", grown and own and grown / own / TIMES, at_most=1.1
         )
         first, last = (
-            peak(self.kwire, "export", str(path), "--jobs", "1", "--into", str(self.scratch / "memory" / path.stem))
+            peak(self.kwire, "export", str(path), "--jobs", "1", "-o", str(self.scratch / "memory" / path.stem))
             for path in (files["small"], long)
         )
         print_verdict(f"memory on {TIMES} times the capture ({last / 1e6:.0f} MB)", last / first, at_most=1.3)
@@ -155,7 +155,7 @@ class Block:
 
     def seconds(self, path: Path, jobs: int, into: Path) -> float:
         """Return the seconds in which so many processes write the tables of a capture."""
-        words = (self.kwire, "export", str(path), "--into", str(into), "--force", "--jobs", str(jobs))
+        words = (self.kwire, "export", str(path), "-o", str(into), "--force", "--jobs", str(jobs))
         start = time.perf_counter()
         subprocess.run(words, check=True, capture_output=True)
         return time.perf_counter() - start
@@ -172,8 +172,8 @@ class Block:
                 print(f"    Spark does not run here: {error.stderr.strip().splitlines()[-1:]}")
                 return
             seconds.append(float(done.stdout))
-            print(f"    {'cores':<8} {f'scan --into on {cores}':<46} {seconds[-1]:>8.2f} s")
-        print_verdict("scan --into on one core / on two", seconds[0] / seconds[1], at_least=1.7)
+            print(f"    {'cores':<8} {f'scan -o on {cores}':<46} {seconds[-1]:>8.2f} s")
+        print_verdict("scan -o on one core / on two", seconds[0] / seconds[1], at_least=1.7)
 
     def questions(self, lake: Path, csv: Path) -> None:
         """Print what the same question takes DuckDB, of Parquet and of tshark's csv."""

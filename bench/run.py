@@ -25,7 +25,6 @@ BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "records": lambda block, options: block(options.rounds, options.records),
     "logs": lambda block, options: block(options.turns, options.records),
     "columns": lambda block, options: block(options.rounds, options.records),
-    "pipeline": lambda block, options: block(options.turns, options.records, options.captures, quick=options.quick),
     "lake": lambda block, options: block(options.turns, options.captures),
     "schemas": lambda block, options: block(options.rounds),
     "planning": lambda block, _: block(),
@@ -54,9 +53,8 @@ def main() -> None:
         "--turns",
         type=int,
         default=3,
-        help="turns that every row of `captures`, `overhead`, `questions`, `logs`, `pipeline` and `lake` gets [3]",
+        help="turns that every row of `captures`, `overhead`, `questions`, `logs` and `lake` gets [3]",
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the data for `pipeline`")
     parser.add_argument(
         "--records",
         type=Path,

@@ -78,7 +78,7 @@ def test_commands_show_on_a_terminal_what_the_page_says(page, updating, monkeypa
 def test_pages_show_no_bar_however_busy_the_machine_is(monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     monkeypatch.setattr("kwire_cli.cli.progress.AFTER", 0)
-    assert seen("kwire export orders-0 --into lake").splitlines()[-1] == "[stderr] kwire: 1 input file, 425 bytes read"
+    assert seen("kwire export orders-0 -o lake").splitlines()[-1] == "[stderr] kwire: 1 input file, 425 bytes read"
 
 
 def test_each_of_twenty_tasks_has_one_command():

@@ -12,13 +12,12 @@ from kwire_cli.errors import KwireError
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     import click
 
     from kwire_cli.analysis.diagnosis.model import FindingKind
     from kwire_cli.filter import Rows
-    from kwire_cli.pipeline.named import Maker
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -152,21 +151,6 @@ def complete_release(_: click.Context, __: click.Parameter, incomplete: str) -> 
     from kwire_cli.spec.accepted import known_releases
 
     return [release for release in known_releases() if release.startswith(incomplete)]
-
-
-def scan_tables() -> Mapping[str, Maker]:
-    """Return the tables of scan by name. ImportError if Spark is not installed."""
-    from kwire_cli.pipeline.named import MAKERS
-
-    return MAKERS
-
-
-def complete_table(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Tables of scan that go on from what was typed; none where Spark is not installed."""
-    try:
-        return [name for name in scan_tables() if name.startswith(incomplete)]
-    except ImportError:
-        return []
 
 
 def _rows(ctx: click.Context) -> Rows:

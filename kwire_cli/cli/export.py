@@ -26,22 +26,16 @@ if TYPE_CHECKING:
     from kwire_cli.pipeline.lake.units import Exported
 
 EXAMPLES = (
-    ("kwire export incident.pcap --into lake", "tables of a capture as Parquet"),
-    ("kwire export kafka-logs --into lake --tables batches,index", "headers of batches, without records"),
-    ("kwire export orders-0 --into csv --out-format csv", "records as CSV"),
-    ("kwire export incident.pcap --into errors --filter error", "only frames with an error"),
+    ("kwire export incident.pcap -o lake", "tables of a capture as Parquet"),
+    ("kwire export kafka-logs -o lake --tables batches,index", "headers of batches, without records"),
+    ("kwire export orders-0 -o csv --out-format csv", "records as CSV"),
+    ("kwire export incident.pcap -o errors --filter error", "only frames with an error"),
 )
 
 
-def into_option() -> Any:
-    """Declare --into, the folder of a lake."""
-    return option(
-        "--into",
-        section="Output",
-        metavar="DIR",
-        shell_complete=complete_file,
-        help="Write the tables into this folder, or to this store.",
-    )
+def lake_option(text: str) -> Any:
+    """Declare -o as the folder of a lake; `text` is its help."""
+    return option("--output", "-o", section="Output", metavar="DIR", shell_complete=complete_file, help=text)
 
 
 def tables_option(**settings: Any) -> Any:
@@ -55,12 +49,23 @@ def tables_option(**settings: Any) -> Any:
     )
 
 
+def format_option(**settings: Any) -> Any:
+    """Declare --out-format, the format of the files of a lake."""
+    return option(
+        "--out-format",
+        section="Output",
+        type=click.Choice(lake.FORMATS),
+        help=f"Set the format of the files.  [default: {lake.FORMATS[0]}]",
+        **settings,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
     """Options of `kwire export`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)
-    into: str | None = into_option()
+    output: str | None = lake_option("Write the tables into this folder, or to this store.")
     tables: str | None = tables_option()
     filter: str | None = option(
         "--filter",
@@ -72,14 +77,7 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
     fields: str | None = option(
         "--fields", section="Choose", metavar="A,B", help="Write only these columns; --tables names one table."
     )
-    out_format: str = option(
-        "--out-format",
-        section="Output",
-        type=click.Choice(lake.FORMATS),
-        default="parquet",
-        show_default=True,
-        help="Set the format of the files.",
-    )
+    out_format: str | None = format_option()
     force: bool = flag("--force", section="Output", help="Read inputs again that are in the folder already.")
     jobs: int | None = option(
         "--jobs",
@@ -94,9 +92,13 @@ class Options(Report, Captures, Decompression, Secrets, Payloads, OverlaidDefini
     def __post_init__(self) -> None:
         if not self.paths:
             raise click.UsageError("give files, folders or globs")
-        if not self.into:
-            hint = "; -o is the file of the report" if self.output else ""
-            raise click.UsageError(f"say where the tables go: --into DIR{hint}")
+        if not self.output:
+            raise click.UsageError("say where the tables go: -o DIR")
+
+    @property
+    def file(self) -> None:
+        """No file: -o is the folder of the lake, and what was written is printed."""
+        return
 
 
 @click.command(name="export", cls=Command, examples=EXAMPLES)
@@ -120,16 +122,16 @@ def command(environment: Environment, options: Options) -> int:
     columns = () if options.fields is None else chosen_columns(wanted, options.fields)
     done = export(
         options.paths,
-        path_of(options.into or ""),
+        path_of(options.output or ""),
         Wanted(wanted, reading, options.port, options.filter or None, columns),
-        form=options.out_format,
+        form=options.out_format or lake.FORMATS[0],
         processes=options.jobs,
         note=partial(_note, environment),
         tell=environment.progress.tell,
         again=options.force,
     )
     environment.progress.done()
-    return emit_done(environment, done, options, options.paths, options.into or "", may_be_empty=bool(options.filter))
+    return emit_done(environment, done, options, options.paths, options.output or "", may_be_empty=bool(options.filter))
 
 
 COLUMNS = (Column("table", "text"), Column("rows", "count"))
@@ -140,7 +142,7 @@ def emit_done(
     done: Exported,
     options: Report,
     paths: tuple[str, ...],
-    into: str,
+    folder: str,
     *,
     may_be_empty: bool = False,
 ) -> Exit:
@@ -152,7 +154,7 @@ def emit_done(
     """
     if done.read and not done.rows and not may_be_empty:
         raise InputError("nothing could be read of the inputs", file=", ".join(paths))
-    answer = Answer(f"the tables in {location(into)}", [Table("tables", COLUMNS, sorted(done.rows.items()))])
+    answer = Answer(f"the tables in {location(folder)}", [Table("tables", COLUMNS, sorted(done.rows.items()))])
     code = emit(environment, answer, options)
     environment.flush()
     parts = [counted(done.read, "input file"), f"{done.size:,} bytes read"]

@@ -43,7 +43,7 @@ COMMANDS = {
     "paper": "Compare a document's figures with those that kwire measures.",
     "query": "Query the tables that `kwire export` wrote, with SQL.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
-    "scan": "Query folders of captures and logs of any size, on Spark.",
+    "scan": "Report on captures and logs of any size, on Spark.",
     "schema": "Print JSON Schemas of the JSON that kwire prints.",
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
     "spec": "Show message definitions.",

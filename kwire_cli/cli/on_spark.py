@@ -13,7 +13,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.pipeline.session import spark_errors, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import FrameType
 
     from pyspark.sql import SparkSession
@@ -53,17 +53,6 @@ def watched(environment: Environment, spark: SparkSession) -> Iterator[None]:
         over.set()
         thread.join()
         progress.done()
-
-
-@contextlib.contextmanager
-def until_interrupted() -> Iterator[Callable[[], bool]]:
-    """Yield a function that tells whether Ctrl-C was pressed. Ctrl-C alone ends nothing in the block."""
-    over = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: over.set())
-    try:
-        yield over.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 @contextlib.contextmanager

@@ -394,15 +394,20 @@ class Output(Printing):
         help="Write to this file; its suffix is the default format.",
     )
 
+    @property
+    def file(self) -> str | None:
+        """The file of the results; None if they are printed."""
+        return self.output
+
     def apply(self, environment: Environment) -> None:
         """Set how an environment prints, and where to."""
         super().apply(environment)
-        if self.output is not None:
-            environment.write_to(self.output, live=self.is_live)
+        if self.file is not None:
+            environment.write_to(self.file, live=self.is_live)
 
     def suffix_among(self, formats: Collection[str], **also: str) -> str | None:
         """Return the format that the suffix of the file names, by `also` under another name; None if there is none."""
-        suffix = PurePath(self.output).suffix[1:] if self.output else ""
+        suffix = PurePath(self.file).suffix[1:] if self.file else ""
         return also.get(suffix) or (suffix if suffix in formats else None)
 
 
@@ -476,17 +481,17 @@ class Report(Csv, Output, Top):
             return self.fmt
         if suffix := self.suffix_among((*formats, *LADDER_FORMATS), **SUFFIXES):
             if suffix in LADDER_FORMATS and not self.DRAWS:
-                raise click.UsageError(f"-o {self.output}: {suffix} is for ladders, as kwire sequence draws them")
+                raise click.UsageError(f"-o {self.file}: {suffix} is for ladders, as kwire sequence draws them")
             if suffix not in {*formats, *LADDER_FORMATS}:
-                raise click.UsageError(f"-o {self.output}: this has the formats {', '.join(formats)}, not {suffix}")
+                raise click.UsageError(f"-o {self.file}: this has the formats {', '.join(formats)}, not {suffix}")
             return suffix
-        suffix = PurePath(self.output).suffix if self.output else ""
+        suffix = PurePath(self.file).suffix if self.file else ""
         if suffix not in TEXT_SUFFIXES:
             raise click.UsageError(
-                f"-o {self.output}: no format has the suffix {suffix}; the formats are {', '.join(formats)}; --format "
+                f"-o {self.file}: no format has the suffix {suffix}; the formats are {', '.join(formats)}; --format "
                 "sets one for any name"
             )
-        return for_eyes if environment.to_terminal or self.output else self.PIPED
+        return for_eyes if environment.to_terminal or self.file else self.PIPED
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

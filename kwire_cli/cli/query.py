@@ -88,7 +88,7 @@ class Options(Report):
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Query with SQL the tables in DIR, which `kwire export` or `kwire scan --into` wrote.
+    """Query with SQL the tables in DIR, which `kwire export` or `kwire scan` wrote.
 
     DuckDB runs the query in this process; with --master, Spark runs it. docs/tables.md lists the tables and their
     columns. A table that has no rows in DIR is empty, which is no error.

@@ -92,12 +92,12 @@ class Verifying(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Intervals(Printing):
-    """The intervals of --report stats; --every is how often a followed folder is looked at."""
+    """The intervals of --report stats."""
 
     SECTION: ClassVar[str] = "Choose"
 
-    interval: str | None = option(
-        "--interval", metavar="DURATION", rare=True, help="Count by intervals of this length, such as 10s or 1h."
+    every: str | None = option(
+        "--every", metavar="DURATION", rare=True, help="Count by intervals of this length, such as 10s or 1h."
     )
 
 
@@ -161,12 +161,15 @@ class Summary:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a report over inputs. `summary` takes the amounts that the report looked at."""
+    """A run of a report over inputs. `summary` takes the amounts that the report looked at. With `fail_fast` the first
+    fault is an error.
+    """
 
     environment: Environment
     inputs: Inputs
     limits: Limits
     options: ReportOptions
+    fail_fast: bool = False
     summary: Summary = field(default_factory=Summary)
 
     @property
@@ -188,7 +191,7 @@ class Run:
     def _tell(self, faults: Faults) -> None:
         self.summary.faults += faults.count
         for fault in faults.first:
-            if self.inputs.reading.fail_fast:
+            if self.fail_fast:
                 raise InputError(fault.text, file=fault.file)
             self.environment.note(f"kwire: {fault.file}: {fault.text}")
         if more := faults.count - len(faults.first):
@@ -306,8 +309,8 @@ def _sequence(run: Run) -> Answer:
 
 def _stats(run: Run, kinds: tuple[str, ...] = GROUPS, *, errors: bool = False) -> Answer:
     """Return the statistics of request logs and of captures; with `errors` of groups that have errors."""
-    if run.options.interval is not None:
-        make = partial(Timeline, milliseconds_of(run.options.interval, "--interval"))
+    if run.options.every is not None:
+        make = partial(Timeline, milliseconds_of(run.options.every, "--every"))
         timelines: dict[str, Timeline] = _traffic(run, make, "they are counted apart, request logs first")
         return together("statistics", {name: timeline.answer() for name, timeline in timelines.items()})
     folds: dict[str, Stats] = _traffic(run, Stats, "they are counted apart, request logs first")

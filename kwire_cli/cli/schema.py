@@ -37,7 +37,7 @@ from kwire_cli.answer import OTHER_COLUMNS, Answer, Column, Table
 from kwire_cli.cli import breaking, doctor, errors, export, lint, spec
 from kwire_cli.cli.column_types import CAPTURES
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_message, scan_tables
+from kwire_cli.cli.completers import complete_message
 from kwire_cli.cli.diff_messages import messages_blocks
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import OverlaidDefinitions, Report, version_option
@@ -53,7 +53,6 @@ from kwire_cli.view.schemas import (
     document,
     fields_schema,
     interval_schema,
-    rows_schema,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
     "diagnose": ("kwire diagnose", lambda: Diagnosis().answer()),
     "doctor": ("kwire doctor", lambda: doctor.answer_of([])),
     "errors": ("kwire errors", lambda: Answer("", [Table("errors", errors.COLUMNS, [])])),
-    "export": ("kwire export and kwire scan --into", lambda: Answer("", [Table("tables", export.COLUMNS, [])])),
+    "export": ("kwire export and kwire scan -o", lambda: Answer("", [Table("tables", export.COLUMNS, [])])),
     "groups": ("kwire groups", lambda: Groups().answer()),
     "lint": ("kwire lint", lambda: Answer("", [Table("findings", lint.COLUMNS, [])])),
     "messages": ("kwire diff of two messages", lambda: Answer("", messages_blocks())),
@@ -100,10 +99,6 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
 OTHERS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     **{name: (what, partial(copy, schema)) for name, (what, schema) in FORMS.items()},
     "fields": ("chosen columns of a frame, as kwire decode --fields prints them", lambda: fields_schema(CAPTURES)),
-    "scan": (
-        "a row of a table, as kwire scan --table prints it",
-        lambda: rows_schema({name: maker.schema for name, maker in scan_tables().items()}),
-    ),
     "watch": ("an interval or the total, as kwire watch prints it", lambda: interval_schema(Stats().answer())),
 }
 """Schemas of JSON that is not an Answer, by name, each with a description."""

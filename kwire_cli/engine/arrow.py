@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled
-from kwire_cli.engine.program import GAP, Array, Leaf, Nullable, Series, Struct, Tags
+from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct, Tags
 from kwire_cli.errors import InputError
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct, Sized
 from kwire_cli.structs.numbers import Bool, FixedInt, Float64, Uuid, Varint
-from kwire_cli.structs.records.parts import Rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,7 +44,6 @@ MOST_BYTES = 0x7FFFFFFF
 """The most bytes of the values of an Arrow column with offsets of 32 bits, as Spark takes them."""
 
 
-STANDARD = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 URL_SAFE = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
 _INTS = {
     "int8": pa.int8(),
@@ -91,7 +89,7 @@ def values_of(leaf: Leaf, at: Places) -> pa.Array:
     if isinstance(decl, Float64):
         return pa.array(_fixed(at.data, at.value, 8, signed=True).view(np.float64))
     if isinstance(decl, Uuid):
-        return base64_texts(at.data, at.value, at.end, URL_SAFE, padded=False)
+        return base64_texts(at.data, at.value, at.end)
     null = null_values(leaf, at)
     return (
         strings(at.data, at.value, at.end, null) if leaf.kind == "string" else binaries(at.data, at.value, at.end, null)
@@ -167,21 +165,13 @@ def _copied(kind: pa.DataType, data: Octets, start: Ints, end: Ints, null: Mask 
     return _array(kind, len(start), offsets, out, null)
 
 
-def base64_texts(
-    data: Octets,
-    start: Ints,
-    end: Ints,
-    alphabet: Octets,
-    null: Mask | None = None,
-    *,
-    padded: bool = True,
-) -> pa.Array:
-    """These bytes as base64 text."""
+def base64_texts(data: Octets, start: Ints, end: Ints) -> pa.Array:
+    """These bytes as base64 text, as Kafka writes ids: by the alphabet of URLs, and without padding."""
     size = end - start
     out = _room(int(((size + 2) // 3 * 4).sum()))
     offsets = np.empty(len(start) + 1, np.int32)
-    compiled(numba_loops.base64_texts)(data, start, end, alphabet, padded, out, offsets)
-    return _array(pa.string(), len(start), offsets, out, null)
+    compiled(numba_loops.base64_texts)(data, start, end, URL_SAFE, out, offsets)
+    return _array(pa.string(), len(start), offsets, out, None)
 
 
 def _room(size: int) -> Octets:
@@ -193,30 +183,6 @@ def _room(size: int) -> Octets:
 def _array(kind: pa.DataType, count: int, offsets: npt.NDArray[np.int32], data: Octets, null: Mask | None) -> pa.Array:
     valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
     return pa.Array.from_buffers(kind, count, [valid, pa.py_buffer(offsets), pa.py_buffer(data)])
-
-
-def as_texts(leaf: Leaf, at: Places) -> pa.Array:
-    """The values as text: numbers in decimal, strings and uuids as they are, bytes as base64; counts and markers as
-    numbers; null for tag headers.
-    """
-    decl, count = leaf.decl, len(at.value)
-    if leaf.kind in {"tag-header", "gap"}:
-        return pa.nulls(count, pa.string())
-    if leaf.kind == "unknown-tag" or isinstance(decl, Rest):
-        return base64_texts(at.data, at.value, at.end, STANDARD)
-    if leaf.kind == "count":
-        return pa.array(lengths(decl, at.data, at.start)).cast(pa.string())
-    if leaf.kind == "presence":
-        return pa.array(numbers(decl.presence, at.data, at.start)).cast(pa.string())
-    if leaf.kind == "tag-count":
-        out = np.empty(count, np.int64)
-        compiled(numba_loops.varints)(at.data, at.start, 32, False, out)  # noqa: FBT003 - of a compiled function
-        return pa.array(out).cast(pa.string())
-    if isinstance(decl, FixedInt | Varint):
-        return pa.array(numbers(decl, at.data, at.start)).cast(pa.string())
-    if isinstance(decl, Sized) and leaf.kind != "string":
-        return base64_texts(at.data, at.value, at.end, STANDARD, null_values(leaf, at))
-    return values_of(leaf, at).cast(pa.string())
 
 
 # Messages as Arrow columns: the spans of many messages of one layout gathered into nested arrays, in Kafka's
@@ -231,8 +197,7 @@ def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
     """The messages of `walk` of which every field was decoded, a struct each, and which ones they are; all of them of
     the layout `entry`.
 
-    Unknown tagged fields are left out: `field_rows.field_rows` has them. TypeError for a layout whose fields attribute
-    bits bring.
+    Unknown tagged fields are left out. TypeError for a layout whose fields attribute bits bring.
     """
     whole = np.flatnonzero(walk.complete)
     return Columns(entry, walk if len(whole) == len(walk.jobs) else walk.only(whole)).root(), whole
@@ -376,67 +341,7 @@ def _plain(node: Node, value: Any) -> Any:
     }
 
 
-# The fields of many messages as rows: each span with its path, value and bytes; or the sums of bytes by path,
-# which is a ledger of all of them.
-
-FIELDS = pa.schema(
-    [
-        pa.field("message", pa.int32(), nullable=False),
-        pa.field("path", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("kind", pa.dictionary(pa.int32(), pa.string()), nullable=False),
-        pa.field("start", pa.int64(), nullable=False),
-        pa.field("prefix_bytes", pa.int64(), nullable=False),
-        pa.field("value_bytes", pa.int64(), nullable=False),
-        pa.field("value", pa.string()),
-    ]
-)
-"""Of `field_rows`. `path` is without indexes, as in a ledger: `topics[].name`; `kind` as `program.Leaf` has it; `start`
-counts from the message's."""
-
-
-def field_rows(walk: Walk, *, texts: bool = True) -> pa.RecordBatch:
-    """A row for each span, in order: everything the bytes hold, counts and tag headers too, and gaps under the path of
-    what could not be read.
-
-    The messages may be of any layouts in the walk's program. Without `texts` all values are null: what costs are made
-    of needs none.
-    """
-    program, start = walk.program, walk.start
-    sizes = walk.first[1:] - walk.first[:-1]
-    message = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    path = walk.node.astype(np.int32)
-    gaps = np.flatnonzero(walk.node == GAP)
-    path[gaps] = walk.jobs[message[gaps], 6]
-    rows = [
-        pa.array(message),
-        _named(path, [leaf.path for leaf in program.leaves]),
-        _named(walk.node, [leaf.kind for leaf in program.leaves]),
-        pa.array(start - walk.jobs[message, 1]),
-        pa.array(walk.value - start),
-        pa.array(walk.end - walk.value),
-        _texts(walk, start) if texts else pa.nulls(len(walk.node), pa.string()),
-    ]
-    return pa.RecordBatch.from_arrays(rows, schema=FIELDS)
-
-
-def _named(node: Any, names: list[str]) -> pa.DictionaryArray:
-    """The names of nodes, each of them once."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    which = np.array([numbers[name] for name in names], np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(which[node]), pa.array(list(numbers)))
-
-
-def _texts(walk: Walk, start: Ints) -> pa.Array:
-    begin, order = by_node(walk)
-    there = np.flatnonzero(begin[1:] > begin[:-1])
-    if not len(there):
-        return pa.nulls(0, pa.string())
-    arrays = [
-        as_texts(walk.program.leaves[k], places(walk, start, order[begin[k] : begin[k + 1]])) for k in there.tolist()
-    ]
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return pa.concat_arrays(arrays).take(pa.array(back))
+# The sums of bytes of many messages by path, which is a ledger of all of them.
 
 
 def sum_walk(walk: Walk) -> Ints:

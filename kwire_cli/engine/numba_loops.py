@@ -169,8 +169,8 @@ def copy_bytes(data: Any, start: Any, end: Any, out: Any, offsets: Any) -> None:
     offsets[len(start)] = to
 
 
-def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, out: Any, offsets: Any) -> None:  # noqa: FBT001 - as above
-    """The base64 texts of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
+def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, out: Any, offsets: Any) -> None:
+    """The base64 texts, without padding, of the bytes [start, end) of all; `out` and `offsets` as in `copy_bytes`."""
     to = 0
     for i in range(len(start)):
         offsets[i] = to
@@ -190,10 +190,6 @@ def base64_texts(data: Any, start: Any, end: Any, alphabet: Any, padded: bool, o
             for k in range(left + 1):
                 out[to + k] = alphabet[(group >> (18 - 6 * k)) & 63]
             to += left + 1
-            while padded and left < 3:
-                out[to] = 61
-                to += 1
-                left += 1
     offsets[len(start)] = to
 
 

@@ -10,18 +10,13 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
-from kwire_cli.errors import InputError
 from kwire_cli.source.kafka.line_records import line_record_notes
-from kwire_cli.source.packets.parts import PartReader
-from kwire_cli.source.packets.points import APART
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.descriptors import Schedule
-    from kwire_cli.source.packets.parts import Part
 
 CAPTURE_FAULTS = pa.schema(
     [
@@ -50,47 +45,12 @@ SAME_CONNECTIONS = "SAME_CONNECTIONS"
 _ROWS = 4096
 
 
-def unreadable_rows(plan: Schedule) -> list[tuple[Any, ...]]:
-    """The files that are no captures, or can't be opened, and those that can't be one capture with others of their
-    folder.
-    """
-    rows = [_of_file(None, file, None, None, UNREADABLE, reason) for file, reason in plan.faults]
-    return rows + [
-        _of_file(point.name, point.files[0], None, None, SAME_CONNECTIONS, APART)
-        for point in plan.points
-        if point.apart
-    ]
-
-
-def capture_faults(parts: Iterable[tuple[str, Part]]) -> Iterator[pa.RecordBatch]:
-    """Yield the faults that end the reading of parts of these capture points early. Only headers are read for this."""
-    for point, part in parts:
-        reader = PartReader(part)
-        rows = []
-        try:
-            for _ in reader.chunks():
-                pass
-            rows = [
-                _of_file(point, part.file, packet, position, "TRUNCATED", text)
-                for text, position, packet in reader.notices
-            ]
-        except InputError as error:
-            rows = [_of_file(point, part.file, None, None, UNREADABLE, error.reason)]
-        if rows:
-            yield batch_of(rows, CAPTURE_FAULTS)
-
-
-def _of_file(
-    point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
-) -> tuple[Any, ...]:
-    return point, location(file), packet, position, None, None, None, None, None, code, None, None, detail
-
-
 def file_fault(
     point: str | None, file: str, packet: int | None, position: int | None, code: str, detail: str
 ) -> pa.RecordBatch:
     """Return the row of something that is wrong with a file."""
-    return batch_of([_of_file(point, file, packet, position, code, detail)], CAPTURE_FAULTS)
+    row = (point, location(file), packet, position, None, None, None, None, None, code, None, None, detail)
+    return batch_of([row], CAPTURE_FAULTS)
 
 
 def line_faults(lines: Iterable[Captured]) -> Iterator[pa.RecordBatch]:

@@ -12,7 +12,6 @@ from pyspark import TaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.pipeline.captures import sketched
-from kwire_cli.pipeline.lake import TABLES
 from kwire_cli.pipeline.lake.descriptors import DESCRIBED, ORDER, rows_in
 from kwire_cli.pipeline.lake.export import chosen_columns
 from kwire_cli.pipeline.lake.hidden import one_array, put_table, table_of
@@ -21,7 +20,6 @@ from kwire_cli.pipeline.lake.units import inputs_for, named_files
 from kwire_cli.pipeline.lake.window_tasks import Done, described, merge, owners_of, read_connections
 from kwire_cli.pipeline.lake.windows import pack_size
 from kwire_cli.pipeline.parts import MADE_SCHEMA, MOST_TASKS, folded, gathered, made_by
-from kwire_cli.pipeline.table_formats import TableLake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,13 +53,12 @@ def scan_into(
 ) -> Exported:
     """Write the tables of inputs to a place that all workers reach, as `lake.in_tasks.write_in_tasks` does.
 
-    Formats are also those of tables that Spark writes. `fields` are names of columns of the only table that is wanted.
+    `fields` are names of columns of the only table that is wanted.
     """
     if fields is not None:
         wanted = replace(wanted, columns=chosen_columns(wanted.tables, fields))
-    lake = partial(TableLake, spark, form=form) if form in TABLES else None
     files = named_files(inputs_for(paths, wanted))
-    return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again, lake=lake)
+    return write_in_tasks(SparkTasks(spark), files, into, wanted, form=form, cut=cut, note=note, again=again)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kwire_cli.analysis.costs.ledger import (
     GAP_PATH,
@@ -23,7 +21,7 @@ from kwire_cli.analysis.costs.measures import BatchSizes
 from kwire_cli.analysis.costs.record_sets import RecordSets
 from kwire_cli.analysis.costs.tallies import HEADERS, no_frame
 from kwire_cli.engine import numba_loops
-from kwire_cli.engine.arrow import batch_of, counts_of, field_rows, numbers as arrow_numbers, sum_walk
+from kwire_cli.engine.arrow import batch_of, counts_of, numbers as arrow_numbers, sum_walk
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, octets, sum_many, walk_many
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.spans import walk
@@ -31,7 +29,6 @@ from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.spec.model import check_version
-from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.records import v2
 
@@ -40,10 +37,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
     from kwire_cli.message.known_layout import Layout
-    from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -66,51 +61,22 @@ class Place(NamedTuple):
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The bodies of one definition and version: `which` are their numbers among all that were given, in order; job k of
-    `walk` is the k-th of them.
+def together(data: Any, places: Iterable[Place]) -> Iterator[Walk]:
+    """Yield the bodies in `data`, a bytes-like, walked: those of one definition and version together, in their order.
 
-    `layout_version` differs from `version` where that is unknown and the nearest known layout served; then `guess` is
-    true.
+    The nearest known layout serves for an unknown version. Raises InputError for a definition without versions.
     """
-
-    spec: MessageSpec
-    version: int
-    layout_version: int
-    entry: Entry
-    walk: Walk
-    which: npt.NDArray[np.int64]
-
-    @property
-    def guess(self) -> bool:
-        """Return whether the layout is that of another version."""
-        return self.version != self.layout_version
-
-
-def together(data: Any, places: Iterable[Place]) -> Iterator[Group]:
-    """The groups of bodies in `data`, a bytes-like, by their first ones. InputError for a definition without
-    versions.
-    """
-    groups: dict[tuple[int, int], list[tuple[int, Place]]] = {}
-    for number, place in enumerate(places):
-        groups.setdefault((id(place.spec), place.version), []).append((number, place))
+    groups: dict[tuple[int, int], list[Place]] = {}
+    for place in places:
+        groups.setdefault((id(place.spec), place.version), []).append(place)
     buffer = octets(data) if len(data) else octets(b"\0")
     for same in groups.values():
-        spec, version = same[0][1].spec, same[0][1].version
+        spec, version = same[0].spec, same[0].version
         check_version(spec)
         valid = spec.valid_versions
-        layout = min(max(version, valid.low), valid.high)
-        entry = entry_for(spec, layout)
-        jobs = jobs_of(entry, [place.start for _, place in same], [place.stop for _, place in same])
-        yield Group(
-            spec,
-            version,
-            layout,
-            entry,
-            walk_many(entry.program, buffer, jobs),
-            np.array([number for number, _ in same], np.int64),
-        )
+        entry = entry_for(spec, min(max(version, valid.low), valid.high))
+        jobs = jobs_of(entry, [place.start for place in same], [place.stop for place in same])
+        yield walk_many(entry.program, buffer, jobs)
 
 
 # The bytes of many record sets by field: batches of format v2 by the compiled engine, everything else set by
@@ -161,10 +127,9 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
     return begin[kept], end[kept], plain
 
 
-# The fields of frames, and what they cost: many frames are walked at once by the compiled engine.
+# What the fields of frames cost: many frames are walked at once by the compiled engine.
 #
-# Paths are those of `kwire overhead --by field`. Records are opened for what they cost; as rows of fields
-# they are one field.
+# Paths are those of `kwire overhead --by field`. Records are opened.
 
 LEDGER = pa.schema(
     [
@@ -180,29 +145,6 @@ LEDGER = pa.schema(
 )
 
 
-FIELDS = pa.schema(
-    [
-        pa.field("capture_point", pa.string()),
-        pa.field("file", pa.string()),
-        pa.field("packet", pa.int64()),
-        pa.field("stream", pa.int64()),
-        pa.field("src", pa.string()),
-        pa.field("dst", pa.string()),
-        pa.field("frame", pa.int64()),
-        pa.field("kind", pa.string()),
-        pa.field("api", pa.string()),
-        pa.field("api_version", pa.int32()),
-        pa.field("path", pa.string()),
-        pa.field("type", pa.string()),
-        pa.field("start", pa.int64()),
-        pa.field("prefix_bytes", pa.int64()),
-        pa.field("value_bytes", pa.int64()),
-        pa.field("value", pa.string()),
-    ]
-)
-"""`start` is where the field's bytes begin in the frame."""
-OF_FRAMES = FIELDS.names.index("path")
-"""Columns of FIELDS that say which frame it is."""
 AT_ONCE = 4 << 20
 """Bytes of frames that are walked together, about."""
 MOST_LINES = 1 << 15
@@ -220,40 +162,32 @@ class Parts:
     """Frames in one buffer: where the parts of each are, by what stands before the paths in them; `other` are bytes
     without a layout.
 
-    With `count_fronts` sizes and headers of well-formed frames of known layouts are no parts: `fronts` has those of the
-    first of all frames that differ in numbers alone, and how many frames these are.
+    Sizes and headers of well-formed frames of known layouts are no parts: `fronts` has those of the first of all frames
+    that differ in numbers alone, and how many frames these are.
     """
 
-    def __init__(self, catalog: Catalog, *, count_fronts: bool = False) -> None:
+    def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
-        self.fronts: dict[_Front, list[Any]] | None = {} if count_fronts else None
+        self.fronts: dict[_Front, list[Any]] = {}
         self.data = bytearray()
-        self.places: dict[_Key, list[tuple[Place, int]]] = {}
-        self.other: list[tuple[int, str, int, int]] = []
-        self.begins: list[int] = []
+        self.places: dict[_Key, list[Place]] = {}
+        self.other: list[tuple[_Frame, str, int]] = []
 
     def add(self, line: Captured) -> None:
         """Take a line: a frame by its parts, anything else as so many bytes of its kind."""
-        number, at = len(self.begins), len(self.data)
-        self.begins.append(at)
+        at = len(self.data)
         plain = line.plain
         if plain is not None:
             layout = plain.layout
-            key = layout.api, layout.kind, layout.version
-            begin, stop = at + plain.start, at + len(plain.data)
             self.data += plain.data
-            if self.fronts is None:
-                self._place((*key, ""), Place(SIZE_PREFIX, 0, at, at + SIZE_BYTES), number)
-                header = Place(header_spec(self.catalog, layout.kind), layout.header_version, at + SIZE_BYTES, begin)
-                self._place((*key, HEADERS[layout.kind]), header, number)
-            else:
-                self.fronts.setdefault((layout, plain.tail.data), [plain.data[: plain.start], 0])[1] += 1
-            spec = self.catalog.message(layout.message)
-            self._place((*key, f"{layout.message}."), Place(spec, layout.version, begin, stop), number)
+            self.fronts.setdefault((layout, plain.tail.data), [plain.data[: plain.start], 0])[1] += 1
+            place = Place(self.catalog.message(layout.message), layout.version, at + plain.start, at + len(plain.data))
+            self._place((layout.api, layout.kind, layout.version, f"{layout.message}."), place)
             return
+        owner = line.api, line.kind, line.api_version
         frame = line.frame
         if frame is None:
-            self.other.append((number, no_frame(line.seen)[0], 0, line.seen.size))
+            self.other.append((owner, no_frame(line.seen)[0], line.seen.size))
             return
         self.data += frame.data[frame.start : frame.stop]
         left = frame.size
@@ -261,27 +195,23 @@ class Parts:
             start, stop = part.raw.start - frame.start, part.raw.stop - frame.start
             left -= stop - start
             if name == "body" and (frame.guess or part.guess):
-                self.other.append((number, GUESS_PATH, start, stop - start))
+                self.other.append((owner, GUESS_PATH, stop - start))
                 continue
             prefix = "" if name == "size" else HEADERS.get(frame.kind, "") if name == "header" else f"{part.message}."
-            self._place(
-                (frame.api, line.kind, frame.api_version, prefix),
-                Place(part.spec, part.version, at + start, at + stop),
-                number,
-            )
+            place = Place(part.spec, part.version, at + start, at + stop)
+            self._place((frame.api, line.kind, frame.api_version, prefix), place)
         if left:
-            self.other.append((number, GAP_PATH, frame.size - left, left))
+            self.other.append((owner, GAP_PATH, left))
 
-    def _place(self, key: _Key, place: Place, number: int) -> None:
-        self.places.setdefault(key, []).append((place, number))
+    def _place(self, key: _Key, place: Place) -> None:
+        self.places.setdefault(key, []).append(place)
 
-    def groups(self) -> Iterator[tuple[_Key, Group, Any]]:
-        """Each key with its parts walked, and the numbers of their lines."""
+    def walks(self) -> Iterator[tuple[_Key, Walk]]:
+        """Yield the parts of each key, walked."""
         data = bytes(self.data)
-        for key, pairs in self.places.items():
-            numbers = np.array([number for _, number in pairs], np.int64)
-            for group in together(data, [place for place, _ in pairs]):
-                yield key, group, numbers[group.which]
+        for key, places in self.places.items():
+            for same in together(data, places):
+                yield key, same
 
 
 class Spent:
@@ -294,14 +224,13 @@ class Spent:
 
     def lines(self, lines: Iterable[Captured]) -> None:
         """Add lines, each by the layouts of its parts."""
-        for many, parts in _gathered(lines, self.catalog, count_fronts=True):
-            for (layout, tail), (front, times) in (parts.fronts or {}).items():
+        for parts in _gathered(lines, self.catalog):
+            for (layout, tail), (front, times) in parts.fronts.items():
                 self._front(layout, tail, front, times)
-            for (api, kind, version, prefix), group, _ in parts.groups():
-                self._walked((api, kind, version), prefix, group.walk)
-            for number, path, _, size in parts.other:
-                line = many[number]
-                self._ledger.add((line.api, line.kind, line.api_version), path, (Kind.GAP, Kind.GAP), 0, size, 1)
+            for (api, kind, version, prefix), same in parts.walks():
+                self._walked((api, kind, version), prefix, same)
+            for owner, path, size in parts.other:
+                self._ledger.add(owner, path, (Kind.GAP, Kind.GAP), 0, size, 1)
 
     def frames(self, frames: Frames) -> None:
         """Add frames of one layout: what stands before their bodies costs the same in all."""
@@ -345,87 +274,14 @@ class Spent:
         self._ledger.add_counts(of, prefix, in_body, counts_of(walked.program, sums))
 
 
-def fields_of(lines: Iterable[Captured], redaction: Redaction) -> Iterator[pa.RecordBatch]:
-    """A row for each field of each frame; values that are secret are not shown."""
-    for many, parts in _gathered(lines, redaction.catalog):
-        begins = np.array(parts.begins, np.int64)
-        frames = [
-            (
-                line.origin.point,
-                *line.where,
-                line.stream,
-                line.src,
-                line.dst,
-                line.number,
-                line.kind,
-                line.api,
-                line.api_version,
-            )
-            for line in many
-        ]
-        whole = [pa.array(column, field.type) for column, field in zip(zip(*frames, strict=True), FIELDS, strict=False)]
-        hidden = {number: spans for number, line in enumerate(many) if (spans := redaction.line(line))}
-        for (_, _, _, prefix), group, numbers in parts.groups():
-            rows = field_rows(group.walk)
-            message = numbers[rows.column("message").to_numpy()]
-            path = rows.column("path").cast(pa.string())
-            path = pc.binary_join_element_wise(prefix, path, "") if prefix else path
-            start = (
-                rows.column("start").to_numpy()
-                + group.walk.jobs[rows.column("message").to_numpy(), 1]
-                - begins[message]
-            )
-            value = (
-                _without(rows, group, numbers, hidden, "header" if prefix in HEADERS.values() else "body")
-                if prefix
-                else rows.column("value")
-            )
-            which = pa.array(message)
-            own = [
-                path,
-                rows.column("kind").cast(pa.string()),
-                pa.array(start),
-                rows.column("prefix_bytes"),
-                rows.column("value_bytes"),
-                value,
-            ]
-            yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
-        if parts.other:
-            which = pa.array([number for number, *_ in parts.other])
-            rows = [(path, "gap", start, 0, size, None) for _, path, start, size in parts.other]
-            own = [
-                pa.array(column, field.type)
-                for column, field in zip(zip(*rows, strict=True), list(FIELDS)[OF_FRAMES:], strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays([*(column.take(which) for column in whole), *own], schema=FIELDS)
-
-
-def _without(
-    rows: pa.RecordBatch, group: Group, numbers: Any, hidden: dict[int, dict[str, frozenset[int]]], part: str
-) -> pa.Array:
-    """The values, without those that are secret."""
-    value = rows.column("value")
-    if not hidden:
-        return value
-    texts: list[Any] | None = None
-    for job, number in enumerate(numbers.tolist()):
-        for span in hidden.get(number, {}).get(part, ()):
-            at = int(group.walk.first[job]) + span
-            texts = value.to_pylist() if texts is None else texts
-            texts[at] = redacted(rows.column("value_bytes")[at].as_py() or rows.column("prefix_bytes")[at].as_py())
-    return value if texts is None else pa.array(texts, pa.string())
-
-
-def _gathered(
-    lines: Iterable[Captured], catalog: Catalog, *, count_fronts: bool = False
-) -> Iterator[tuple[list[Captured], Parts]]:
-    """So many lines at a time."""
-    parts, many = Parts(catalog, count_fronts=count_fronts), []
+def _gathered(lines: Iterable[Captured], catalog: Catalog) -> Iterator[Parts]:
+    """Yield so many lines at a time."""
+    parts, count = Parts(catalog), 0
     for line in lines:
         parts.add(line)
-        many.append(line)
-        if len(parts.data) >= AT_ONCE or len(many) >= MOST_LINES:
-            yield many, parts
-            parts, many = Parts(catalog, count_fronts=count_fronts), []
-    if many:
-        yield many, parts
+        count += 1
+        if len(parts.data) >= AT_ONCE or count >= MOST_LINES:
+            yield parts
+            parts, count = Parts(catalog), 0
+    if count:
+        yield parts

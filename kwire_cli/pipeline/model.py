@@ -1,12 +1,12 @@
-"""Tables by name, their columns, and the kinds of files they read."""
+"""The kinds of files that inputs are, and how they are read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.errors import InputError, without_credentials
+from kwire_cli.errors import InputError
 from kwire_cli.records.codecs import Limits
 from kwire_cli.source.files import Naming, named
 from kwire_cli.source.kinds import Kind as InputKind, begins_as
@@ -19,9 +19,6 @@ from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-
-    import pyarrow as pa
-    from pyspark.sql.datasource import Filter
 
     from kwire_cli.stores.opening import Tree
 
@@ -165,32 +162,7 @@ CAPTURES = Kind("capture", captures_in, lambda path, _: _is_capture(path))
 REQUEST_LOGS = Kind("request log", _request_logs_within, lambda path, _: _is_request_log(path))
 
 
-# What a table of the data source is.
-
-MOST_NAMED = 5
-"""Gaps of which it is kept what they are."""
-
-
-@dataclass(slots=True)
-class Told:
-    """The bytes that were read of a part, and the gaps in it that are no rows. A file that cannot be read is such a
-    gap.
-
-    With `stop` the first gap is an error. `first` are the first gaps: the file of each, and what is wrong with it.
-    """
-
-    size: int = 0
-    faults: int = 0
-    stop: bool = False
-    first: list[tuple[str, str]] = field(default_factory=list)
-
-    def fault(self, file: str, text: str) -> None:
-        """Something cannot be read. InputError where that is to be."""
-        self.faults += 1
-        if len(self.first) < MOST_NAMED:
-            self.first.append((location(file), without_credentials(text)))
-        if self.stop:
-            raise InputError(text, file=file)
+# How inputs are read, and what could not be read.
 
 
 class FileFault(NamedTuple):
@@ -226,9 +198,9 @@ class Faults:
 class Reading:
     """The way to read parts.
 
-    This is what may be decompressed, whether secrets are shown, by which definitions parts are read, and who is told
-    of what has no rows. `naming` says which files are of one capture point. `key_logs` are paths of files with the
-    keys of TLS connections. With `fail_fast` a thing that cannot be read is an error.
+    This is what may be decompressed, whether secrets are shown, and by which definitions parts are read. `naming` says
+    which files are of one capture point. `key_logs` are paths of files with the keys of TLS connections. `faults`
+    counts what could not be read.
 
     All of it goes to the tasks. A catalogue takes along the definitions that were added to it.
     """
@@ -236,10 +208,9 @@ class Reading:
     limits: Limits = field(default_factory=Limits)
     show_secrets: bool = False
     catalog: Catalog = field(default_factory=catalog)
-    fail_fast: bool = False
     key_logs: tuple[str, ...] = ()
     naming: Naming = field(default_factory=Naming)
-    told: Told = field(default_factory=Told)
+    faults: Faults = field(default_factory=Faults)
 
 
 @dataclass(frozen=True)
@@ -254,25 +225,3 @@ class Wanted:
     port: int | None = None
     filter: str | None = None
     columns: tuple[str, ...] = ()
-
-
-class Table(Protocol):
-    """Rows that files hold, without a look at other files."""
-
-    @property
-    def name(self) -> str:
-        """The table's name in the option `table`."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """All columns."""
-
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterable[Any]:
-        """Return the parts that tasks read, a part each, of about `split_size` bytes, that can be pickled.
-
-        Parts that have no rows behind all filters are skipped. Spark applies the filters again, so rows that they
-        exclude may be given.
-        """
-
-    def read(self, part: Any, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """The rows of a part with these columns in this order; a file that cannot be read has none."""

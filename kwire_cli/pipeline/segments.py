@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.pipeline.model import INDEXES, SEGMENTS, by_kind
-from kwire_cli.pipeline.pushdown import wanted
+from kwire_cli.pipeline.model import FileFault
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.columns import (
     BATCHES,
@@ -30,28 +29,22 @@ from kwire_cli.records.columns import (
 )
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import recognised_source
-from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
-from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, file_name
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import location, mapped, path_of, sizes
+from kwire_cli.stores import location, mapped, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from pyspark.sql.datasource import Filter
 
     from kwire_cli.pipeline.model import Reading
     from kwire_cli.records.batch import Source
     from kwire_cli.source.logs.model import Contents
 
-    Rows = Callable[[Source, int, int, list[str], Selection, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
+    Rows = Callable[[Source, int, int, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
     _Index = tuple[Contents[Any], Segment]
     """A file that has entries and no batches: what it says, and where it lies."""
     IndexRows = Callable[[Iterable[_Index]], Iterator[pa.RecordBatch]]
-    PartitionPart = tuple[int, Any]
-    """The number of a table in TABLES, and a part of it."""
 
 
 # The tables of segments: their columns, and what makes rows of a part of a file.
@@ -67,12 +60,9 @@ _LAST = 253402300799999
 
 @dataclass(frozen=True)
 class Part:
-    """The bytes [start, stop) of a segment, and which of its batches are wanted; a `stop` of None is the end of a file
-    that could not be read.
-    """
+    """The bytes [start, stop) of a segment; a `stop` of None is the end of a file that could not be read."""
 
     segment: Segment
-    selection: Selection
     start: int
     stop: int | None
 
@@ -84,7 +74,6 @@ class Share:
     """
 
     segment: Segment
-    selection: Selection
     size: int
     split_size: int
     share: int
@@ -97,7 +86,7 @@ class Share:
             now = path_of(path).stat()
             places = _places(path, self.split_size, self.size, now.st_size, now.st_mtime)
         for start, stop in places[self.share :: self.shares]:
-            yield Part(self.segment, self.selection, start, stop)
+            yield Part(self.segment, start, stop)
 
 
 _UNREAD: Sequence[tuple[int, int | None]] = ((0, None),)
@@ -109,6 +98,17 @@ def _places(path: str, split_size: int, size: int, *_: float) -> Sequence[tuple[
     several shares of it.
     """
     return split_file(path, split_size, size)
+
+
+def segment_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[Part | Share]:
+    """Yield the parts of segments, which have so many bytes each. No file is opened."""
+    for path, size in files:
+        segment = segment_at(path_of(path))
+        shares = round(size / split_size)
+        if shares > 1:
+            yield from (Share(segment, size, split_size, share, shares) for share in range(shares))
+        else:
+            yield Part(segment, 0, size or None)
 
 
 @dataclass(frozen=True)
@@ -123,104 +123,45 @@ class SegmentTable:
     times: dict[str, str]
     faults: bool = False
 
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[Part | Share]:
-        """As `model.Table`. InputError for what there is not; a file that cannot be read is one part."""
-        (files,) = by_kind(paths, SEGMENTS)
-        return self.parts_of(sized(files), filters, split_size)
+    def read(self, part: Part, reading: Reading, source: Callable[[], Source]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the rows of a part, with the name of the table of each; with `faults` those of that table too.
 
-    def parts_of(
-        self, files: Iterable[tuple[str, int]], filters: Sequence[Filter], split_size: int
-    ) -> Iterator[Part | Share]:
-        """The same of files that are known to be segments, of so many bytes each."""
-        limits = wanted(self.name, filters)
-        for path, size in files:
-            segment = segment_at(path_of(path))
-            if not limits.has({"file": location(segment.path), "topic": segment.topic, "partition": segment.partition}):
-                continue
-            shares = round(size / split_size)
-            if shares > 1:
-                yield from (
-                    Share(segment, limits.selection, size, split_size, share, shares) for share in range(shares)
-                )
-            else:
-                yield Part(segment, limits.selection, 0, size or None)
-
-    def read(self, part: Part | Share, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`; of faults, a file that cannot be read, or not to its end, is one."""
-        return (rows for own in parts_in(part) for _, rows in self.read_all(own, names, reading))
-
-    def read_all(
-        self, part: Part, names: Sequence[str], reading: Reading, source: Callable[[], Source] | None = None
-    ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield what `read` does, with the name of the table of each; with `faults` those in all columns too.
-
-        `source` gives the part's record set, by default `source_of_part`: several tables may share what was opened.
+        `source` gives the part's record set, as `source_of_part` does: several tables may share what was opened.
+        A file that cannot be read, or not to its end, has none from there on, and is a row of `faults`.
         """
         try:
-            for rows in self._read(part, names, reading, source or partial(source_of_part, part, reading)):
+            for rows in self._read(part, reading, source()):
                 if isinstance(rows, Faults):
                     yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, rows.rows)
                 else:
-                    yield self.name, self.placed(part, rows, names)
+                    yield self.name, self.placed(part, rows)
         except InputError as error:  # the file is gone, or became shorter while it was read
-            reading.told.fault(part.segment.path, error.reason)
-            if self.faults:
+            reading.faults.add(FileFault(part.segment.path, error.reason))
+            if self.faults or self.name == FAULTS_NAME:
                 yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, unreadable(error.reason))
-            elif self.name == FAULTS_NAME:
-                yield FAULTS_NAME, self.placed(part, unreadable(error.reason), names)
 
-    def _read(
-        self, part: Part, names: Sequence[str], reading: Reading, source_of: Callable[[], Source]
-    ) -> Iterator[pa.RecordBatch | Faults]:
-        own = [
-            name
-            for name in self.rows_schema.names
-            if name in names or name in {self.times.get(column) for column in names}
-        ]
-        source = source_of()
+    def _read(self, part: Part, reading: Reading, source: Source) -> Iterator[pa.RecordBatch | Faults]:
         size = len(source.data)  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
-        reading.told.size += max(stop - part.start, 0)
-        if reading.told.stop:
-            _stop_at_faults(source, part.segment.path, min(part.start, stop), stop, reading)
-        first = own or self.rows_schema.names[:1]  # the number of rows is asked for in any case
-        for item in self.rows(source, min(part.start, stop), stop, first, part.selection, reading):
+        for item in self.rows(source, min(part.start, stop), stop, reading):
             if not isinstance(item, Gap):
                 yield item
             elif item.code != PADDING:
-                reading.told.fault(
-                    part.segment.path, f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
-                )
+                text = f"{item.code}: {item.size} bytes at {item.position}, {MEANING[item.code]}"
+                reading.faults.add(FileFault(part.segment.path, text))
 
-    @cached_property
-    def rows_schema(self) -> pa.Schema:
-        """The columns that `rows` makes."""
-        return pa.schema([field for field in self.schema if field not in PLACE and field.name not in self.times])
-
-    def placed(self, part: Part, found: pa.RecordBatch, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """Return rows of a part with these columns, by default all, those in PLACE and times among them."""
+    def placed(self, part: Part, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows of a part with all columns, those in PLACE and times among them."""
         place = {"file": location(part.segment.path), "topic": part.segment.topic, "partition": part.segment.partition}
         columns = []
-        names = self.schema.names if names is None else [*names]
-        for name in names:
-            field = self.schema.field(name)
-            if name in place:
-                columns.append(pa.repeat(pa.scalar(place[name], field.type), found.num_rows))
-            elif name in self.times:
-                columns.append(as_time(found.column(self.times[name])))
+        for field in self.schema:
+            if field.name in place:
+                columns.append(pa.repeat(pa.scalar(place[field.name], field.type), rows.num_rows))
+            elif field.name in self.times:
+                columns.append(as_time(rows.column(self.times[field.name])))
             else:
-                columns.append(found.column(name))
-        return pa.RecordBatch.from_arrays(columns, names=names)
-
-
-def sized(paths: Sequence[str]) -> Iterable[tuple[str, int]]:
-    """Return files with the bytes that each has now; 0 for one that cannot be read."""
-    return zip(paths, sizes(paths), strict=True)
-
-
-def parts_in(part: Part | Share) -> Iterable[Part]:
-    """Return the parts of a share, or the part itself."""
-    return part.parts() if isinstance(part, Share) else (part,)
+                columns.append(rows.column(field.name))
+        return pa.RecordBatch.from_arrays(columns, names=self.schema.names)
 
 
 def source_of_part(part: Part, reading: Reading) -> Source:
@@ -229,15 +170,6 @@ def source_of_part(part: Part, reading: Reading) -> Source:
     return recognised_source(
         data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
     )
-
-
-def _stop_at_faults(source: Source, path: str, start: int, stop: int, reading: Reading) -> None:
-    """Tell the first fault, if there is any: a look at all of the bytes, which is a pass over them that nothing else
-    needs.
-    """
-    for batch in _faults(source, start, stop, [], Selection(), reading):
-        fault = batch.slice(0, 1).to_pylist()[0]
-        reading.told.fault(path, f"{fault['code']}: {fault['detail']}")
 
 
 def as_time(milliseconds: pa.Array) -> pa.Array:
@@ -261,29 +193,16 @@ def _with_time(schema: pa.Schema, name: str, of: str) -> pa.Schema:
     )
 
 
-def _batches(
-    source: Source, start: int, stop: int, names: list[str], selection: Selection, _reading: Reading
-) -> Iterator[Any]:
-    return batch_columns(source, start, stop, names, selection)
+def _batches(source: Source, start: int, stop: int, _: Reading) -> Iterator[Any]:
+    return batch_columns(source, start, stop)
 
 
-def _records(
-    source: Source,
-    start: int,
-    stop: int,
-    names: list[str],
-    selection: Selection,
-    reading: Reading,
-    *,
-    faults: bool = False,
-) -> Iterator[Any]:
+def _records(source: Source, start: int, stop: int, reading: Reading, *, faults: bool = False) -> Iterator[Any]:
     redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
-    return record_columns(source, start, stop, names, selection, hide=redaction.record, faults=faults)
+    return record_columns(source, start, stop, hide=redaction.record, faults=faults)
 
 
-def _faults(
-    source: Source, start: int, stop: int, _names: list[str], _selection: Selection, reading: Reading
-) -> Iterator[Any]:
+def _faults(source: Source, start: int, stop: int, reading: Reading) -> Iterator[Any]:
     redaction = Redaction(reading.catalog, show_secrets=reading.show_secrets)
     return fault_columns(source, start, stop, hide=redaction.record)
 
@@ -338,8 +257,8 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True)
 class IndexTable:
-    """As `model.Table`; `rows` makes the rows of some files, with all columns, and `unread` those of one that cannot be
-    read.
+    """A table of indexes and checkpoints. `rows` makes the rows of some files, and `unread` those of a file that cannot
+    be read.
     """
 
     name: str
@@ -347,37 +266,19 @@ class IndexTable:
     rows: IndexRows
     unread: Callable[[Segment, str], Iterator[pa.RecordBatch]]
 
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[tuple[Segment, ...]]:
-        """Files that a task reads: some, as they are small."""
-        (files,) = by_kind(paths, INDEXES)
-        return self.parts_of(sized(files), filters, split_size)
 
-    def parts_of(
-        self, files: Iterable[tuple[str, int]], filters: Sequence[Filter], split_size: int
-    ) -> Iterator[tuple[Segment, ...]]:
-        """The same of files that are known to be indexes, of so many bytes each."""
-        limits = wanted(self.name, filters)
-        part: list[Segment] = []
-        size = 0
-        for path, bytes_of_file in files:
-            file = segment_at(path_of(path))
-            kind = file_name(path_of(path).name).kind
-            own: dict[str, Any] = {"file": location(file.path), "kind": kind.value}
-            if kind not in OFFSET_CHECKPOINTS:  # whose entries are of many partitions
-                own |= {"topic": file.topic, "partition": file.partition}
-            if not limits.has(own):
-                continue
-            part.append(file)
-            size += bytes_of_file
-            if size * _SHARE >= split_size:
-                yield tuple(part)
-                part, size = [], 0
-        if part:
+def index_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[tuple[Segment, ...]]:
+    """Yield indexes, which have so many bytes each, in parts: some together, as they are small."""
+    part: list[Segment] = []
+    size = 0
+    for path, bytes_of_file in files:
+        part.append(segment_at(path_of(path)))
+        size += bytes_of_file
+        if size * _SHARE >= split_size:
             yield tuple(part)
-
-    def read(self, part: tuple[Segment, ...], names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`."""
-        return (rows.select([*names]) for _, rows in index_rows((self,), part, reading))
+            part, size = [], 0
+    if part:
+        yield tuple(part)
 
 
 def index_rows(
@@ -390,14 +291,11 @@ def index_rows(
         try:
             contents = read_log_file(file.path)
         except InputError as error:
-            reading.told.fault(file.path, error.reason)
+            reading.faults.add(FileFault(file.path, error.reason))
             yield from _rows_of(tables, indexes)
             indexes, entries = [], 0
             yield from ((table.name, rows) for table in tables for rows in table.unread(file, error.reason))
             continue
-        reading.told.size += contents.size
-        if reading.told.stop and contents.anomalies:
-            reading.told.fault(file.path, f"{contents.anomalies[0].code}: {contents.anomalies[0].detail}")
         indexes.append((contents, file))
         entries += len(contents.entries)
         if entries >= _ROWS:
@@ -463,30 +361,3 @@ def _place(file: Segment) -> tuple[str, str | None, int | None]:
 
 INDEX_TABLE = IndexTable("index", INDEX, _entries, lambda _file, _reason: iter(()))
 INDEX_FAULTS = IndexTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _odd, _unreadable)
-
-
-# The table `faults` of log directories: those of segments, and of indexes and checkpoints beside them.
-
-TABLES: tuple[SegmentTable | IndexTable, ...] = (SEGMENT_FAULTS, INDEX_FAULTS)
-
-
-@dataclass(frozen=True)
-class PartitionFaults:
-    """As `model.Table`."""
-
-    name: str = FAULTS_NAME
-    schema: pa.Schema = SEGMENT_FAULTS.schema
-
-    def parts(self, paths: Sequence[str], filters: Sequence[Filter], split_size: int) -> Iterator[PartitionPart]:
-        """Yield the parts of segments, and the parts of indexes."""
-        files_by_kind = by_kind(paths, SEGMENTS, INDEXES)
-        for number, (table, files) in enumerate(zip(TABLES, files_by_kind, strict=True)):
-            yield from ((number, part) for part in table.parts_of(sized(files), filters, split_size))
-
-    def read(self, part: PartitionPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`."""
-        number, own = part
-        return TABLES[number].read(own, names, reading)
-
-
-PARTITION_FAULTS = PartitionFaults()

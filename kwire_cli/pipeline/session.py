@@ -283,7 +283,7 @@ def _beside(create: Callable[[], SparkContext]) -> SparkContext:
 def _import_what_comes_next() -> None:
     """While Java starts, there is time for it."""
     with contextlib.suppress(ImportError):
-        import kwire_cli.pipeline.named  # noqa: F401, PLC0415
+        import kwire_cli.pipeline.reports  # noqa: F401, PLC0415
 
 
 def _stop(spark: SparkSession) -> None:

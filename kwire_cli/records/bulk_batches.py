@@ -23,7 +23,6 @@ from kwire_cli.records.compression import decompress
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT, leading
 from kwire_cli.records.reading import WINDOW, Reader
-from kwire_cli.records.selection import Selection
 from kwire_cli.stores.opening import check, lost
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, offset_of
@@ -52,7 +51,6 @@ _ENTRY = records_entry(v2.RECORDS)
 _ELEMENT: Series = _ENTRY.root.fields[0]  # type: ignore[assignment]
 FIELDS: dict[str, Any] = {field.name: field for field in _ELEMENT.element.fields}  # type: ignore[union-attr]
 """The nodes of a record's fields."""
-_EVERYTHING = Selection()
 PLACES = (_LAYOUT.least, _LAYOUT.magic, SIZE_AT, MAGIC_AT, _LAYOUT.crc_at, _LAYOUT.crc_from)
 """The places of fields of the format that `find_batches` reads."""
 _HEAD = {sc.name: (sc.subcon, offset_of(v2.BATCH, sc.name)) for sc in leading(v2.BATCH).subcons}
@@ -101,20 +99,6 @@ class Heads:
         """The same as the exact reader gives them; their checksums are right."""
         for at, end in zip(self.start.tolist(), self.end.tolist(), strict=True):
             yield Batch(source, at, end - at, _LAYOUT, True)  # noqa: FBT003 - as there
-
-    def wanted(self, selection: Selection) -> Heads:
-        """Return the batches that can hold records of `selection`, as `Selection.may_have` decides."""
-        if selection.everything:
-            return self
-        (first, last), (since, _) = selection.offsets, selection.times
-        which = np.ones(len(self), np.bool_)
-        if first is not None:
-            which &= self.last_offset >= first
-        if last is not None:
-            which &= self.numbers["baseOffset"] <= last
-        if since is not None:
-            which &= self.numbers["maxTimestamp"] >= since
-        return self.only(which)
 
     @property
     def last_offset(self) -> Ints:
@@ -228,20 +212,14 @@ def _loops() -> ModuleType:
     return compiled_batches
 
 
-def located(
-    source: Source, start: int = 0, stop: int | None = None, selection: Selection = _EVERYTHING
-) -> Iterator[Located | Batch | Gap]:
-    """As `heads`, with the records of plain batches. Batches that can hold nothing of `selection`, by their headers,
-    are left out.
-    """
+def located(source: Source, start: int = 0, stop: int | None = None) -> Iterator[Located | Batch | Gap]:
+    """As `heads`, with the records of plain batches."""
     for item in heads(source, start, stop):
         if not isinstance(item, Heads):
-            if not isinstance(item, Batch) or selection.everything or selection.may_have(item):
-                yield item
+            yield item
             continue
-        wanted = item.wanted(selection)
-        for odd, piece in _runs(wanted.odd):
-            some = wanted.only(piece)
+        for odd, piece in _runs(item.odd):
+            some = item.only(piece)
             if odd:
                 yield from some.batches(source)
             elif some.codec.any():

@@ -14,7 +14,6 @@ from kwire_cli.engine.lower import records_entry
 from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, noted_payload
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.selection import Selection
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -182,8 +181,7 @@ def unreadable(reason: str) -> pa.RecordBatch:
 # Batches as Arrow columns: of plain ones by the compiled engine, of all others what the exact reader gives,
 # in one order.
 #
-# Only the columns that are asked for are made. Names are those of `kwire dump --format jsonl`, as SQL writes
-# them: `base_offset` for `baseOffset`.
+# Names are those of `kwire dump --format jsonl`, as SQL writes them: `base_offset` for `baseOffset`.
 
 _ANOMALY = pa.struct([("code", pa.string()), ("path", pa.string()), ("offset", pa.int64()), ("detail", pa.string())])
 
@@ -215,26 +213,19 @@ BATCHES = pa.schema(
 since 1970; -1 where the format lacks a number, null where JSON has null. `count` is the header's; `anomalies` are those
 that can be seen without the records."""
 
-EVERYTHING = Selection()
 _CODECS = [COMPRESSION.names.get(codec) or f"unknown-{codec}" for codec in range(COMPRESSION.mask + 1)]
 _TIMES = [TIMESTAMP_TYPE.names[kind] for kind in range(2)]
 
 
-def batch_columns(
-    source: Source,
-    start: int = 0,
-    stop: int | None = None,
-    names: Sequence[str] = BATCHES.names,
-    selection: Selection = EVERYTHING,
-) -> Iterator[pa.RecordBatch | Gap]:
-    """The batches in [start, stop), without those that hold nothing of `selection`, by their headers.
+def batch_columns(source: Source, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch | Gap]:
+    """The batches in [start, stop).
 
     The gaps between them come as they are met, which may be before the batches that stand in front of them.
     """
-    rows = Rows(pa.schema([BATCHES.field(name) for name in names]))
+    rows = Rows(BATCHES)
     for item in heads(source, start, stop):
         if isinstance(item, Batch):
-            if (selection.everything or selection.may_have(item)) and rows.add(batch_row(item)):
+            if rows.add(batch_row(item)):
                 yield rows.take()
             continue
         if isinstance(item, Gap):
@@ -242,8 +233,8 @@ def batch_columns(
             continue
         if rows.waiting:
             yield rows.take()
-        if len(wanted := item.wanted(selection)):
-            yield BatchValues(source, wanted).rows(rows.schema)
+        if len(item):
+            yield BatchValues(source, item).rows()
     if rows.waiting:
         yield rows.take()
 
@@ -254,9 +245,9 @@ class BatchValues:
     def __init__(self, source: Source, found: Heads) -> None:
         self.source, self.heads, self.said = source, found, found.numbers
 
-    def rows(self, schema: pa.Schema) -> pa.RecordBatch:
-        """These columns."""
-        return pa.RecordBatch.from_arrays([self.column(field) for field in schema], schema=schema)
+    def rows(self) -> pa.RecordBatch:
+        """All columns."""
+        return pa.RecordBatch.from_arrays([self.column(field) for field in BATCHES], schema=BATCHES)
 
     def column(self, field: pa.Field) -> pa.Array:
         """One of BATCHES."""
@@ -357,33 +348,24 @@ def record_columns(
     source: Source,
     start: int = 0,
     stop: int | None = None,
-    names: Sequence[str] = RECORDS.names,
-    selection: Selection = EVERYTHING,
     *,
     hide: Hide | None = None,
     faults: bool = False,
 ) -> Iterator[pa.RecordBatch | Gap | Faults]:
-    """The records in [start, stop), without those of batches that hold nothing of `selection`, by their headers; and
-    gaps, as `batch_columns`.
+    """The records in [start, stop), and gaps, as `batch_columns`.
 
-    `hide` says what is secret in payloads: that is left out of them, and of keys and values. With `faults`, and all
-    columns of records, there are the `fault_columns` too: each payload is decoded once for both.
+    `hide` says what is secret in payloads: that is left out of them, and of keys and values. With `faults` there are
+    the `fault_columns` too: each payload is decoded once for both.
     """
-    rows = Rows(pa.schema([RECORDS.field(name) for name in names]))
+    rows = Rows(RECORDS)
     of_faults = Rows(FAULTS)
-    of_batch, with_payload = bool({*names} & {*_OF_BATCH}), "payload" in names
-    may_hide = hide is not None and hide.gap(source.topic) and bool({"key", "value", "headers"} & {*names})
-    own = may_hide or (with_payload and means_something(source))
-    for item in _parted(source, located(source, start, stop, selection), exact=own):
+    exact = means_something(source) or (hide is not None and hide.gap(source.topic))
+    for item in _parted(source, located(source, start, stop), exact=exact):
         if isinstance(item, Batch):
             notes: list[Anomaly] | None = [] if faults else None
-            shared = batch_row(item) if of_batch else {}
+            shared = batch_row(item)
             for number, record in enumerate(item.records(notes)):
-                row = (
-                    shared
-                    | record_row(item, record)
-                    | (payload_part(item, record, number, hide, notes) if own or with_payload else {})
-                )
+                row = shared | record_row(item, record) | payload_part(item, record, number, hide, notes)
                 if rows.add(row, len(record.key or b"") + len(record.value or b"")):
                     yield rows.take()
             if faults:
@@ -398,7 +380,7 @@ def record_columns(
             yield rows.take()
         if item.first[-1]:
             values = _RecordValues(source, item)
-            yield values.rows(rows.schema)
+            yield values.rows()
             for batch, notes in values.notes if faults else ():
                 yield from map(Faults, _faults_of(of_faults, batch, notes))
     if rows.waiting:
@@ -425,8 +407,8 @@ class _RecordValues:
         self.notes: list[tuple[Batch, list[Anomaly]]] = []
         """The anomalies of control batches, once their payloads were decoded."""
 
-    def rows(self, schema: pa.Schema) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([self.column(field) for field in schema], schema=schema)
+    def rows(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([self.column(field) for field in RECORDS], schema=RECORDS)
 
     def column(self, field: pa.Field) -> pa.Array:
         make = _RECORD_COLUMNS.get(field.name)

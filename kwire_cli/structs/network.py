@@ -172,7 +172,6 @@ TCP = Struct(
 
 
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
-WIRE_FLAGS = 0xFF
 ZERO_WINDOW = 1 << 8
 """Not on the wire: stands beside the flags of a segment whose sender takes no more bytes for now."""
 

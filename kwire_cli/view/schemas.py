@@ -12,8 +12,6 @@ from kwire_cli.spec.model import INTEGER_RANGES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import pyarrow as pa
-
     from kwire_cli.answer import Answer, Column, Kind
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
@@ -133,36 +131,8 @@ def interval_schema(answer: Answer) -> Schema:
     return schema | {"properties": head | schema["properties"], "required": [*head, *schema["required"]]}
 
 
-# Rows of tables and of chosen fields. Each row may lack the columns that nobody asked for.
+# Rows of chosen fields. Each row may lack the columns that nobody asked for.
 
-
-def rows_schema(tables: Mapping[str, pa.Schema]) -> Schema:
-    """Return the schema of a row of any of these tables."""
-    rows = {
-        name: _object({}, {each.name: _nullable(_arrow(each.type)) for each in table}) for name, table in tables.items()
-    }
-    return {"anyOf": [_ref(name) for name in rows], "$defs": rows}
-
-
-def _arrow(kind: pa.DataType) -> Schema:
-    """Return the schema of a value by its type in Arrow."""
-    name = str(kind)
-    if name.startswith("list"):
-        return _list(_nullable(_arrow(kind.value_type)))
-    if name.startswith("struct"):
-        return _object({each.name: _nullable(_arrow(each.type)) for each in kind})
-    return next(schema for start, schema in _ARROW.items() if name.startswith(start))
-
-
-_ARROW: dict[str, Schema] = {
-    "int": _NUMBER,
-    "string": _TEXT,
-    "bool": _FLAG,
-    "binary": _BASE64,
-    "timestamp": _TIME,
-    "date": {"type": "string", "format": "date"},
-}
-"""Schemas of values by the beginnings of the names of Arrow's types."""
 _FIELDS: dict[str, Schema] = {
     "int": _NUMBER,
     "float": {"type": "number"},

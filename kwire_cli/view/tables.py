@@ -11,23 +11,21 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     Cell = int | float | str | None
 
 
-# Rows of csv (RFC 4180), for programs and for spreadsheets. Nothing else in kwire writes csv but Spark, which
-# takes RUNS from here.
+# Rows of csv (RFC 4180), for programs and for spreadsheets. Nothing else in kwire writes csv.
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
 RUNS = rf"^(?=[=+\-@\t\r])(?!{_NUMBER}(?:;{_NUMBER})*(?![\s\S]))"
-"""A regular expression of Python and of Java that is found where a cell begins as a formula does, and is no number or
+"""A regular expression that is found where a cell begins as a formula does, and is no number or
 numbers."""
 HARMLESS = "'"
 """The character before a cell that makes spreadsheets take it for text."""
@@ -152,10 +150,7 @@ def _column(value: float, most: float) -> str:
     return _COLUMNS[max(1, round(value / most * (len(_COLUMNS) - 1)))]
 
 
-# Rows of any table, such as a query gives: as JSON, as csv, and as cells for eyes.
-
-WIDEST_ROW = 60
-"""Characters of a cell."""
+# Values of rows, such as a query gives, as JSON.
 
 
 def json_value(value: Any) -> Any:
@@ -185,66 +180,3 @@ def time_text(time: datetime) -> str:
     """A time as in the lines of captures: microseconds, UTC."""
     moment = time.astimezone(UTC) if time.tzinfo else time
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "Z"
-
-
-def json_row(names: Sequence[str], values: Sequence[Any], *, indent: bool) -> str:
-    """A row as an object."""
-    return dumps({name: json_value(value) for name, value in zip(names, values, strict=True)}, indent=indent)
-
-
-def _csv_line(values: Sequence[Any], *, raw: bool = False) -> str:
-    """A row as a line of csv: what is nested as JSON."""
-    return csv_row([_csv_cell(json_value(value)) for value in values], raw=raw)
-
-
-def _csv_cell(value: Any) -> Any:
-    return dumps(value, indent=False) if isinstance(value, dict | list) else value
-
-
-def row_cells(values: Sequence[Any]) -> list[Any]:
-    """A row for eyes: bytes as text where they are some, else in hex; numbers as they are; long ones are cut."""
-    return [_row_cell(value) for value in values]
-
-
-def _row_cell(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return _cut(_bytes_text(value))
-    plain = json_value(value)
-    if isinstance(plain, bool):
-        return text_of(plain)
-    if plain is None or isinstance(plain, int | float):
-        return plain
-    return _cut(text_of(plain) if isinstance(plain, str) else dumps(plain, indent=False))
-
-
-def _bytes_text(value: bytes) -> str:
-    if len(value) > WIDEST_ROW:
-        value = value[: WIDEST_ROW + 4]  # and the text may end within a character
-    for end in range(len(value), max(len(value) - 4, -1), -1):
-        try:
-            text = value[:end].decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        if text.isprintable():
-            return text
-    return f"0x{value.hex()}" if value else ""
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= WIDEST_ROW else f"{text[: WIDEST_ROW - 1]}…"
-
-
-ROW_TEXTS: dict[str, Callable[[Sequence[str], Sequence[Any]], str]] = {
-    "json": lambda names, values: json_row(names, values, indent=True),
-    "jsonl": lambda names, values: json_row(names, values, indent=False),
-    "csv": lambda _, values: _csv_line(values),
-    "raw-csv": lambda _, values: _csv_line(values, raw=True),
-    "table": lambda _, values: dumps(row_cells(values), indent=False),
-}
-"""The text of a row in each format; of a table its cells, which are laid out when all of them are there."""
-
-
-def cells_of(text: str) -> list[Any]:
-    """The cells in a text of the format `table`."""
-    values: list[Any] = json.loads(text)
-    return values

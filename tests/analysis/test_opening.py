@@ -69,7 +69,7 @@ def test_request_logs_and_log_directories_have_subjects_too():
 def test_columns_are_those_of_the_table_frames(tmp_path, monkeypatch):
     pq = pytest.importorskip("pyarrow.parquet")
     table = kwire.open(CAPTURE).to_arrow()
-    assert run("export", CAPTURE, "--into", tmp_path / "lake", "--tables", "frames").code == 0
+    assert run("export", CAPTURE, "-o", tmp_path / "lake", "--tables", "frames").code == 0
     [file] = (tmp_path / "lake").glob("frames/**/*.parquet")
     exported = pq.read_table(file).select(table.column_names)
     ours = {"stream", "frame", "request_frame"}  # a lake numbers frames by connection

@@ -109,16 +109,6 @@ def test_files_complete_where_topics_do():
     assert [item.type for item in offered("explain", "")][:2] == ["file", "plain"]
 
 
-def test_tables_complete():
-    pytest.importorskip("pyspark")
-    assert names("scan", "--table", "fa") == ["faults"]
-
-
-def test_without_spark_no_table_does(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "kwire_cli.pipeline.named", None)
-    assert names("scan", "--table", "fa") == []
-
-
 def test_commands_complete_with_their_texts_and_none_is_imported(monkeypatch):
     monkeypatch.setattr(cli, "get_command", None)
     file, decode = offered("dec")

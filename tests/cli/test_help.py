@@ -149,7 +149,7 @@ def test_an_example_runs(name, line, tmp_path, monkeypatch):
     monkeypatch.chdir(shop(tmp_path))
     assert f"kwire {name} " in f"{line} "
     if name == "query":
-        shell("kwire export incident.pcap --into lake")
+        shell("kwire export incident.pcap -o lake")
     assert "[exit 2]" not in shell(line)
 
 

@@ -206,7 +206,7 @@ def test_what_an_export_did_and_what_its_tables_say_is_what_their_schemas_say(mo
     pytest.importorskip("numba")
     monkeypatch.chdir(ROOT)
     for fmt, more in (("json", []), ("jsonl", ["--lines"])):
-        done = kwire("export", CAPTURE, "--into", tmp_path / fmt, "--tables", "frames", "-f", fmt)
+        done = kwire("export", CAPTURE, "-o", tmp_path / fmt, "--tables", "frames", "-f", fmt)
         hold(validator("export", *more), done.out)
         for asked in (["--report", "latency"], ["select *, 1 as of from frames limit 9"]):
             hold(validator("query", *more), kwire("query", tmp_path / "json", *asked, "-f", fmt).out)
@@ -235,7 +235,7 @@ def test_every_name_has_a_schema_and_a_test():
     listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
     assert listed == sorted({*OTHERS, *ANSWERS})
     assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {
-        *("answer", "definition", "explanation", "export", "log-file", "query", "scan", "watch")
+        *("answer", "definition", "explanation", "export", "log-file", "query", "watch")
     }
 
 

@@ -172,7 +172,7 @@ def test_the_table_of_records_has_what_was_decoded(tmp_path):
         kwire(
             "export",
             ORDERS,
-            "--into",
+            "-o",
             tmp_path,
             "--tables",
             "records",

@@ -268,7 +268,7 @@ def test_lakes_are_quoted(folder, tmp_path, monkeypatch):
     pytest.importorskip("duckdb")
     pytest.importorskip("numba")
     for form in forms(*formats_of("export")):
-        run(["export", one(folder, "traffic*"), "--force", "--into", tmp_path / "lake"], form)
+        run(["export", one(folder, "traffic*"), "--force", "-o", tmp_path / "lake"], form)
     name = MARKED.replace("\0", "").replace('"', '""')
     sql = f'select client_id as "{name}", count(*) from frames group by all'
     for form in forms(*formats_of("query")):

@@ -91,4 +91,4 @@ def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_te
         said, default, rest = texts[field].partition("  [")
         assert of_scan[field] == f"{said[:-1]} ({name}).{default}{rest}"
     assert of_scan["top"] == texts["top"]  # of all reports
-    assert "(" not in of_scan["follow"]
+    assert "(" not in of_scan["force"]

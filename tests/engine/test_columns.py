@@ -2,7 +2,6 @@
 
 import base64
 import math
-import re
 from collections import Counter
 
 import pytest
@@ -17,12 +16,11 @@ from definitions import FLEXIBLE, definition, field
 
 import kwire_cli as kwire
 from kwire_cli.engine import arrow
-from kwire_cli.engine.arrow import FIELDS, columns, counts_of, field_rows, sum_walk
+from kwire_cli.engine.arrow import columns, counts_of, sum_walk
 from kwire_cli.engine.lower import entry_for, records_entry
 from kwire_cli.engine.program import Array, Leaf, Nullable, Series
 from kwire_cli.engine.spans import walk
-from kwire_cli.engine.tree import places
-from kwire_cli.engine.values import ABSENT, Body, Form, leaf_value
+from kwire_cli.engine.values import Body, Form
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.structs.records import v2
 
@@ -62,42 +60,6 @@ def check_columns(entry, many, decoded):
         assert shown(entry.root, value) == without_unknown_tags(decoded[k].form(Form()))
 
 
-def check_fields(many, decoded):
-    rows = field_rows(many)
-    assert rows.schema == FIELDS
-    rows.validate(full=True)
-    expected = []
-    for k, body in enumerate(decoded):
-        values = {item.span: leaf_value(item, body.tree) for _, item in places(body.tree.root) if item.span >= 0}
-        for number, span in enumerate(body.spans):
-            value = values.get(number, ABSENT)
-            expected.append(
-                {
-                    "message": k,
-                    "path": re.sub(r"\[\d+\]", "[]", span.path),
-                    "kind": span.kind,
-                    "start": span.start,
-                    "prefix_bytes": span.value - span.start,
-                    "value_bytes": span.end - span.value,
-                    "value": None if value is ABSENT or value is None else value,
-                }
-            )
-    for row, wanted in zip(rows.to_pylist(), expected, strict=True):
-        value = wanted.pop("value")
-        if isinstance(value, bool):
-            value = str(value).lower()
-        if isinstance(value, float):
-            assert float(row.pop("value")) == value
-        elif wanted["kind"] == "float64":
-            assert float(row.pop("value").replace("inf", "Infinity")) == pytest.approx(float(value), nan_ok=True)
-        else:
-            assert row.pop("value") == (None if value is None else str(value))
-        if wanted["kind"] == "gap":  # a tree has no item for a part that did not begin
-            assert row.pop("path").startswith(wanted.pop("path"))
-        assert row == wanted
-    assert field_rows(many, texts=False).drop_columns("value") == rows.drop_columns("value")
-
-
 def check_sums(spec, version, many, bodies):
     """The sums are those of the ledgers."""
     expected = Counter()
@@ -121,7 +83,6 @@ def check_sums(spec, version, many, bodies):
 def check(spec, version, entry, bodies):
     many, decoded = walked(entry, bodies), bodies_of(spec, version, entry, bodies)
     check_columns(entry, many, decoded)
-    check_fields(many, decoded)
     check_sums(spec, version, many, bodies)
 
 
@@ -244,5 +205,3 @@ def test_more_bytes_than_a_column_can_have_are_refused(monkeypatch):
     monkeypatch.setattr(arrow, "MOST_BYTES", 23)
     with pytest.raises(kwire.InputError, match="take fewer messages at once"):
         columns(entry_for(spec, 0), many)
-    with pytest.raises(kwire.InputError, match="take fewer messages at once"):
-        field_rows(many)

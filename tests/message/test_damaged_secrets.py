@@ -136,9 +136,8 @@ def views_of_segment(path, commands=OF_BATCHES):
     yield "library", json.dumps([item.to_json() for item in kwire_cli.read_records(data, topic=CLUSTER_METADATA)])
     yield "terminal", repr([*of_terminal(path)])
     source = source_of(data, topic=CLUSTER_METADATA, catalog=CATALOG)
-    for names in (["key", "value", "headers", "payload"], ["headers"], ["payload"]):
-        columns = record_columns(source, names=names, hide=RecordRedaction(CATALOG))
-        yield f"columns {names}", repr([part.to_pylist() for part in columns if hasattr(part, "to_pylist")])
+    columns = record_columns(source, hide=RecordRedaction(CATALOG))
+    yield "columns", repr([part.to_pylist() for part in columns if hasattr(part, "to_pylist")])
     out = path.parent.parent / "sanitized"
     shutil.rmtree(out, ignore_errors=True)
     done = kwire("sanitize", path, "-o", out)

@@ -78,7 +78,7 @@ OTHERS = {
     "paper": "values that kwire makes up",
     "query": "the tables of export",
     "sanitize": "tests/sanitize",
-    "scan": "tests/pipeline/test_captures.py",
+    "scan": "tests/pipeline/lake/test_secrets.py",
     "schema": "definitions, and columns of reports",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",

@@ -1,5 +1,6 @@
 import os
 import shutil
+import sys
 
 import pytest
 from object_store import ACCESS, serving
@@ -16,11 +17,10 @@ def object_store():
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """An embedded Spark with two threads, that knows kwire's tables."""
+    """An embedded Spark with two threads, whose workers run this Python."""
     sql = pytest.importorskip("pyspark.sql")
     if not shutil.which("java") and not os.environ.get("JAVA_HOME"):
         pytest.skip("no Java")
-    from kwire_cli.pipeline import register
     from kwire_cli.pipeline.session import BRIEF
 
     settings = {
@@ -33,6 +33,7 @@ def spark(tmp_path_factory):
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in ACCESS.items():
         os.environ.setdefault(name, value)  # which the workers of this session have from Java, and Java from here
     builder = sql.SparkSession.builder.master("local[2]").appName("kwire tests")
@@ -40,6 +41,5 @@ def spark(tmp_path_factory):
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    register(session)
     yield session
     session.stop()

@@ -1,20 +1,15 @@
-"""Jobs on a cluster, in each of which an executor dies: run in commands_of_a_session, with a path for marks, and what
-is asked.
+"""A job on a cluster in which an executor dies: run in commands_of_a_session, with a path for its mark, and what it
+writes.
 """
 
 import os
 import signal
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from pyspark import TaskContext
 
-from kwire_cli.pipeline import tables
 from kwire_cli.pipeline.into import Cut, scan_into
 from kwire_cli.pipeline.model import Reading, Wanted
-from kwire_cli.pipeline.output import write
-from kwire_cli.pipeline.parts import Rows
 
 OFTEN = 20
 
@@ -42,38 +37,9 @@ class Tables(frozenset):
         return super().__contains__(name)
 
 
-def die_once(mark, batches):
-    for batch in batches:
-        yield batch
-        kill_executor(mark)
-
-
-def then(make, do, batches):
-    return do(make(batches))
-
-
-def run(spark, died, *asked):
-    """`asked` are a table, its columns and a path in turn. Tables whose rows tasks write are written, and read
-    again; those of a lake are left in its folder.
-    """
-    for table, columns, path in zip(asked[::3], asked[1::3], asked[2::3], strict=True):
-        if table == "lake":
-            wanted = Tables(columns.split(","))
-            wanted.mark = f"{died}-{table}"
-            scan_into(spark, [path], Path(f"{died}-{table}-files"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
-            assert Path(wanted.mark).exists()
-            continue
-        found = tables(spark, path, split_size=9000).rows(table, columns.split(","))
-        die = partial(die_once, f"{died}-{table}")
-        if isinstance(found, Rows):
-            folder = f"{died}-{table}-files"
-            made = write(replace(found, make=partial(then, found.make, die)), folder, "parquet", (), overwrite=False)
-            frame = spark.read.parquet(folder)
-            assert made == frame.count()
-            assert not [*Path(folder).glob("_temporary*")]
-        else:
-            frame = found.mapInArrow(die, found.schema)
-        rows = frame.collect()
-        assert Path(f"{died}-{table}").exists()
-        for row in sorted(map(str, (tuple(row) for row in rows))):
-            print(table, row)
+def run(spark, died, tables, path):
+    """Write these tables of a lake, and leave them in its folder."""
+    wanted = Tables(tables.split(","))
+    wanted.mark = died
+    scan_into(spark, [path], Path(f"{died}-lake"), Wanted(wanted, Reading()), cut=Cut(3000, parts=20))
+    assert Path(wanted.mark).exists()

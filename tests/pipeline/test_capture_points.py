@@ -20,7 +20,6 @@ from kwire_cli.source.packets.segments import Segments
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "captures"
-COLUMNS = ["capture_point", "file", "packet", "src", "dst", "kind", "size", "api", "api_version", "correlation_id"]
 
 
 def written(path, some):
@@ -34,6 +33,19 @@ def decoded(paths, *options):
     lines = [json.loads(line) for line in kwire("decode", *paths, "--format", "jsonl", *options).out.splitlines()]
     names = ("capture", "file", "packet", "src", "dst", "kind", "size", "api", "apiVersion")
     return Counter((*map(line.get, names), line.get("header", {}).get("correlationId")) for line in lines)
+
+
+def read(captures):
+    """The lines of captures, as tasks read them."""
+
+    def lines(found):
+        return [
+            (line.origin.point, *line.where, line.src, line.dst, line.kind, line.seen.size, line.api, line.api_version,
+             line.correlation_id)
+            for line in found
+        ]  # fmt: skip
+
+    return Counter(line for some in captures.folded(lines, list.extend) for line in some)
 
 
 def test_points_are_what_decode_says(spark, tmp_path):
@@ -53,17 +65,8 @@ def test_points_are_what_decode_says(spark, tmp_path):
     paths = [str(path) for path in sorted(tmp_path.rglob("*.pcap"))]
     notes = []
     found = Captures(spark, paths, partitions=2, note=notes.append)
-    assert Counter(map(tuple, found.table("frames", COLUMNS).collect())) == decoded(paths)
+    assert read(found) == decoded(paths)
     assert len(notes) == 1
-    assert Counter(row.code for row in found.file_faults().collect()) == {"SAME_CONNECTIONS": 2}
-    costs = Counter()
-    for row in found.table("costs").collect():
-        costs[row.capture_point] += row.prefix_bytes + row.value_bytes
-    assert len(costs) == 3
-    assert len({*costs.values()}) == 1
-    merged = Captures(spark, paths, partitions=2, naming=Naming(merged=True))
-    assert (
-        merged.table("frames", ["api"]).count()
-        == sum(decoded(paths, "--merge-points").values())
-        == sum(decoded(paths[:2]).values())
-    )
+    assert [point.apart for point in found.plan.points].count(True) == 2
+    merged = read(Captures(spark, paths, partitions=2, naming=Naming(merged=True)))
+    assert sum(merged.values()) == sum(decoded(paths, "--merge-points").values()) == sum(decoded(paths[:2]).values())

@@ -15,7 +15,7 @@ from command_line import ROOT, kwire
 import kwire_cli as api
 from kwire_cli.pipeline.session import check, java_version
 
-SCAN = ("scan", "samples/segments", "--table", "batches")
+SCAN = ("scan", "samples/segments", "--report", "verify")
 
 
 def a_java(folder, version):
@@ -80,37 +80,41 @@ def test_a_java_that_does_not_start_says_why(tmp_path):
     assert "Could not reserve enough space" in said
 
 
-ENDLESS = "select sum(id % 7) from range(1000000000000000)"
-"""A query without an end, which takes next to no memory."""
+@pytest.fixture
+def long_scan(tmp_path):
+    """A scan that takes half a minute: of many names of one log."""
+    if not shutil.which("java"):
+        pytest.skip("no Java")
+    log = tmp_path / "0.log"
+    log.write_bytes((ROOT / "samples" / "request-logs" / "kafka-request.log").read_bytes() * 200)
+    for number in range(1, 80):
+        os.link(log, tmp_path / f"{number}.log")
+    return ("scan", str(tmp_path), "--report", "stats")
 
 
 @pytest.mark.spark
-def test_ctrl_c_ends_it():
-    if not shutil.which("java"):
-        pytest.skip("no Java")
-    running = started(("scan", "samples/segments", "--sql", ENDLESS))
-    in_its_query(running.pid)
+def test_ctrl_c_ends_it(long_scan):
+    running = started(long_scan)
+    in_its_tasks(running.pid)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out, err.strip()) == (130, b"", b"interrupted")
 
 
 @pytest.mark.spark
-def test_a_java_that_dies_is_said_in_one_line():
-    if not shutil.which("java"):
-        pytest.skip("no Java")
-    running = started(("scan", "samples/segments", "--sql", ENDLESS))
-    os.kill(in_its_query(running.pid), signal.SIGKILL)
+def test_a_java_that_dies_is_said_in_one_line(long_scan):
+    running = started(long_scan)
+    os.kill(in_its_tasks(running.pid), signal.SIGKILL)
     out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (2, b"")
     assert b"kwire: Spark: Java ended before it answered. If it ran out of memory, try --conf spark." in err
 
 
-def in_its_query(process):
-    """Wait until a scan asks Spark. Return the number of its Java."""
+def in_its_tasks(process):
+    """Wait until a scan has tasks. Return the number of its Java."""
     while not (java := children(process, "java")) or not children(java[0], "python"):
         time.sleep(0.1)
-    time.sleep(3)  # workers come when Spark is there, and then the query
+    time.sleep(3)  # workers come when Spark is there, and then the tasks
     return java[0]
 
 

@@ -144,14 +144,6 @@ def test_reports_decrypt_tls(report):
     assert "Metadata" in done.out
 
 
-def test_tables_decrypt_tls():
-    query = "select api, count(*) n from frames where kind = 'request' group by api"
-    asked = ["scan", "samples/tls/broker.pcapng", "--sql", query, "--format", "jsonl"]
-    assert json.loads(kwire(*asked, "--tls-keylog", "samples/tls/broker.keys").out.splitlines()[0])["n"] > 0
-    assert kwire(*asked).out == ""
-    assert kwire(*asked, "--tls-keylog", "samples/README.md").code == 2
-
-
 @pytest.mark.parametrize("fmt", ["table", "jsonl", "csv"])
 def test_overhead_of_log_directories_is_that_of_overhead(fmt):
     one, two = both("overhead", [SEGMENTS, LOGS], "--by", "topic,partition", "--by", "file", "--by", "kind", fmt=fmt)
@@ -165,21 +157,14 @@ def test_overhead_of_segments_and_captures_together():
     assert json.loads(one) == by_packet(two, MIDSTREAM)
 
 
-def test_streams_are_named_by_their_first_packets():
-    done = kwire("scan", MIDSTREAM, "--report", "overhead", "--by", "stream", "--format", "json")
-    rows = json.loads(done.out)["tables"]["byStream"]
-    frames = kwire(
-        "scan", MIDSTREAM, "--sql", "select stream, sum(size) as bytes from frames group by stream", "--format", "jsonl"
-    ).out
-    assert {row["stream"]: row["bytes"] for row in rows} == {
-        row["stream"]: row["bytes"] for row in map(json.loads, frames.splitlines())
-    }
-
-
 def test_what_does_not_go_together_is_refused():
     for options, why in (
         (("--report", "stats", "--by", "api"), "--by goes with --report overhead"),
-        (("--table", "frames", "--half"), "--half goes with --report advise"),
+        (("-o", "lake", "--half"), "--half goes with --report advise"),
+        (("-o", "lake", "--fail-fast"), "--fail-fast goes with --report"),
+        (("--report", "stats", "--tables", "frames"), "--tables is for tables, and a report writes none"),
+        (("--report", "stats", "--key", "text"), "--key is for tables, and a report writes none"),
+        ((), "give a report with --report, or a folder for tables with -o DIR"),
         (("--report", "overhead", "--by", "colour"), "--by colour: bytes are grouped by api, "),
         (("--report", "upgrade"), "needs --to RELEASE"),
     ):
@@ -254,7 +239,7 @@ def test_states_are_those_of_dump(paths):
 
 
 def test_statistics_over_time_are_those_of_stats():
-    one = kwire("scan", CAPTURE, "--report", "stats", "--interval", "1s", "--format", "json")
+    one = kwire("scan", CAPTURE, "--report", "stats", "--every", "1s", "--format", "json")
     two = kwire("stats", CAPTURE, "--every", "1s", "--format", "json")
     assert json.loads(one.out) == json.loads(two.out)
     assert one.code == 0

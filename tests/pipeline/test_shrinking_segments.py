@@ -1,6 +1,4 @@
-"""Segments that are really cut while a task reads them: a fault with the offset, and neither the end of the process nor
-of the job.
-"""
+"""Segments that are really cut while a task reads them: a fault with the offset, and not the end of the process."""
 
 import json
 import subprocess
@@ -10,24 +8,24 @@ import textwrap
 import pytest
 from command_line import ROOT
 
-pytest.importorskip("pyspark")
 pytest.importorskip("numba")
 
 pytestmark = pytest.mark.numba
 SEGMENT = next((ROOT / "samples" / "segments" / "txn-out-0").glob("*.log"))
 READ = """
     import json, os, sys
-    from kwire_cli.pipeline.model import Reading, Told
-    from kwire_cli.pipeline.source import TABLES
+    from functools import partial
+    from kwire_cli.pipeline.model import Reading
+    from kwire_cli.pipeline.segments import SEGMENT_TABLES, segment_parts, source_of_part
 
     path, name, keep = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    table, told, rows = TABLES[name], Told(), []
-    (part,) = table.parts([path], (), 1 << 40)
-    view = table.read(part, ["file", "position"], Reading(told=told))
-    for batch in view:  # what a task does: the file is mapped when the first rows come
-        os.truncate(path, keep)
-        rows += batch.column(1).to_pylist()
-    print(json.dumps([rows, told.first]))
+    (table,) = [table for table in SEGMENT_TABLES if table.name == name]
+    (part,) = segment_parts([(path, os.path.getsize(path))], 1 << 40)
+    reading, rows = Reading(), []
+    for _, batch in table.read(part, reading, partial(source_of_part, part, reading)):
+        os.truncate(path, keep)  # the file is mapped when the first rows come
+        rows += batch.column("position").to_pylist()
+    print(json.dumps([rows, reading.faults.first]))
 """
 
 
@@ -48,8 +46,8 @@ def test_rows_end_where_the_file_does(tmp_path, table, keep):
         cwd=ROOT,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    rows, told = json.loads(done.stdout)
-    assert told == [
+    rows, faults = json.loads(done.stdout)
+    assert faults == [
         [str(path), f"it became shorter while it was read: it had {size} bytes and ends at byte {keep} now"]
     ]
     assert rows == sorted(rows)

@@ -1,20 +1,26 @@
-"""Tables, queries and reports over files on a store: the rows of the same files here, whatever the parts, and faults
+"""Lakes and reports of files on a store: the rows of the same files here, whatever the parts, and faults
 where a file is not whole.
 """
 
 import gzip
 import json
-import pickle
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import zstandard
 from command_line import kwire
+from lakes import COSTS
 
+pytest.importorskip("duckdb")
 pytest.importorskip("numba")
 pytest.importorskip("pyarrow")
 
+from kwire_cli.pipeline.lake import chosen
+from kwire_cli.pipeline.lake.logs import log_rows
+from kwire_cli.pipeline.lake.query import Lake
+from kwire_cli.pipeline.lake.units import Input, inputs_for, listed, named_files
+from kwire_cli.pipeline.model import Reading, Wanted
 from kwire_cli.stores import location
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
@@ -82,84 +88,39 @@ def below(tree, rows):
     return found
 
 
-HELD = {"batches": "logs", "index": "logs", "packets": "caps/*.pcap*"}
-MADE = {
-    "records": ("logs/*",),
-    "frames": ("caps",),
-    "fields": ("caps/mid*", "caps/ipv?.pcap.gz"),
-    "faults": ("caps", "logs"),
-}
+def test_a_lake_has_the_rows_of_the_same_files_here(spark, trees, tmp_path):
+    from kwire_cli.pipeline.into import Cut, scan_into
 
+    def rows(tree, folder):
+        paths = [inside(tree, path) for path in ("caps", "logs", "broker")]
+        scan_into(spark, paths, folder, Wanted(chosen(None), Reading()), cut=Cut(4000))
+        with Lake(folder) as lake:
+            return [
+                {"table": table} | row
+                for table in lake.tables
+                if table != "inputs"
+                for row in lake.arrow(COSTS if table == "costs" else f"select * from {table}").read_all().to_pylist()
+            ]
 
-@pytest.mark.parametrize("table", HELD)
-def test_files_hold_the_rows_of_the_same_files_here(trees, table):
-    from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.source import TABLES
-
-    def held(tree):
-        parts = [pickle.loads(pickle.dumps(part)) for part in TABLES[table].parts([inside(tree, HELD[table])], (), 700)]
-        return [
-            row
-            for part in parts
-            for some in TABLES[table].read(part, TABLES[table].schema.names, Reading())
-            for row in some.to_pylist()
-        ]
-
-    expected, found = (below(tree, held(tree)) for tree in trees)
-    assert expected
+    expected, found = (below(tree, rows(tree, tmp_path / str(number))) for number, tree in enumerate(trees))
+    assert {json.loads(row)["table"] for row in expected} >= {"frames", "costs", "names", "faults", "records", "index"}
     assert found == expected
-
-
-@pytest.mark.parametrize("table", MADE)
-def test_tables_are_those_of_the_same_files_here(spark, trees, table):
-    from kwire_cli.pipeline import tables
-
-    def made(tree):
-        frame = tables(spark, [inside(tree, path) for path in MADE[table]], split_size=4000).table(table)
-        return (row.asDict(recursive=True) for row in frame.collect())
-
-    expected, found = (below(tree, made(tree)) for tree in trees)
-    assert expected
-    assert found == expected
-
-
-def test_faults_name_their_files(spark, trees):
-    from kwire_cli.pipeline import tables
-
-    found = (
-        tables(spark, [inside(trees[1], "caps"), inside(trees[1], "logs")]).table("faults", ["file", "code"]).collect()
-    )
-    codes = {(row.file.partition("?")[0].rpartition("/")[2], row.code) for row in found if row.file}
+    faults = [json.loads(row) for row in found if json.loads(row)["table"] == "faults"]
+    codes = {(row["file"].rpartition("/")[2], row["code"]) for row in faults}
     assert {("cut.pcap", "TRUNCATED"), ("none.pcap", "UNREADABLE")} <= codes
     assert {code for _, code in codes} >= {"CRC_MISMATCH", "TRUNCATED", "UNREADABLE"}
 
 
-def test_the_data_source_and_a_file_that_goes(spark, object_store):
+def test_a_file_that_goes_is_a_fault(object_store):
     data = (SAMPLES / "segments" / "orders-zstd-0" / "00000000000000000000.log").read_bytes()
-    for name in ("t-0/00000000000000000000.log", "t-1/00000000000000000000.log"):
-        object_store.put(f"going/{name}", data)
-    made = (
-        spark.read.format("kwire")
-        .schema("topic string, partition int, offset bigint")
-        .load(object_store.url("going/t-?"))
-    )
-    assert sorted(Counter(row.partition for row in made.collect()).items()) == [(0, 12), (1, 12)]
-    from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.segments import SEGMENT_FAULTS
-
-    found = SEGMENT_FAULTS.parts([object_store.url("going")], (), 1 << 20)
-    parts = [*found]
+    object_store.put("going/t-1/00000000000000000000.log", data)
+    wanted = Wanted(chosen("faults"), Reading())
+    listing = listed(named_files(inputs_for([object_store.url("going")], wanted)))
+    files = [Input(**row) for row in listing.to_pylist()]
     object_store.files.delete_file(f"{object_store.bucket}/going/t-1/00000000000000000000.log")
-    (fault,) = [
-        row
-        for part in parts
-        for some in SEGMENT_FAULTS.read(part, ["file", "code", "detail"], Reading())
-        for row in some.to_pylist()
-    ]
-    assert (fault["file"], fault["code"]) == (
-        location(object_store.url("going/t-1/00000000000000000000.log")),
-        "UNREADABLE",
-    )
+    (fault,) = [row for _, some in log_rows(files, wanted.tables, wanted.reading) for row in some.to_pylist()]
+    file = location(object_store.url("going/t-1/00000000000000000000.log"))
+    assert (fault["file"], fault["code"]) == (file, "UNREADABLE")
     assert "no such file" in fault["detail"]
 
 
@@ -194,7 +155,7 @@ def test_reports_say_the_same(trees, report):
     ],
 )
 def test_what_is_wrong_is_said(object_store, url, says):
-    done = kwire("scan", url.format(query=object_store.query), "--table", "batches")
+    done = kwire("scan", url.format(query=object_store.query), "--report", "stats")
     assert done.code == 2
     assert says in done.err
     assert "secret" not in done.err

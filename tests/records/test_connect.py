@@ -161,7 +161,7 @@ def test_no_table_shows_a_password(tmp_path):
     path = tmp_path / "connect.pcap"
     path.write_bytes(capture(conversation("connect-configs")))
     log(tmp_path, "connect-configs")
-    done = kwire("export", path, tmp_path / "connect-configs-0", "--into", tmp_path / "lake")
+    done = kwire("export", path, tmp_path / "connect-configs-0", "-o", tmp_path / "lake")
     assert done.code == 0, done.err
     tables = [parquet.read_table(file, partitioning=None) for file in (tmp_path / "lake").rglob("*.parquet")]
     text = "".join(str(table.to_pylist()) for table in tables)

@@ -8,8 +8,6 @@ from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table
-from kwire_cli.cli.options import REPORT_FORMATS
-from kwire_cli.cli.scan import ROW_WRITERS
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.markdown import answer_markdown
 
@@ -108,10 +106,6 @@ def test_commands_write_it(arguments, seen, monkeypatch, tmp_path):
     file = tmp_path / "report.md"
     kwire(*arguments, "-o", file)
     assert file.read_text("utf-8") == out
-
-
-def test_rows_of_a_scan_have_the_formats_of_reports():
-    assert {*ROW_WRITERS} == {*REPORT_FORMATS}
 
 
 def test_frames_and_batches_have_none():

@@ -21,14 +21,6 @@ DEFAULT = tuple(name for name in CHOICES if name != BODIES)
 ALL = "all"
 FORMATS = ("parquet", "arrow", "csv", "jsonl")
 """Formats of files."""
-TABLES: Mapping[str, Mapping[str, str]] = {
-    "delta": {
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    },
-    "iceberg": {},
-}
-"""Formats of tables that Spark writes, and the settings that a session needs for them."""
 _REPORTS = Path(__file__).parent.parent / "sql"
 """The folder of the queries of reports. DuckDB and Spark SQL run the same text."""
 

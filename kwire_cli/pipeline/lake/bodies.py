@@ -22,7 +22,7 @@ from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.model import fields_by_path
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
     Ints = npt.NDArray[np.int64]
@@ -57,26 +56,7 @@ def table_of(api: str, kind: str) -> str:
     return f"bodies_{_HUMP.sub('_', api).lower()}_{kind}"
 
 
-def messages(definitions: Catalog) -> dict[str, str]:
-    """Return the name of the message by the name of its table, for all requests and responses."""
-    named = (
-        (api.name, kind, message)
-        for api in definitions.apis
-        for kind, message in (("request", api.request), ("response", api.response))
-    )
-    return {table_of(api, kind): message for api, kind, message in named if message}
-
-
 # Types: those of all versions of a message in one.
-
-
-def body_schema(spec: MessageSpec) -> pa.Schema:
-    """Return the columns of the table of a message.
-
-    TypeError if a version has no columns.
-    """
-    shown = body_type(spec)
-    return pa.schema([*PLACE, *([pa.field("body", shown)] if shown.num_fields else [])])
 
 
 @cache
@@ -215,10 +195,9 @@ class _Body:
 
 
 class Bodies:
-    """The bodies of frames by message: those of all tables, or of `only` some."""
+    """The bodies of frames by message."""
 
-    def __init__(self, redaction: Redaction, only: Collection[str] = ()) -> None:
-        self._only = only
+    def __init__(self, redaction: Redaction) -> None:
         self._catalog, self._show_secrets = redaction.catalog, redaction.show_secrets
         self._held: dict[tuple[str, str, MessageSpec, int], list[_Body]] = defaultdict(list)
         self._size = 0
@@ -226,8 +205,6 @@ class Bodies:
     def frames(self, frames: Frames, stream: int) -> Iterator[Table]:
         """Yield the bodies of frames of one layout."""
         layout = frames.layout
-        if self._only and table_of(layout.api, layout.kind) not in self._only:
-            return
         spec = self._catalog.message(layout.message)
         count = len(frames.which)
         place = frames.time, np.full(count, stream), frames.number, np.full(count, layout.version)
@@ -235,8 +212,6 @@ class Bodies:
 
     def line(self, line: Captured) -> Iterator[Table]:
         """Take the body of a single line; yield bodies where there are enough of them."""
-        if self._only and table_of(line.api or "", line.kind) not in self._only:
-            return
         body = self._body_of(line)
         if body is None:
             return

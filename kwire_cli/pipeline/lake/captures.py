@@ -74,9 +74,8 @@ class PointTables:
     _spent: dict[int | None, Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        only = [table for table in self.tables if table.startswith(f"{BODIES}_")]
-        self._has_bodies = bool(only) or BODIES in self.tables
-        self._bodies = Bodies(self.redaction, () if BODIES in self.tables else only)
+        self._has_bodies = BODIES in self.tables
+        self._bodies = Bodies(self.redaction)
         self._filter = filter_of(self.redaction.catalog, self.filter) if self.filter else None
 
     def told(self, since: int) -> Learnt:

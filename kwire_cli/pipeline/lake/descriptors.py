@@ -115,9 +115,7 @@ def _place(piece: Described) -> PlaceOfFile:
 
 def describe_connection(
     parts: Iterable[tuple[int, Scheduled]],
-    tell: Callable[[int, PartReader], None],
-    *,
-    payloads: bool,
+    tell: Callable[[int, PartReader], None] = lambda *_: None,
     whole: Collection[int] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield the descriptors in these parts, which have numbers; of each part that was read `tell` is told.
@@ -128,7 +126,7 @@ def describe_connection(
     size = 0
     for number, scheduled in parts:
         reader = PartReader(scheduled.part)
-        for descriptor in described(scheduled, reader, payloads=payloads):
+        for descriptor in described(scheduled, reader):
             rows.append(descriptor)
             size += len(descriptor.rows) + len(descriptor.kept or b"")
             if size > MOST_BYTES:

@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", Plan, Schedule)
 """The plan of captures, for tasks or for this process."""
-CHECKPOINT = "_checkpoint"
-"""The folder beside files that a stream writes, in which Spark keeps how far it is: readers pass over it."""
 _HAS = {
     "filter": ("the frames of --filter {!r}", "tables without a filter"),
     "fields": ("the columns of --fields {}", "all columns of its tables"),
@@ -99,10 +97,8 @@ def _text(value: Any) -> str | None:
 
 def refuse_others(folder: Place, there: pa.Table, wanted: Wanted | None) -> None:
     """Raise InputError if a lake with the `inputs` that are `there` has the frames of another filter, or other columns
-    of its table, or if a stream writes it.
+    of its table.
     """
-    if (folder / CHECKPOINT).exists():
-        raise InputError("a stream writes this: give it the inputs, or write into another folder", file=str(folder))
     for name, choice in choices(wanted).items():
         for before in pc.unique(there[name]).to_pylist():
             if before != choice:

@@ -24,6 +24,7 @@ from kwire_cli.pipeline.lake.units import (
     shared_out,
 )
 from kwire_cli.pipeline.lake.writing import Files, Run
+from kwire_cli.pipeline.model import FileFault
 from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.tls.decryption import blocks_of
 from kwire_cli.stores import sizes
@@ -88,7 +89,7 @@ def export(
             write_unit(unit, share, out, begun.wanted)
             work.done(unit, out.close())
         finish(run, work)
-    return work.exported(reading.told.faults)
+    return work.exported(reading.faults.count)
 
 
 def write_unit(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> None:
@@ -112,9 +113,9 @@ def _write_captures(unit: Unit, plan: Schedule, out: Files, wanted: Wanted) -> N
                 out.add(table, unit.point, shaped(table, rows))
         for rows in spool.taken():
             out.add("frames", unit.point, resolved(rows, tables.names))
-        wanted.reading.told.faults += tables.unread
+        wanted.reading.faults.count += tables.unread
     for path, reason in plan.faults:
-        wanted.reading.told.fault(path, reason)
+        wanted.reading.faults.add(FileFault(path, reason))
     if "faults" in wanted.tables:
         for rows in unreadable(plan):
             out.add("faults", unit.point, rows)

@@ -29,7 +29,7 @@ from kwire_cli.pipeline.lake.units import KINDS, LISTED, listed
 from kwire_cli.pipeline.lake.window_tasks import Done, Job, merge, read_pieces
 from kwire_cli.pipeline.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, outline_rows, planned, windows
 from kwire_cli.pipeline.lake.writing import Files, Run
-from kwire_cli.pipeline.model import CAPTURES, Told
+from kwire_cli.pipeline.model import CAPTURES, Faults
 from kwire_cli.source.packets.parts import PART_SIZE
 from kwire_cli.source.packets.points import APART
 from kwire_cli.source.tls.decryption import blocks_of
@@ -38,7 +38,7 @@ from kwire_cli.stores.writing import remove, write
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.pipeline.lake.tasks import TablesOfFormat, Tasks
+    from kwire_cli.pipeline.lake.tasks import Tasks
     from kwire_cli.pipeline.lake.units import Exported, Input, Unit, Work
     from kwire_cli.pipeline.lake.windows import Plan
     from kwire_cli.pipeline.model import Wanted
@@ -73,11 +73,8 @@ def write_in_tasks(
     cut: Cut | None = None,
     note: Callable[[str], None] = lambda _: None,
     again: bool = False,
-    lake: Callable[[Place], TablesOfFormat] | None = None,
 ) -> Exported:
     """Write the tables of files, as `named_files` returns them, to a place that all tasks reach.
-
-    `lake` makes tables of another format of what was written.
 
     Raises:
         InputError: The folder cannot be written to, or it has the frames of another filter.
@@ -85,8 +82,7 @@ def write_in_tasks(
     """
     cut = cut or Cut()
     with Run(into, form) as run:
-        tables = lake(run.folder) if lake else None
-        there = inputs_of(run.folder) if tables is None else tables.inputs()
+        there = inputs_of(run.folder)
         look, planned = partial(_listed, tasks, run, files), partial(_planned, tasks, run, wanted, cut.part)
         begun = begin(run, there, look, wanted, planned, note=note, again=again)
         listing, plan, work, wanted = begun.listing, begun.plan, begun.work, begun.wanted
@@ -97,11 +93,8 @@ def write_in_tasks(
         _by_tasks(tasks, run, "_logs", _packs(work), partial(_read_logs, run.hidden, run.form, wanted), done)
         for key, made in done.made.items():
             work.done(of_keys[key], made)
-        if tables is None:
-            finish(run, work)
-        else:
-            tables.finish(run, work)
-    return work.exported(done.told.faults)
+        finish(run, work)
+    return work.exported(done.faults)
 
 
 def _by_tasks(
@@ -237,7 +230,7 @@ def _file_faults(run: Run, plan: Plan, listing: pa.Table, work: Work, wanted: Wa
         if unit.point in apart:
             first = plan.files["path"][apart[unit.point]].as_py()
             rows.append(file_fault(unit.point, first, None, None, SAME_CONNECTIONS, APART))
-        done.told.faults += len(own)
+        done.faults += len(own)
         if rows and "faults" in wanted.tables:
             out = run.files(unit.key, wanted.columns)
             for each in rows:
@@ -277,8 +270,8 @@ def _packs(work: Work) -> Iterator[list[_Share]]:
 
 def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequence[_Share]]) -> Done:
     """Write the rows of log files."""
-    told = Told()  # tasks of one process would share another one
-    done, reading = Done(told=told), replace(wanted.reading, told=told)
+    done = Done()
+    reading = replace(wanted.reading, faults=Faults())  # tasks of one process would share the other one
     for pack in packs:
         for key, some in groupby(pack, key=lambda share: share.key):
             out = Files(hidden, form, key, wanted.columns)
@@ -286,4 +279,5 @@ def _read_logs(hidden: Place, form: str, wanted: Wanted, packs: Iterable[Sequenc
                 for table, rows in log_rows((share.file,), wanted.tables, reading, share.share, share.shares):
                     out.add(table, share.point, rows)
             done.made.setdefault(key, []).extend(out.close())
+    done.faults = reading.faults.count
     return done

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kwire_cli.pipeline.capture_faults import UNREADABLE, file_fault
-from kwire_cli.pipeline.lake.request_logs import LOG_FAULTS, LOG_FRAMES, rows_of
+from kwire_cli.pipeline.lake.request_logs import LOG_TABLES, rows_of
 from kwire_cli.pipeline.lake.tables import FAULTS
-from kwire_cli.pipeline.model import Told
+from kwire_cli.pipeline.model import Faults
 from kwire_cli.pipeline.segments import (
     FAULTS_NAME,
     INDEX_FAULTS,
@@ -20,73 +20,65 @@ from kwire_cli.pipeline.segments import (
     RECORDS_AND_FAULTS,
     SEGMENT_FAULTS,
     SEGMENT_TABLES,
+    Share,
+    index_parts,
     index_rows,
-    parts_in,
+    segment_parts,
     source_of_part,
 )
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from kwire_cli.pipeline.lake.units import Input
     from kwire_cli.pipeline.model import Reading
-    from kwire_cli.pipeline.segments import SegmentTable
+    from kwire_cli.pipeline.segments import Part, SegmentTable
     from kwire_cli.source.packets.descriptors import Schedule
-
-
-OF_KINDS: Mapping[str, Sequence[Any]] = {
-    "request-log": (LOG_FRAMES, LOG_FAULTS),
-    "index": (INDEX_TABLE, INDEX_FAULTS),
-    "segment": (*SEGMENT_TABLES, SEGMENT_FAULTS),
-}
-"""The tables that each kind of log has rows of."""
 
 
 def log_rows(
     files: Iterable[Input], tables: Collection[str], reading: Reading, share: int = 0, shares: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield the rows of logs, with their tables; of the parts of one file every one in `shares`, from `share` on."""
+    indexes = [table for table in (INDEX_TABLE, INDEX_FAULTS) if table.name in tables]
+    segments = [table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS) if table.name in tables]
+    logs = {name: schema for name, schema in LOG_TABLES.items() if name in tables}
+    readers: dict[str, tuple[Collection[Any], Callable[[Any], Iterable[tuple[str, pa.RecordBatch]]]]] = {
+        "index": (indexes, lambda part: index_rows(indexes, part, reading)),
+        "request-log": (logs, lambda part: rows_of(part, logs, reading)),
+        "segment": (segments, lambda part: _segment_rows(segments, part, reading)),
+    }
     for kind, same in groupby(files, lambda file: file.kind):
-        sources = [source for source in OF_KINDS[kind] if source.name in tables]
-        parts = _parts_of(kind, sources, same) if sources else ()
-        for part in islice(parts, share, None, shares):
-            if kind == "request-log":
-                wanted = {source.name: source.schema for source in sources}
-                rows = rows_of(part, wanted, reading)
-            elif kind == "segment":
-                rows = (row for own in parts_in(part) for row in _segment_rows(sources, own, reading))
-            else:
-                rows = index_rows(sources, part, reading)
-            yield from ((table, shaped(table, batch)) for table, batch in rows)
+        wanted, read = readers[kind]
+        for part in islice(_parts_of(kind, same) if wanted else (), share, None, shares):
+            yield from ((table, shaped(table, rows)) for table, rows in read(part))
 
 
-def _parts_of(kind: str, sources: Sequence[Any], files: Iterable[Input]) -> Iterator[Any]:
+def _parts_of(kind: str, files: Iterable[Input]) -> Iterator[Any]:
     if kind == "request-log":
         return (part for file in files for part in parts_of(file.path, SPLIT_SIZE))
-    parts: Iterator[Any] = sources[0].parts_of(((file.path, file.size) for file in files), (), SPLIT_SIZE)
-    return parts
+    sized = ((file.path, file.size) for file in files)
+    return segment_parts(sized, SPLIT_SIZE) if kind == "segment" else index_parts(sized, SPLIT_SIZE)
 
 
-def _segment_rows(tables: Sequence[SegmentTable], part: Any, reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows that tables have of a part of a segment, which is opened once."""
-    opened = cache(partial(source_of_part, part, reading))
+def _segment_rows(
+    tables: Sequence[SegmentTable], part: Part | Share, reading: Reading
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows that tables have of a segment, whose parts are opened once."""
     if {"records", FAULTS_NAME} <= {table.name for table in tables}:
         tables = [*(table for table in tables if table.name == "batches"), RECORDS_AND_FAULTS]
-    for table, own in zip(tables, _readings(reading), strict=False):
-        yield from table.read_all(part, table.schema.names, own, opened)
+    for each in part.parts() if isinstance(part, Share) else (part,):
+        opened = cache(partial(source_of_part, each, reading))
+        for table, own in zip(tables, _readings(reading), strict=False):
+            yield from table.read(each, own, opened)
 
 
 def _readings(reading: Reading) -> Iterator[Reading]:
     """Yield how the tables of a part are read: those behind the first would tell the same gaps."""
     yield reading
-    yield from repeat(replace(reading, told=Told(stop=reading.told.stop)))
-
-
-def part_rows(source: Any, part: Any, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Yield the rows that a table of OF_KINDS has of a part of a log."""
-    return (shaped(source.name, rows) for rows in source.read(part, source.schema.names, reading))
+    yield from repeat(replace(reading, faults=Faults()))
 
 
 def unreadable(plan: Schedule) -> Iterator[pa.RecordBatch]:

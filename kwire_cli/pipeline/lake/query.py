@@ -18,7 +18,6 @@ from kwire_cli.pipeline.lake.columns import plain
 from kwire_cli.pipeline.lake.journal import find_unfinished
 from kwire_cli.pipeline.lake.sql_text import quote_name, quote_text
 from kwire_cli.pipeline.lake.tables import DAY, POINT, SHAPES, day_column, is_table, whole_schema
-from kwire_cli.pipeline.lake.writing import table_format
 from kwire_cli.stores import Stored, in_order
 from kwire_cli.stores.paths import told as told_of_store
 from kwire_cli.stores.writing import arrow_place, below
@@ -166,9 +165,6 @@ def tables_in(folder: Place) -> dict[str, LakeTable]:
     """
     if not folder.is_dir():
         raise InputError("there is no such folder", file=str(folder))
-    if form := table_format(folder):
-        how = f"Spark does, as by spark.read.format({form!r}).load('{folder / 'frames'}')"
-        raise InputError(f"these are tables of {form}, which kwire query does not read: {how}", file=str(folder))
     before = None
     while before != (unfinished := find_unfinished(folder)):  # a run may be moving its files
         before = unfinished
@@ -179,7 +175,7 @@ def tables_in(folder: Place) -> dict[str, LakeTable]:
         if counted:
             tables[name] = LakeTable(folder / name, counted, len(counted) == len(files))
     if not tables:
-        how = "kwire export INPUT... --into DIR writes some"
+        how = "kwire export INPUT... -o DIR writes some"
         if unfinished.runs:
             how = "a run was killed while it put its files in place, and the next kwire export ends it"
         raise InputError(f"there are no tables in this: {how}", file=str(folder))

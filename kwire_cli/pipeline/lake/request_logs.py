@@ -4,27 +4,24 @@ log has all but the bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
 from kwire_cli.pipeline.capture_faults import CAPTURE_FAULTS, UNREADABLE
 from kwire_cli.pipeline.lake.frames import FRAMES
-from kwire_cli.pipeline.model import REQUEST_LOGS, by_kind
+from kwire_cli.pipeline.model import FileFault
 from kwire_cli.pipeline.segments import FAULTS_NAME
 from kwire_cli.source.request_log.exchange import Exchange
-from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog, parts_of
-from kwire_cli.stores import location, path_of
+from kwire_cli.source.request_log.reading import LineFault, LogPart, RequestLog
+from kwire_cli.stores import location
 from kwire_cli.structs.numbers import RANGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pyspark.sql.datasource import Filter
+    import pyarrow as pa
 
     from kwire_cli.pipeline.model import Reading
 
@@ -116,22 +113,8 @@ def exchange_rows(file: str, exchange: Exchange, names: Sequence[str], codes: Ma
     return [[_COLUMNS[name](row) if name in _COLUMNS else None for name in names] for row in rows]
 
 
-@dataclass(frozen=True)
-class LogTable:
-    """A table of the exchanges in request logs, or of what is wrong with these; as `model.Table`."""
-
-    name: str
-    schema: pa.Schema
-
-    def parts(self, paths: Sequence[str], _filters: Sequence[Filter], split_size: int) -> Iterator[LogPart]:
-        """The parts of logs."""
-        for path in by_kind(paths, REQUEST_LOGS)[0]:
-            yield from parts_of(path, split_size)
-
-    def read(self, part: LogPart, names: Sequence[str], reading: Reading) -> Iterator[pa.RecordBatch]:
-        """As `model.Table`."""
-        schema = pa.schema([self.schema.field(name) for name in names])
-        return (rows for _, rows in rows_of(part, {self.name: schema}, reading))
+LOG_TABLES = {"frames": FRAMES, FAULTS_NAME: CAPTURE_FAULTS}
+"""The columns of the tables that request logs have rows of."""
 
 
 def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -158,24 +141,12 @@ def _rows(
 
 
 def _found_in(part: LogPart, reading: Reading) -> Iterator[Exchange | LineFault]:
-    """Yield the exchanges and faults in a part, and tell how much of the part there was.
-
-    A file that cannot be read is a fault.
-    """
-    told = reading.told
+    """Yield the exchanges and faults in a part. A file that cannot be read is a fault."""
     try:
         for entry in RequestLog(part.path, reading.catalog, part):
             if isinstance(entry, LineFault):
-                told.fault(part.path, f"{entry.code}: {entry.detail}")
+                reading.faults.add(FileFault(part.path, f"{entry.code}: {entry.detail}"))
             yield entry
-        told.size += (part.stop or path_of(part.path).stat().st_size) - part.start
-    except (InputError, OSError) as error:
-        if told.stop:
-            raise
-        reason = error.reason if isinstance(error, InputError) else str(error)
-        told.fault(part.path, reason)
-        yield LineFault(0, UNREADABLE, reason, part.start)
-
-
-LOG_FRAMES = LogTable("frames", FRAMES)
-LOG_FAULTS = LogTable(FAULTS_NAME, CAPTURE_FAULTS)
+    except InputError as error:
+        reading.faults.add(FileFault(part.path, error.reason))
+        yield LineFault(0, UNREADABLE, error.reason, part.start)

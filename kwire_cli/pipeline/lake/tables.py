@@ -7,7 +7,7 @@ folders (Hive's partitions), and are not in the files.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -19,9 +19,6 @@ from kwire_cli.pipeline.lake.frames import FRAMES
 from kwire_cli.pipeline.lake.names import NAMES
 from kwire_cli.pipeline.line_walks import LEDGER
 from kwire_cli.pipeline.segments import INDEX, SEGMENT_FAULTS, SEGMENT_TABLES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SCHEMA_VERSION = 1
 """The version of all tables: it grows when a column changes its name, type or meaning, or is gone."""
@@ -39,8 +36,6 @@ FAULTS = pa.schema(
 )
 COSTS = pa.schema([pa.field(DAY, pa.date32()), *(each for each in LEDGER if each.name != POINT)])
 """Bytes and counts that can be added up."""
-AMOUNTS = ("prefix_bytes", "value_bytes", "count")
-"""The columns of COSTS that are added up."""
 INPUTS = pa.schema(
     [
         pa.field(POINT, pa.string()),
@@ -95,36 +90,11 @@ def day_column(table: str) -> str | None:
     return "time" if table.startswith(f"{BODIES}_") else SHAPES[table].time
 
 
-def placed(table: str, schema: pa.Schema) -> pa.Schema:
-    """Return the columns of a table as a lake has them: those by the names of folders are the last."""
-    own = [each for each in plain(schema) if each.name not in {POINT, DAY}]
+def whole_schema(table: str) -> pa.Schema:
+    """Return all columns of a table of SHAPES as a lake has them: those by the names of folders are the last."""
+    own = [each for each in plain(SHAPES[table].schema) if each.name not in {POINT, DAY}]
     days = [pa.field(DAY, pa.date32())] if day_column(table) else []
     return pa.schema([*own, pa.field(POINT, pa.string()), *days])
-
-
-def with_place(
-    table: str, schema: pa.Schema, rows: pa.RecordBatch, point: str | None, names: Sequence[str]
-) -> pa.RecordBatch:
-    """Return these columns of rows of a table; those that a lake has by the names of folders are made.
-
-    `schema` is the table's, as `placed` makes it.
-    """
-    columns = []
-    own = set(rows.schema.names)
-    for name in names:
-        kind = schema.field(name).type
-        if name == POINT:
-            columns.append(pa.repeat(pa.scalar(point or None, kind), rows.num_rows))
-        elif name == DAY and name not in own:
-            columns.append(rows.column(day_column(table)).cast(kind))
-        else:
-            columns.append(rows.column(name).cast(kind))
-    return pa.RecordBatch.from_arrays(columns, names=[*names])
-
-
-def whole_schema(table: str) -> pa.Schema:
-    """Return all columns of a table of SHAPES as a lake has them."""
-    return placed(table, SHAPES[table].schema)
 
 
 def folder_of(table: str, point: str, day: str | None, *, has_days: bool) -> str:

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
-    from kwire_cli.pipeline.lake.units import Work
     from kwire_cli.pipeline.lake.window_tasks import Done, Job
-    from kwire_cli.pipeline.lake.writing import Run
     from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores import Place
 
@@ -23,16 +21,6 @@ if TYPE_CHECKING:
 
 FEW_BYTES = 256 << 20
 """Bytes that are read sooner than tasks start."""
-
-
-class TablesOfFormat(Protocol):
-    """Tables that have a format of their own, beside files."""
-
-    def inputs(self) -> pa.Table:
-        """Return the table `inputs`."""
-
-    def finish(self, run: Run, work: Work) -> None:
-        """Put what a run has written into the tables, in place of the rows of the same units."""
 
 
 class Tasks(Protocol):

@@ -32,7 +32,6 @@ from kwire_cli.pipeline.lake.long_connections import KEPT, Follower, Lengths, ke
 from kwire_cli.pipeline.lake.names import Learnt, merge_learnt
 from kwire_cli.pipeline.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.pipeline.lake.writing import Files
-from kwire_cli.pipeline.model import Told
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.kept import taken_up
 from kwire_cli.source.packets.descriptors import Described, in_turn, parted, runs, size_of
@@ -74,7 +73,8 @@ class Done:
     made: dict[str, list[Written]] = field(default_factory=dict)
     frames: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     learnt: dict[int, Learnt] = field(default_factory=dict)
-    told: Told = field(default_factory=Told)
+    faults: int = 0
+    """What could not be read."""
     pieces: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
 
@@ -86,8 +86,7 @@ def merge(one: Done, other: Done) -> None:
     for key, frames in other.frames.items():
         one.frames.setdefault(key, []).extend(frames)
     merge_learnt(one.learnt, other.learnt)
-    one.told.size += other.told.size
-    one.told.faults += other.told.faults
+    one.faults += other.faults
     one.pieces += other.pieces
     one.carried += other.carried
 
@@ -138,7 +137,7 @@ def described_pack(job: Job, number: int) -> Iterator[pa.RecordBatch]:
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", told))
 
     whole = job.window.whole
-    yield from describe_connection(enumerate(plan.parts), tell, payloads=False, whole=whole)
+    yield from describe_connection(enumerate(plan.parts), tell, whole)
     if notices:
         yield rows_of(notices, whole)
 
@@ -287,7 +286,7 @@ class _Owner:
             stream.close()
             done.frames.setdefault(self._key, []).append((name, stream.rows))
         done.learnt[self._number] = self._learnt
-        done.told.faults += self._faults
+        done.faults += self._faults
         done.pieces += self._pieces
         if self._kept:
             self._kept_batches.append(rows_of(self._kept))

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
 OWNER = "_owner"
 """The file with the machine and the number of the process that writes."""
-LOGS = {"delta": "_delta_log", "iceberg": "metadata"}
-"""The folder in a table of another format that says which of its files count."""
 ROW_GROUP = 1 << 18
 """Rows of a row group, at most."""
 TRIES = 3
@@ -193,18 +191,13 @@ class Run:
     """A run that writes tables into a folder; a context manager that leaves nothing behind if it fails."""
 
     def __init__(self, folder: Place, form: str = "parquet") -> None:
-        self.folder, self.form = folder.absolute(), "parquet" if form in LOGS else form
-        self._tables = form if form in LOGS else None
+        self.folder = folder.absolute()
+        self.form = form
         self.hidden = self.folder / f"{HIDDEN}{uuid4().hex[:12]}"
 
     def __enter__(self) -> Self:
         make_folder(self.folder)
         recover(self.folder)
-        has = table_format(self.folder)
-        if has != self._tables and (has or (self.folder / "inputs").is_dir()):
-            raise InputError(
-                f"this has {f'tables of {has}' if has else 'files'}: write into another folder", file=str(self.folder)
-            )
         forms = {name.rpartition(".")[2] for name in below(self.folder / "inputs")} & {*FORMATS}
         if others := sorted(forms - {self.form}):
             raise InputError(f"this has files in {others[0]}: write into another folder", file=str(self.folder))
@@ -266,15 +259,6 @@ def data_files(folder: Place) -> list[str]:
         for path in below(folder)
         if "/" in path and not path.startswith(("_", ".")) and path.rpartition(".")[2] in FORMATS
     ]
-
-
-def table_format(folder: Place) -> str | None:
-    """Return the format of the tables in a folder if they have journals of their own."""
-    for table in folder.iterdir() if folder.is_dir() else ():
-        for form, log in LOGS.items():
-            if not table.name.startswith("_") and (table / log).is_dir():
-                return form
-    return None
 
 
 def recover(folder: Place) -> None:

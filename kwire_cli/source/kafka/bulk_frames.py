@@ -176,10 +176,6 @@ class EndsReader:
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 
-    def pass_by(self, packet: int) -> Iterator[Stretch | Captured]:
-        """The frames that are complete as all packets up to this one are of other ends."""
-        yield from self._told(self.streams.idle(packet))
-
     def whole(self, runs: Iterable[Run], last: int) -> Iterator[Stretch | Captured]:
         """The frames in all segments between the ends; `last` is as for `close`."""
         for run in runs:

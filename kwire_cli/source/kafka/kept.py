@@ -25,8 +25,6 @@ from kwire_cli.spec.catalog import Catalog
 if TYPE_CHECKING:
     from kwire_cli.source.kafka.bulk_frames import EndsReader
 
-FORM = 10
-"""Of what is put away; only the same one can be taken up. It grows when what is kept changes."""
 _SHOWN_AGAIN = (Frame, Read)
 """Types of values that were read from bytes that are kept: they are read again on demand."""
 _OURS = ("kwire_cli.", "collections", "functools")

@@ -1,10 +1,10 @@
-"""Segments split into parts where batches begin, and segments that grow."""
+"""Segments split into parts where batches begin."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -164,59 +164,3 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
         if position is None or position >= target:
             return position
         at = position
-
-
-# How far a segment that grows is whole: up to where its batches can be read so that nothing will be read
-# otherwise when more has come.
-#
-# What stands at its end may be half a batch, or zeros that a broker has put there for those to come: it waits
-# until it is whole.
-
-_TRIES = 16
-"""Batches at the end with wrong checksums that are waited for one by one; of more, all behind the last gap."""
-
-
-def whole(source: Source, start: int, most: int) -> int:
-    """Return where to stop reading from `start` on: after about `most` bytes, but at least one batch.
-
-    Return `start` itself if no batch is complete. A batch with an invalid checksum, or bytes that are no batch, are
-    taken for what they are when a valid batch follows.
-    """
-    reader = Reader(source, start)
-    target = start + most
-    while True:
-        end, before = _hopped_growth(reader, start, target)
-        position = None if end >= min(target, reader.stop) else reader.find(end + 1, reader.stop)
-        if position is None:
-            break
-        start = position
-        if position >= target:
-            return position
-    for _ in range(_TRIES):
-        if end == start or reader.right_at(before) or reader.right_at(end):
-            return end
-        end, before = _hopped_growth(reader, start, before)
-    return start
-
-
-def resumed(source: Source, at: int) -> int:
-    """Return where to go on behind `at`, which is mostly `at` itself.
-
-    If `at` is in the middle of what was only half written, return where that begins.
-    """
-    if not at or Reader(source, at).right_at(at):
-        return at
-    return whole(replace(source, data=source.data[:at]), 0, len(source.data))
-
-
-def _hopped_growth(reader: Reader, start: int, target: int) -> tuple[int, int]:
-    """From batch to batch by their sizes, to the first that begins at `target` or later: where that is, and where the
-    one before it begins.
-    """
-    least: Any = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
-    for magic, layout in reader.layouts.items():
-        least[magic] = layout.least
-    end, before = compiled(numba_loops.hop)(
-        octets(reader.view), start, reader.stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least
-    )
-    return int(end), int(before)

@@ -199,9 +199,8 @@ class Described:
     place: bytes | None = None
 
 
-def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
-    """The segments of a part, some packets at a time. With `payloads` these go along, as those of packed files and of
-    stores always do.
+def described(scheduled: Scheduled, reader: PartReader | None = None) -> Iterator[Described]:
+    """The segments of a part, some packets at a time. The payloads of packed files and of stores go along.
 
     A file that cannot be read has none: that is a notice of the `reader`, which is one of the part.
     """
@@ -216,7 +215,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None, *, payload
             for ends, rows in columns.by_group():
                 rows["packet"] += scheduled.before
                 kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
-                if payloads or not reader.near:
+                if not reader.near:
                     out, offsets = payloads_of(data, rows, columns.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]

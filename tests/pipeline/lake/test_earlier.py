@@ -152,7 +152,7 @@ def test_rows_of_partitions_stay_if_there_are_more_packs(tmp_path, monkeypatch):
 @pytest.mark.parametrize("form", ["csv", "jsonl", "arrow"])
 def test_rows_of_partitions_in_other_formats_stay_or_the_run_says_why_not(tmp_path, form):
     lake = tmp_path / "lake"
-    asked = ("--into", lake, "--out-format", form)
+    asked = ("-o", lake, "--out-format", form)
     assert command("export", SEGMENTS / "orders-zstd-0", *asked).code == 0
     before = [path.read_bytes() for path in sorted(lake.glob("batches/**/*.*"))]
     assert "1 input file unchanged" in command("export", SEGMENTS / "orders-zstd-0", *asked).err
@@ -168,7 +168,7 @@ def test_rows_of_partitions_in_other_formats_stay_or_the_run_says_why_not(tmp_pa
 
 
 def test_files_are_of_one_format(tmp_path):
-    asked = ("export", CAPTURES / "ipv6.pcap", "--into", tmp_path / "lake", "--out-format")
+    asked = ("export", CAPTURES / "ipv6.pcap", "-o", tmp_path / "lake", "--out-format")
     assert command(*asked, "csv").code == 0
     other = command(*asked, "parquet")
     assert (other.code, "this has files in csv: write into another folder" in other.err) == (2, True)

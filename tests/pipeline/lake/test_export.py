@@ -208,7 +208,7 @@ def test_two_folders_with_the_same_addresses_give_both(tmp_path):
 def test_killed_runs_leave_nothing_half(tmp_path):
     """Killed five times at any moment, then left alone."""
     dice, lake = random.Random(1), tmp_path / "lake"
-    command = [sys.executable, "-m", "kwire_cli", "export", str(CAPTURES), str(SEGMENTS), "--into", str(lake)]
+    command = [sys.executable, "-m", "kwire_cli", "export", str(CAPTURES), str(SEGMENTS), "-o", str(lake)]
     for _ in range(5):
         running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(dice.uniform(0.3, 2.5))

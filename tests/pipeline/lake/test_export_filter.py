@@ -129,14 +129,14 @@ def test_logs_have_no_filter(log, tmp_path):
 def test_a_filter_that_is_none_is_an_error(tmp_path):
     with pytest.raises(FilterError):
         run([CAPTURE], tmp_path / "lake", "eror")
-    done = kwire("export", CAPTURE, "--into", tmp_path / "lake", "--filter", "eror")
+    done = kwire("export", CAPTURE, "-o", tmp_path / "lake", "--filter", "eror")
     assert done.code == 2
     assert "did you mean error" in done.err
     assert not (tmp_path / "lake").exists()
 
 
 def test_a_filter_may_leave_nothing(tmp_path):
-    done = kwire("export", CAPTURE, "--into", tmp_path, "--filter", "size == 1", "--tables", "frames", "-f", "json")
+    done = kwire("export", CAPTURE, "-o", tmp_path, "--filter", "size == 1", "--tables", "frames", "-f", "json")
     assert (done.code, json.loads(done.out)["tables"]["tables"]) == (0, [])
     assert rows_of(tmp_path, "select count(*) from frames") == [(0,)]
 
@@ -144,7 +144,7 @@ def test_a_filter_may_leave_nothing(tmp_path):
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
 def test_columns_of_one_table(form, tmp_path):
     words = ("--tables", "frames", "--fields", "size, api,day,size", "--out-format", form)
-    assert kwire("export", CAPTURE, "--into", tmp_path, *words).code == 0
+    assert kwire("export", CAPTURE, "-o", tmp_path, *words).code == 0
     [file] = (tmp_path / "frames").rglob(f"*.{form}")
     if form == "parquet":
         assert pq.read_schema(file).names == ["size", "api"]
@@ -167,7 +167,7 @@ def test_columns_of_one_table(form, tmp_path):
     ],
 )
 def test_other_columns_are_refused(words, said, tmp_path):
-    done = kwire("export", CAPTURE, "--into", tmp_path / "lake", *words)
+    done = kwire("export", CAPTURE, "-o", tmp_path / "lake", *words)
     assert done.code == 2
     assert said in done.err
     assert not (tmp_path / "lake").exists()
@@ -181,7 +181,7 @@ def test_every_table_has_columns_to_choose(table, tmp_path):
         CAPTURE,
         SEGMENTS,
         ROOT / "samples" / "logs",
-        "--into",
+        "-o",
         tmp_path,
         "--tables",
         table,

@@ -79,7 +79,7 @@ def test_spark_reads_what_it_wrote(spark, both):
 
 def test_the_command(tmp_path):
     lake = tmp_path / "lake"
-    asked = ("scan", ROOT / "samples" / "captures", "--into", lake, "--tables", "frames,names")
+    asked = ("scan", ROOT / "samples" / "captures", "-o", lake, "--tables", "frames,names")
     done = kwire(*asked, "--format", "csv")
     assert done.code == 0, done.err
     assert [line.split(",")[0] for line in done.out.splitlines()] == ["table", "frames", "names"]
@@ -91,27 +91,12 @@ def test_the_command(tmp_path):
 
 
 def test_columns(tmp_path):
-    asked = ("scan", ROOT / "samples" / "captures" / "ipv6.pcap", "--into", tmp_path, "--fields", "time,api")
+    asked = ("scan", ROOT / "samples" / "captures" / "ipv6.pcap", "-o", tmp_path, "--fields", "time,api")
     done = kwire(*asked)
     assert (done.code, "--fields names columns of one table" in done.err) == (2, True)
     assert kwire(*asked, "--tables", "frames").code == 0
     (file,) = tmp_path.glob("frames/*/*/*")
     assert pq.ParquetFile(file).schema_arrow.names == ["time", "api"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--into", "lake", "--out", "rows"), "--out does not go with --into"),
-        (("--into", "lake", "--report", "stats"), "or write tables with --into"),
-        (("--report", "stats", "--tables", "frames"), "--tables goes with --into"),
-        (("--into", "lake", "--out-format", "json"), "--out-format of --into is not json"),
-        (("--table", "frames", "--out", "rows", "--out-format", "arrow"), "--out-format of --out is not arrow"),
-    ],
-)
-def test_options_that_do_not_go_together(arguments, why):
-    done = kwire("scan", "samples", *arguments)
-    assert (done.code, why in done.err) == (2, True)
 
 
 @pytest.fixture(scope="module")

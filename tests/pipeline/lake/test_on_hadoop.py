@@ -74,10 +74,10 @@ def test_a_lake_on_hadoop_is_that_in_a_folder(hadoop, tmp_path):
         f"{hadoop[0]}/lake",
         ("export", SAMPLES / "captures" / "ipv6.pcap", SAMPLES / "captures" / "midstream.pcap"),
     )
-    assert kwire(*asked[:-1], "--into", lake).code == 0
-    done = kwire(*asked, "--into", lake)
+    assert kwire(*asked[:-1], "-o", lake).code == 0
+    done = kwire(*asked, "-o", lake)
     assert (done.code, "1 input file unchanged" in done.err or "2 input files," in done.err) == (0, True)
-    assert kwire(*asked, "--into", tmp_path / "lake").code == 0
+    assert kwire(*asked, "-o", tmp_path / "lake").code == 0
     assert content(lake) == content(tmp_path / "lake")
     assert not [path.name for path in path_of(lake).iterdir() if path.name.startswith("_")]
 
@@ -97,7 +97,7 @@ def test_a_journal_is_carried_out_on_hadoop(hadoop, tmp_path, monkeypatch):
         export([str(SAMPLES / "captures" / "ipv6.pcap")], path_of(lake), Wanted(chosen(None), Reading()))
     monkeypatch.undo()
     for folder in (lake, tmp_path / "lake"):
-        kwire("export", SAMPLES / "captures" / "ipv6.pcap", "--into", folder)
+        kwire("export", SAMPLES / "captures" / "ipv6.pcap", "-o", folder)
     assert content(lake) == content(tmp_path / "lake")
 
 
@@ -107,10 +107,3 @@ def test_hadoop_without_its_library_says_what_works(hadoop):
         pytest.skip("libhdfs is there")
     assert done.err.count("\n") == 1
     assert "webhdfs://" in done.err
-
-
-@pytest.mark.usefixtures("spark")
-def test_spark_writes_to_hadoop(hadoop):
-    done = kwire("scan", SAMPLES / "segments" / ORDERS, "--table", "batches", "--out", f"{hadoop[1]}/batches")
-    assert done.code == 0, done.err
-    assert list(path_of(f"{hadoop[0]}/batches").rglob("*.parquet"))

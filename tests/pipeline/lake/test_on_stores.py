@@ -120,7 +120,7 @@ def test_a_journal_is_carried_out(object_store, tmp_path, monkeypatch, after):
 
 def test_a_killed_run_leaves_nothing_that_readers_see(object_store, tmp_path):
     lake = object_store.url("killed")
-    command = [sys.executable, "-m", "kwire_cli", "export", CAPTURES, SEGMENTS, "--into", lake, "--tables", "all"]
+    command = [sys.executable, "-m", "kwire_cli", "export", CAPTURES, SEGMENTS, "-o", lake, "--tables", "all"]
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 60
     while len(keys(object_store, "killed")) < 3:
@@ -160,7 +160,7 @@ def test_rows_that_wait_in_a_file(object_store, tmp_path, monkeypatch):
 
 def test_what_cannot_be_written_is_one_line(object_store):
     url = object_store.url().replace(object_store.bucket, "no-such-bucket", 1)
-    done = kwire("export", CAPTURES / "ipv6.pcap", "--into", url)
+    done = kwire("export", CAPTURES / "ipv6.pcap", "-o", url)
     assert done.code == 2
     assert done.err.startswith("kwire: s3://no-such-bucket")
     assert "cannot be written to: " in done.err
@@ -171,7 +171,7 @@ def test_what_cannot_be_written_is_one_line(object_store):
 
 @pytest.mark.spark
 def test_tasks_write_it_and_read_it(spark, object_store, tmp_path):
-    """As `kwire scan --into` and `kwire query --master` do, whose workers find the store as those of inputs do."""
+    """As `kwire scan -o` and `kwire query --master` do, whose workers find the store as those of inputs do."""
     from kwire_cli.pipeline import spark_lake
     from kwire_cli.pipeline.into import scan_into
 

@@ -414,6 +414,6 @@ def test_libraries_take_no_others_into_a_command(tmp_path):
         "atexit.register(lambda: print({'cffi', 'pandas', 'pyarrow'} & {*sys.modules})); main()"
     )
     capture = str(ROOT / "samples" / "captures" / "ipv6.pcap")
-    for arguments in (["export", capture, "--into", "lake"], ["query", "lake", "--report", "topics"]):
+    for arguments in (["export", capture, "-o", "lake"], ["query", "lake", "--report", "topics"]):
         done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, cwd=tmp_path, capture_output=True)
         assert done.stdout.decode().splitlines()[-1] == "{'pyarrow'}"

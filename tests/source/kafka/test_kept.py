@@ -70,7 +70,6 @@ def read(reader, runs, last, secrets=(), *, anew):
         if anew:
             tls = Decryption((), lambda: secrets)
             reader = taken_up(put_away(reader), LAYOUTS, names, reader.origin, tls)
-    yield from ((found, reader) for found in reader.pass_by(last))
     yield from ((found, reader) for found in reader.close(last))
 
 
