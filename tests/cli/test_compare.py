@@ -295,31 +295,6 @@ def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monk
     assert (done.code, "are too many" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("00",),
-        ("--response",),
-        ("--unframed",),
-        ("--key-size", "0"),
-        ("--codec", "zstd"),
-        ("--by-field",),
-        ("--encoding", "packed"),
-    ],
-)
-def test_nothing_beside_a_paper_is_passed_over(arguments):
-    done = kwire("paper", "kip98", *arguments)
-    assert done.code == 2
-    assert "No such option" in done.err or "unexpected extra argument" in done.err
-
-
-@pytest.mark.parametrize("words", [("--paper", "kip98"), ("--paper=kip98",)])
-def test_a_paper_was_an_option(words):
-    done = kwire("compare", "-f", "csv", *words)
-    assert done.out == kwire("paper", "kip98", "-f", "csv").out
-    assert done.err.startswith("kwire: compare --paper is now kwire paper; the old spelling ends with the next release")
-
-
 def test_without_anything_it_asks_for_input():
     done = kwire("compare", stdin=None)
     assert done.code == 2
