@@ -295,6 +295,30 @@ def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monk
     assert (done.code, "are too many" in done.err) == (2, True)
 
 
+def test_times_are_measured_of_each_form_on_this_machine(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.costs.times.SECONDS", 0)
+    arguments = ("-m", "HeartbeatRequest", "--encoding", "fixed", "--encoding", "packed", "--times")
+    rows = json.loads(kwire("compare", *arguments, "-f", "json").out)["tables"]["times"]
+    assert [row["form"] for row in rows] == ["as given", "fixed", "packed"]
+    assert "measured now on this machine" in kwire("compare", *arguments).out
+    given = kwire("compare", FRAMES / "api-versions-v5-request.hex", "--flexible", "--times", "-f", "json")
+    assert [row["form"] for row in json.loads(given.out)["tables"]["times"]] == ["as given", "inflexible", "flexible"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-m", "MetadataRequest", "--topics", "1,2"),
+        (CAPTURE,),
+        (FRAMES / "api-versions-v5-request.hex", FRAMES / "librdkafka-api-versions-request.hex"),
+    ],
+)
+def test_times_are_refused_for_several_messages(arguments):
+    done = kwire("compare", *arguments, "--times")
+    assert (done.code, done.raw) == (2, b"")
+    assert "--times needs a single message" in done.err
+
+
 def test_without_anything_it_asks_for_input():
     done = kwire("compare", stdin=None)
     assert done.code == 2
