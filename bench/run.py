@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BLOCKS: dict[str, Callable[[Any, argparse.Namespace], None]] = {
     "kernel": lambda block, options: block(options.rounds),
+    "varints": lambda block, options: block(options.rounds),
     "startup": lambda block, options: block(options.runs),
     "guess": lambda block, options: block(options.golden, options.logs),
     "captures": lambda block, options: block(options.turns, options.captures),
@@ -41,7 +42,7 @@ def main() -> None:
         "--rounds",
         type=int,
         default=7,
-        help="turns that every row of `kernel`, `records`, `columns` and `schemas` gets [7]",
+        help="turns that every row of `kernel`, `varints`, `records`, `columns` and `schemas` gets [7]",
     )
     parser.add_argument("--runs", type=int, default=21, help="processes that every row of `startup` gets [21]")
     parser.add_argument("--golden", type=Path, action="append", help="files of golden vectors for `guess`")

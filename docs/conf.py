@@ -35,7 +35,7 @@ SECTIONS = {
     "Change a message": ["diff", "breaking", "rules", "pull-requests"],
     "Share": ["secrets", "sanitize"],
     "From Python": ["library"],
-    "Source documents": ["kip482", "kip482-draft", "kafka9927", "kip82", "kip98"],
+    "Source documents": ["kip482", "kafka9927", "kip82", "kip98"],
     "How kwire is made": [
         "architecture",
         "speed",

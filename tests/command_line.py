@@ -75,6 +75,7 @@ def shop(folder):
 
 BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
 """A command on a page of the documentation, and what it prints."""
+LOOP = re.compile(r"for (\w+) in (.*?); do (.*); done")
 
 
 class Terminal(io.BytesIO):
@@ -121,8 +122,11 @@ def shell(line, everywhere=(), sources=()):
     TERMINAL=1 makes the last command's output a terminal. No bar of progress is drawn on it, as the speed of the
     machine would decide whether there is one. Control characters are shown escaped. The variables of `everywhere` hold
     for each command. A first command that begins as one of `sources` is not run: the file that goes with that beginning
-    is what it printed.
+    is what it printed. A loop `for N in 1 2; do …; done` prints what its commands print.
     """
+    if loop := LOOP.fullmatch(line):
+        words = [shlex.quote(word) for word in shlex.split(loop[2])]
+        return "".join(shell(loop[3].replace(f"${loop[1]}", word), everywhere, sources) for word in words)
     shown, data = [], b""
     commands = [shlex.split(part) for part in line.split(" | ")]
     for beginning, path in dict(sources).items():

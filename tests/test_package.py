@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 import kwire_cli
-from kwire_cli.analysis.papers.claims import PAPERS
 from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.shells import script
 from kwire_cli.spec.kafka import VERSION
@@ -220,11 +219,10 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     others = {name for name in names - specs - code - page - chapters if not re.match(r"kwire-[^/]*\.dist-info/", name)}
     assert specs | code | page | chapters <= names
     assert page
-    claims = {f"kwire_cli/analysis/papers/{name}.toml" for name in PAPERS}
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "pipeline" / "sql").glob("*.sql")}
     assert len(queries) > 5
     shared = {name for name in others if name.startswith(SHARED)}
-    assert others - shared == claims | queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
+    assert others - shared == queries | {"kwire_cli/pipeline/log4j2.properties", "kwire_cli/py.typed"}
     assert shared == {f"{SHARED}{place}" for place in (*PLACES, *(f"share/man/man1/{name}" for name in pages()))}
 
 

@@ -93,7 +93,7 @@ def test_the_index_leads_to_every_page():
     assert {*links, "index"} == {page.stem for page in DOCS.glob("*.md")}
 
 
-@pytest.mark.parametrize("page", ["library", "model"])
+@pytest.mark.parametrize("page", ["kip98", "library", "model"])
 def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}

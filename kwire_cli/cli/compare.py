@@ -1,6 +1,6 @@
 """The command `kwire compare`: what the same messages would cost in other forms.
 
-Spellings of compare-records and paper, which were options of it, go on for one release with a note.
+Spellings of compare-records, which were options of it, go on for one release with a note.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Options(MessageForms, Report):
 
 
 class Former(Command):
-    """The command, which hands former spellings of compare-records and paper on to these."""
+    """The command, which hands former spellings of compare-records on to it."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -52,8 +52,6 @@ class Former(Command):
         names = {text.partition("=")[0] for text in args}
         if extra.get("resilient_parsing"):
             return super().make_context(info_name, args, parent, **extra)
-        if "--paper" in names:
-            return _as_paper(args, parent, **extra)
         if names & OF_RECORDS:
             return _as_records(args, parent, **extra)
         context = super().make_context(info_name, [*args], parent, **extra)
@@ -61,16 +59,6 @@ class Former(Command):
         if sources and not context.params["message"] and all(map(holds_batches, sources)):
             return _as_records(args, parent, **extra)
         return context
-
-
-def _as_paper(args: list[str], parent: click.Context | None, **extra: Any) -> click.Context:
-    from kwire_cli.cli.paper import command as paper  # start-up counts
-
-    _note(parent, "compare --paper", "kwire paper")
-    at = next(at for at, text in enumerate(args) if text.partition("=")[0] == "--paper")
-    _, equals, name = args[at].partition("=")
-    names, rest = ([name], args[at + 1 :]) if equals else (args[at + 1 : at + 2], args[at + 2 :])
-    return paper.make_context("paper", [*args[:at], *rest, *names], parent, **extra)
 
 
 def _as_records(args: list[str], parent: click.Context | None, **extra: Any) -> click.Context:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -24,6 +24,7 @@ from kwire_cli.analysis.costs.form_comparison import (
 )
 from kwire_cli.analysis.costs.forms import Form, price_as_given
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
+from kwire_cli.analysis.costs.times import Times, measure_times
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.completers import (
     complete_field_paths,
@@ -106,6 +107,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", help="Show the bytes of each field.")
+    times: bool = flag("--times", rare=True, help="Measure how long each form takes to encode and to decode.")
     message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
     version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
@@ -293,7 +295,9 @@ def _of_values(environment: Environment, options: MessageForms, argument: str) -
         prices.add_values(spec, version, values.written(spec))
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    return Compared(f"values of {values.name or 'the argument'}", [*prices.found.values()])
+    comparisons = [*prices.found.values()]
+    times = _times(options, comparisons[0], values.written(spec))
+    return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
 
 
 def _of_generated(
@@ -313,8 +317,9 @@ def _of_generated(
         )
         for chosen in combinations(ranges | paths)
     ]
-    if len(messages) > 1 and options.by_field:
-        raise click.UsageError("--by-field needs a single message, and these ranges make several")
+    if len(messages) > 1 and (options.by_field or options.times):
+        name = "--by-field" if options.by_field else "--times"
+        raise click.UsageError(f"{name} needs a single message, and these ranges make several")
     comparisons, values = list[Comparison](), None
     for number, (_, message_counts) in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
@@ -326,11 +331,19 @@ def _of_generated(
         comparisons += prices.found.values()
     caller.done()
     if len(messages) == 1:
-        return Compared(_generated(messages[0][1]), comparisons, values=values)
+        times = _times(options, comparisons[0], values)
+        return Compared(_generated(messages[0][1]), comparisons, values=values, times=times)
     several = {name for name, chosen in (ranges | paths).items() if len(chosen) > 1}
     varied = [{name: number for name, number in chosen.items() if name in several} for chosen, _ in messages]
     fixed = {name: number for name, number in messages[0][0].items() if name not in several}
     return Compared(_generated(fixed), comparisons, varied)
+
+
+def _times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
+    """Return the times of the forms that hold the only message, if they are wanted."""
+    if not options.times:
+        return []
+    return measure_times([total.form for total in comparison.sums.values() if total.form and total.messages], value)
 
 
 def _generated(message_counts: dict[str, int]) -> str:
@@ -368,6 +381,8 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
             f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
             "--message, and --message-version, say what the bytes are; kwire compare-records reads record batches"
         )
+    if options.times and len(ahead) > 1:
+        raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     if len(ahead) == 2 and ahead[0].source != ahead[1].source:
         return _side_by_side(ahead[0].decoded, ahead[1].decoded, [body.label for body in ahead], options, skipped)
     first = ahead[0].decoded
@@ -381,7 +396,8 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
     if options.paths:
         check_fields([*prices.specs.values()], prices.choice.fields)
     label = ahead[0].label if len(ahead) == 1 else f"{prices.messages} messages of {', '.join(sources) or 'the input'}"
-    return Compared(label, [*prices.found.values()], skipped=skipped)
+    comparisons = [*prices.found.values()]
+    return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
 
 
 def _messages(

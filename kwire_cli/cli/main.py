@@ -40,7 +40,6 @@ COMMANDS = {
     "groups": "Show who joins and leaves groups, and why they rebalance.",
     "lint": "Check message definitions against a rule book.",
     "overhead": "Show where the bytes go, by field, kind, api, client or topic.",
-    "paper": "Compare a document's figures with those that kwire measures.",
     "query": "Query the tables that `kwire export` wrote, with SQL.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Report on captures and logs of any size, on Spark.",
@@ -71,7 +70,7 @@ SECTIONS = {
         "query",
         "scan",
     ),
-    "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
+    "Compare and change": ("diff", "compare", "compare-records", "encode", "sanitize"),
     "Definitions": ("spec", "schema", "errors", "lint", "breaking"),
     "This installation": ("doctor", "completion"),
 }

@@ -25,7 +25,6 @@ from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import LadderCalls
 from kwire_cli.analysis.logged import logged_requests
-from kwire_cli.analysis.papers.claims import Paper
 from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.changes import changes_answer
 from kwire_cli.analysis.stats import Stats
@@ -82,7 +81,6 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
     "lint": ("kwire lint", lambda: Answer("", [Table("findings", lint.COLUMNS, [])])),
     "messages": ("kwire diff of two messages", lambda: Answer("", messages_blocks())),
     "overhead": ("kwire overhead", lambda: Overhead([("api",)], Tallies(catalog(), ["api"])).answer()),
-    "paper": ("kwire paper", lambda: Paper("", "", "", "", ()).answer()),
     "query": ("kwire query", lambda: Answer("", [Table("rows", [Column(OTHER_COLUMNS, "json")], [])])),
     "request-log": ("kwire decode of a request log", lambda: logged_requests([])),
     "sequence": ("kwire sequence", lambda: LadderCalls().answer()),

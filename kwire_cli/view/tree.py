@@ -358,7 +358,7 @@ def _header_name(name: str | int) -> str:
     if isinstance(name, str):
         return quoted(name)
     registered = REGISTERED.get(name)
-    return f"{name}{f' {registered.name}' if registered else ''} ({key_range(name).label})"
+    return f"{name}{f' {registered}' if registered else ''} ({key_range(name).label})"
 
 
 def _indented(document: Any) -> list[str]:

@@ -295,29 +295,28 @@ def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monk
     assert (done.code, "are too many" in done.err) == (2, True)
 
 
+def test_times_are_measured_of_each_form_on_this_machine(monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.costs.times.SECONDS", 0)
+    arguments = ("-m", "HeartbeatRequest", "--encoding", "fixed", "--encoding", "packed", "--times")
+    rows = json.loads(kwire("compare", *arguments, "-f", "json").out)["tables"]["times"]
+    assert [row["form"] for row in rows] == ["as given", "fixed", "packed"]
+    assert "measured now on this machine" in kwire("compare", *arguments).out
+    given = kwire("compare", FRAMES / "api-versions-v5-request.hex", "--flexible", "--times", "-f", "json")
+    assert [row["form"] for row in json.loads(given.out)["tables"]["times"]] == ["as given", "inflexible", "flexible"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("00",),
-        ("--response",),
-        ("--unframed",),
-        ("--key-size", "0"),
-        ("--codec", "zstd"),
-        ("--by-field",),
-        ("--encoding", "packed"),
+        ("-m", "MetadataRequest", "--topics", "1,2"),
+        (CAPTURE,),
+        (FRAMES / "api-versions-v5-request.hex", FRAMES / "librdkafka-api-versions-request.hex"),
     ],
 )
-def test_nothing_beside_a_paper_is_passed_over(arguments):
-    done = kwire("paper", "kip98", *arguments)
-    assert done.code == 2
-    assert "No such option" in done.err or "unexpected extra argument" in done.err
-
-
-@pytest.mark.parametrize("words", [("--paper", "kip98"), ("--paper=kip98",)])
-def test_a_paper_was_an_option(words):
-    done = kwire("compare", "-f", "csv", *words)
-    assert done.out == kwire("paper", "kip98", "-f", "csv").out
-    assert done.err.startswith("kwire: compare --paper is now kwire paper; the old spelling ends with the next release")
+def test_times_are_refused_for_several_messages(arguments):
+    done = kwire("compare", *arguments, "--times")
+    assert (done.code, done.raw) == (2, b"")
+    assert "--times needs a single message" in done.err
 
 
 def test_without_anything_it_asks_for_input():

@@ -1,32 +1,26 @@
-"""docs/compare-records.md, kip98.md and kip82.md: their commands print what they say, and all options and forms are
-named.
-"""
+"""docs/compare-records.md: its commands print what it says, and all options and forms are named."""
 
 import inspect
 import re
 
 import pytest
-from command_line import BLOCK, ROOT, printed_anew, process, shell
+from command_line import BLOCK, ROOT, printed_anew, process
 
-import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
-from kwire_cli.analysis.papers.claims import paper
 from kwire_cli.cli.compare_records import Options
 from kwire_cli.records.compression import CODECS, library
 
-PAGES = ("compare-records", "kip98", "kip82")
+PAGE = ROOT / "docs" / "compare-records.md"
 LIBRARY = re.compile(r"^\S+: (\w+ [\w.]+), ", re.MULTILINE)
 VERSIONS = {library(codec).split(",")[0] for codec in CODECS}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
-def test_commands_print_what_the_page_says(page, updating):
-    file = ROOT / "docs" / f"{page}.md"
-    text = file.read_text("utf-8")
+def test_commands_print_what_the_page_says(updating):
+    text = PAGE.read_text("utf-8")
     if updating:
-        file.write_text(printed_anew(text, process), "utf-8")
+        PAGE.write_text(printed_anew(text, process), "utf-8")
         return
     blocks = [*BLOCK.finditer(text)]
     assert blocks
@@ -36,27 +30,8 @@ def test_commands_print_what_the_page_says(page, updating):
             assert process(block["command"]) == block["output"], block["command"]
 
 
-def unrolled(commands):
-    """`a; b`, and `for N in 1 2; do a $N; done`, as single commands."""
-    loop = re.fullmatch(r"for N in ([\d ]+); do (.*); done", commands)
-    return [loop[2].replace("$N", number) for number in loop[1].split()] if loop else commands.split("; ")
-
-
-@pytest.mark.slow  # more than 20 commands, some over many sizes
-def test_the_commands_that_papers_give_run():
-    repeats = {claim.repeat for name in ("kip98", "kip82") for claim in paper(name, kwire.catalog()).claims}
-    commands = [
-        command for repeat in sorted(repeats) if repeat.startswith(("kwire ", "for ")) for command in unrolled(repeat)
-    ]
-    assert len(commands) >= 20
-    for command in commands:
-        said = shell(command)
-        assert said, command
-        assert "[exit" not in said, said
-
-
 def test_every_form_and_option_is_on_the_page():
-    page = (ROOT / "docs" / "compare-records.md").read_text("utf-8")
+    page = PAGE.read_text("utf-8")
     fields = [Options.__dataclass_fields__.get(name) for name in inspect.get_annotations(Options)]
     options = {
         name

@@ -20,8 +20,6 @@ CAPTURE, LOGS, FRAME = "samples/captures/midstream.pcap", "samples/logs", "sampl
 SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
 REQUEST_LOG = "samples/request-logs/kafka-request.log"
 METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
-PAPER = ("paper", "kip482")
-"""A command that measures a paper anew for each of seven formats."""
 REPORTS = [
     ("advise", CAPTURE),
     ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
@@ -31,7 +29,6 @@ REPORTS = [
     ("compare", CAPTURE),
     ("compare", *METADATA),
     ("compare-records", SEGMENT),
-    PAPER,
     ("compare", "--message", "MetadataResponse", "--partitions", "1..3"),
     ("decode", CAPTURE),
     ("decode", "--fields", "frame,api,topics", CAPTURE),
@@ -134,9 +131,7 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize(
-    "words", [pytest.param(words, marks=[pytest.mark.slow] * (words == PAPER)) for words in REPORTS], ids=" ".join
-)
+@pytest.mark.parametrize("words", REPORTS, ids=" ".join)
 def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
     given = [damaged(tmp_path) if word == "DAMAGED" else word for word in words]
     shown = {}

@@ -38,7 +38,6 @@ ASKED = [
     ("definitions", ["diff", "FetchRequest", "12", "13"]),
     ("doctor", ["doctor"]),
     ("messages", ["diff", CAPTURE, "--frames", "1,5"]),
-    ("paper", ["paper", "kip82"]),
     ("traffic", ["diff", CAPTURE, "samples/incidents/lag.pcap"]),
     ("breaking", ["breaking", "samples/definitions/before", "samples/definitions/after"]),
     ("clients", ["clients", CAPTURE]),

@@ -161,7 +161,6 @@ INPUTS = {
     "groups": (["groups"], ["traffic*"]),
     "lint": (["lint"], ["made*", "bad.json"]),
     "overhead": (["overhead", "--by", "client"], ["traffic*"]),
-    "paper": (["paper", "kip482"], []),
     "schema": (["schema", HOSTILE.replace("\0", "")], []),
     "sequence": (["sequence"], ["traffic*"]),
     "stats": (["stats", "--by", "client"], ["traffic*"]),

@@ -75,7 +75,6 @@ OTHERS = {
     "export": "tests/pipeline/lake/test_secrets.py",
     "compare-records": "records",
     "lint": "definitions",
-    "paper": "values that kwire makes up",
     "query": "the tables of export",
     "sanitize": "tests/sanitize",
     "scan": "tests/pipeline/lake/test_secrets.py",

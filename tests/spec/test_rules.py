@@ -3,11 +3,14 @@ from pathlib import Path
 import pytest
 from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, field, message, tagged, with_field
 
-from kwire_cli.analysis.papers.kip482 import FOO as FOO_RESPONSE
 from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.overlay import load_text
 from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check, check_folder, check_many
+
+ROOT = Path(__file__).parents[2]
+FOO_RESPONSE = (ROOT / "samples" / "definitions" / "kip482" / "FooResponse.json").read_text("utf-8")
+"""The example of KIP-482 with valid JSON."""
 
 
 def ids(findings):
@@ -80,7 +83,7 @@ def test_kip_482_breaks_its_own_rule_twice():
         ("KIP482_VERSIONS_MISSING", "UserAgent.taggedVersions"),
         ("KIP482_VERSIONS_MISSING", "Foos.Bar.taggedVersions"),
     ]
-    assert (findings[0].line, findings[0].column) == (4, 56)
+    assert (findings[0].line, findings[0].column) == (8, 56)
 
 
 @pytest.mark.shared
@@ -96,7 +99,7 @@ def test_the_kips_own_stray_brace_is_refused_with_its_place():
     text = FOO_RESPONSE.replace('  "fields": [\n', '  "fields": [\n   {\n', 1)
     with pytest.raises(SpecError) as error:
         load_text(text, "kip.json")
-    assert (error.value.line, error.value.column) == (5, 5)
+    assert (error.value.line, error.value.column) == (9, 5)
 
 
 def test_a_tag_alone_is_all_that_kip_482_asks_for():

@@ -7,7 +7,7 @@ from packets import Talk, ethernet, ipv4, packet, pcap_file, tcp
 import kwire_cli
 from kwire_cli.message.encode import encode_document
 from kwire_cli.view import widths
-from kwire_cli.view.tables import csv_row, text_of
+from kwire_cli.view.tables import bar, csv_row, text_of
 
 SECRET = b"\0alice\0wonderland"
 
@@ -112,3 +112,8 @@ def test_the_rows_behind_the_first_have_their_columns(monkeypatch):
         "samples/captures/ipv6.pcap",
     )
     assert [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in coloured.out.splitlines()] == lines
+
+
+@pytest.mark.parametrize(("value", "length"), [(0, 0), (-1, 0), (1e-9, 1), (50, 12), (100, 24), (200, 24)])
+def test_a_bar_is_as_long_as_its_share(value, length):
+    assert len(bar(value, 100)) == length

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, GIVEN, INFLEXIBLE, Comparison, Sum, difference_by_kind
 from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
+from kwire_cli.analysis.costs.times import times_table
 from kwire_cli.answer import MOST_ROWS, OTHER_COLUMNS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.header_forms import HeaderForms
     from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
+    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Block, Row
 
 
@@ -69,7 +71,8 @@ class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of `counts`.
 
     `about` says what the messages are, `values` are those that were generated. `flexible_headers` are the bytes that
-    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason.
+    flexible headers have more than inflexible ones. `skipped` counts messages without a price, by reason. `times` are
+    those of a single message.
     """
 
     about: str
@@ -78,6 +81,7 @@ class Compared:
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    times: Sequence[Times] = ()
 
     @classmethod
     def columns(cls) -> Answer:
@@ -90,7 +94,7 @@ class Compared:
         one = cls("", [whole], [{OTHER_COLUMNS: 0}])
         tables = [one._forms(wide=True), one._by_counts(), Table("total", _FORM, []), one._by_message()]
         more = [one._by_field(), *_changes(whole), one._tagged(), *one._both_ways(whole), _flexible([])]
-        return Answer("", [one._facts(whole), *tables, *more])
+        return Answer("", [one._facts(whole), *tables, *more, times_table([])])
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""
@@ -106,6 +110,8 @@ class Compared:
             blocks += [*_changes(whole), self._tagged(), *self._both_ways(whole)]
             if by_field:
                 blocks.append(self._by_field())
+            if self.times:
+                blocks.append(times_table(self.times))
         title = f"{whole.message or 'all messages'}{version}: bytes of the body in other forms"
         return Answer(title, blocks)
 

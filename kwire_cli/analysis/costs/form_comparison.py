@@ -117,9 +117,9 @@ def all_tagged(spec: MessageSpec) -> MessageSpec:
     return replace(plain, fields=numbered(plain.fields))
 
 
-def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = (), *, elements: bool = True) -> MessageSpec:
-    """The definition with integers, and unless `elements` is false those in arrays, under an encoding: packed32, or
-    packed at each one's own width.
+def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
+    """The definition with integers, those in arrays too, under an encoding: packed32, or packed at each one's own
+    width.
 
     `paths` are those of the fields, or their last parts; none stands for all of them. Where none is a field of the
     message, it is the same object.
@@ -127,7 +127,7 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = (), *, elem
     chosen = {path for path, field in integers(spec) if not paths or any(_meant(path, name) for name in paths)}
 
     def change(path: str, field: FieldSpec) -> FieldSpec:
-        if path not in chosen or (field.is_array and not elements):
+        if path not in chosen:
             return field
         name = encoding + field.element_type.removeprefix("int") if encoding in OWN_WIDTH else encoding
         rows = (Encoding(field.versions, name),)

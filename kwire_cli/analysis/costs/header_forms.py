@@ -60,7 +60,7 @@ class Register:
     def __init__(self, own: Mapping[str, int] | None = None) -> None:
         numbers = dict(own or {})
         taken = {*numbers.values()}
-        self._numbers = {header.name: header.key for header in REGISTERED.values() if header.key not in taken} | numbers
+        self._numbers = {name: key for key, name in REGISTERED.items() if key not in taken} | numbers
         self._names = {number: name for name, number in self._numbers.items()}
         self._next = USER_RANGE.first
 

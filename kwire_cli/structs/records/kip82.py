@@ -105,40 +105,17 @@ def ascending(keys: Sequence[int]) -> bool:
     return all(a < b for a, b in pairwise(keys))
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A key in a register of keys."""
-
-    key: int
-    name: str
-    description: str
-    by: str
-
-
-OPEN_SOURCE_REGISTER = (
-    Registered(1, "client.id", "producers client id", "Apache Kafka"),
-    Registered(2, "cluster.id", "cluster id of where the message first originated", "Apache Kafka"),
-    Registered(
-        3, "correlation.id", "correlation id for where a message is for mutex response from a request", "Apache Kafka"
-    ),
-    Registered(
-        2100001, "new.relic", "stores the transaction linking guid for transaction sticking by new relic", "New Relic"
-    ),
-    Registered(
-        2100002,
-        "appdynamics",
-        "stores the transaction linking guid for transaction stiching by app dynamics",
-        "AppDynamics",
-    ),
-)
-LOCAL_REGISTER = (
-    Registered(1114000, "app.name", "ig's unique app name for the producer", "IG"),
-    Registered(1050000, "charge.tag", "tag to make per message chargebacks for", "IG"),
-)
-"""The two sample registers, in the document's words. As numbers their keys are in Infrastructure: app.name is 112 short
-of Local Client."""
-REGISTERED = {register.key: register for register in (*OPEN_SOURCE_REGISTER, *LOCAL_REGISTER)}
-"""Both by key."""
+REGISTERED: Mapping[int, str] = {
+    1: "client.id",
+    2: "cluster.id",
+    3: "correlation.id",
+    2100001: "new.relic",
+    2100002: "appdynamics",
+    1114000: "app.name",
+    1050000: "charge.tag",
+}
+"""Names of keys in the document's two sample registers. The last two are of an organisation. As numbers their keys are
+in Infrastructure: app.name is 112 short of Local Client."""
 
 
 # What the KIP-82 draft weighs its message against, so that it can be priced: other ways to carry headers, and

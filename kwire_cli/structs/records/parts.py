@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import construct
 
 from kwire_cli.errors import FIELD_MISSING, EncodeError, json_kind
-from kwire_cli.structs.lengths import Sized
 from kwire_cli.structs.messages import MessageStruct
 from kwire_cli.structs.numbers import FIXED, field_path
 
@@ -274,31 +273,3 @@ def offset_of(decl: Any, name: str) -> int:
             return at
         at += sc.sizeof()
     raise KeyError(name)
-
-
-# How many bytes a value becomes, without making those of its keys and values: for sizes that no memory holds.
-
-
-class Blank(NamedTuple):
-    """Stands in a value for this many bytes, whatever they are."""
-
-    size: int
-
-
-def size_of(decl: Any, value: Any) -> int:
-    """The bytes of a value of a message with a size, as its declaration says them field by field: built, but for what
-    is a Blank.
-
-    EncodeError where a length does not fit.
-    """
-    if isinstance(decl, SizedStruct):
-        fields = [(sc, sc.subcon.form(value) if isinstance(sc.subcon, Choice) else sc.subcon) for sc in decl.subcons]
-        sizes = [0 if form is None or sc is decl.size else size_of(form, value[sc.name]) for sc, form in fields]
-        return sum(sizes) + len(decl.size.subcon.build(sum(sizes[decl.at :])))
-    if not isinstance(value, Blank):
-        return len(decl.build(value))
-    if isinstance(decl, Sized):
-        return len(decl.prefix.build(value.size + decl.compact)) + value.size
-    if isinstance(decl, Rest):
-        return value.size
-    raise TypeError(f"{decl} does not hold bytes")

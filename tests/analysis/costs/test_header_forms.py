@@ -62,6 +62,12 @@ def test_what_reductions_save_counted_by_hand():
     }
 
 
+@pytest.mark.parametrize(("size", "saved"), [(63, 3), (64, 2), (8191, 2), (8192, 1), (1 << 20, 0)])
+def test_a_varint_saves_less_the_longer_the_key_is(size, saved):
+    found = prices(record(key=bytes(size)), forms=("kip82-draft", "varint-key-length"))
+    assert found["kip82-draft"].bare - found["varint-key-length"].bare == saved
+
+
 @pytest.mark.parametrize("headers", [(), TWO])
 def test_the_drafts_message_is_the_one_that_its_reader_reads(headers):
     data = built("kip82-draft", headers, register=Register({"trace": 5}))

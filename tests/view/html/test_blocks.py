@@ -31,7 +31,6 @@ ANSWERS = [
     ("compare", CAPTURE, "--by-field"),
     ("compare-records", "samples/segments/orders-zstd-0"),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
-    pytest.param(("paper", "kip98"), marks=pytest.mark.slow),  # measures the paper twice
 ]
 
 

@@ -1,1 +1,0 @@
-"""The source documents held against what kwire measures."""
