@@ -3,15 +3,15 @@
 import base64
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 from command_line import ROOT, kwire
-from google.protobuf import descriptor_pb2
 from packets import ethernet, ipv4, packet, pcap_file, tcp
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF
-from kwire_cli.records.schemas.proto_text import read_proto
 from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.reading import Reading
@@ -86,8 +86,8 @@ LINE = b"\x0a\x01z\x10\x07"
 def test_messages_are_named_in_files_and_descriptor_sets(tmp_path):
     for name in ("order.proto", "customer.proto"):
         shutil.copy(SOURCES / name, tmp_path)
-    files = [read_proto((SOURCES / name).read_text("utf-8"), name, name) for name in ("customer.proto", "order.proto")]
-    (tmp_path / "all.desc").write_bytes(descriptor_pb2.FileDescriptorSet(file=files).SerializeToString())
+    command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=all.desc"]
+    subprocess.run([*command, "order.proto"], cwd=tmp_path, check=True)
     for schema in ("order", "order.proto", "all.desc"):
         for message in ("Line", "acme.shop.Order.Line"):
             rule = Rule("*", None, serde_of(f"protobuf,type={message}:{schema}"))
