@@ -64,7 +64,7 @@ def _works() -> dict[str, Callable[[Source], object]]:
 
     sizes = ["offset", "key_size", "value_size"]
     return {
-        CHECKSUM: lambda source: crc32c(source.data),
+        CHECKSUM: lambda source: crc32c(source.view()),
         BATCHES: lambda source: sum(len(found) for found in heads(source)),  # type: ignore[arg-type] # nothing here is odd
         RECORDS: lambda source: sum(int(found.first[-1]) for found in located(source)),  # type: ignore[union-attr]
         SIZES: lambda source: sum(rows.num_rows for rows in record_columns(source, names=sizes)),  # type: ignore[union-attr]

@@ -35,7 +35,7 @@ from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, file_name
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import location, mapped, path_of, sizes
+from kwire_cli.stores import location, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -178,7 +178,7 @@ class SegmentTable:
             if name in names or name in {self.times.get(column) for column in names}
         ]
         source = source_of()
-        size = len(source.data)  # which may be less than when the file was looked at
+        size = source.size  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         reading.told.size += max(stop - part.start, 0)
         if reading.told.stop:
@@ -225,9 +225,8 @@ def parts_in(part: Part | Share) -> Iterable[Part]:
 
 def source_of_part(part: Part, reading: Reading) -> Source:
     """Open a part of a segment, as the record set that its topic makes it. InputError if it cannot be read."""
-    data = mapped(part.segment.path, part.start, part.stop)
     return recognised_source(
-        data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
+        part.segment.path, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
     )
 
 

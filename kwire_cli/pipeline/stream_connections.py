@@ -159,7 +159,7 @@ class Known(Origin):
         for row in np.flatnonzero(np.append(True, (np.diff(which) != 0) | (np.diff(before) != 0))).tolist():
             self.places.append(_Place(int(numbers[row]), location(given[which[row]].file), int(before[row])))
         rows["packet"], self.last = numbers, int(numbers[-1])
-        return Run(rows, memoryview(b""), b"".join(payloads))
+        return Run(rows, b"".join(payloads))
 
     def place(self, packet: int) -> Place:
         """The file of a packet, and its number there; neither where that is not known any more."""

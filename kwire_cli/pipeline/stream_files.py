@@ -150,7 +150,7 @@ class SegmentFiles(Files):
             source = source_of(entry.path)
         except InputError:
             return (entry.size if entry.ended else mark.at), 0
-        size = len(source.data)
+        size = source.size
         if entry.ended and size - mark.at <= most:
             return size, 0
         at = whole(source, resumed(source, mark.at) if entry.ended else mark.at, most)

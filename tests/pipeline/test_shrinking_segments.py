@@ -24,7 +24,7 @@ READ = """
     table, told, rows = TABLES[name], Told(), []
     (part,) = table.parts([path], (), 1 << 40)
     view = table.read(part, ["file", "position"], Reading(told=told))
-    for batch in view:  # what a task does: the file is mapped when the first rows come
+    for batch in view:  # what a task does: the file is opened when the first rows come
         os.truncate(path, keep)
         rows += batch.column(1).to_pylist()
     print(json.dumps([rows, told.first]))
