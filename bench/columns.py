@@ -63,7 +63,7 @@ def _works() -> dict[str, Callable[[Source], object]]:
     from kwire_cli.records.columns import record_columns
 
     return {
-        CHECKSUM: lambda source: crc32c(source.data),
+        CHECKSUM: lambda source: crc32c(source.view()),
         BATCHES: lambda source: sum(len(found) for found in heads(source)),  # type: ignore[arg-type] # nothing here is odd
         RECORDS: lambda source: sum(int(found.first[-1]) for found in located(source)),  # type: ignore[union-attr]
         ALL: lambda source: sum(rows.num_rows for rows in record_columns(source)),  # type: ignore[union-attr]

@@ -10,14 +10,12 @@ grpcio-tools.
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import subprocess
 import sys
 import time
 import urllib.request
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +65,6 @@ def main() -> None:
         (PLACE / f"{topic}-0").mkdir(exist_ok=True)
         name = "00000000000000000000.log"
         shutil.copyfile(Path(logs, f"{topic}-0", name), PLACE / f"{topic}-0" / name)
-    exported = ask(f"{registry}/apis/registry/v3/admin/export")
-    zipfile.ZipFile(io.BytesIO(exported)).testzip()
-    (PLACE / "export.zip").write_bytes(exported)
 
 
 main()

@@ -1,10 +1,10 @@
-"""Values that the serializers of Confluent, Apicurio and AWS Glue wrote, with their schemas as exports of registries.
+"""Values that the serializers of Confluent, Apicurio and AWS Glue wrote, with their schemas.
 
 Usage: make_schema_samples.py APICURIO_JARS GLUE_JARS PYTHON
 
 Writes samples/schemas. The jars are folders: of apicurio-registry-{avro,jsonschema,protobuf}-serde-kafka, and of
-software.amazon.glue:schema-registry-serde with kafka-streams. PYTHON has confluent-kafka[avro,json,protobuf] and
-grpcio-tools. The exports and the `_schemas` topic are what the registries write, from the schemas in schema_samples.
+software.amazon.glue:schema-registry-serde. PYTHON has confluent-kafka[avro,json,protobuf] and
+grpcio-tools. The answers and the `_schemas` topic are what the registries write, from the schemas in schema_samples.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import base64
 import json
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 from kwire_cli.records.writing import write
@@ -22,7 +21,6 @@ HERE = Path(__file__).resolve().parent / "schema_samples"
 SAMPLES = HERE.parents[1] / "samples" / "schemas"
 PAYMENT = {"id": "p-1", "kind": "TRANSFER", "parts": [{"cents": -5}], "trace": 1 << 60}
 JSON = {"id": "o-1", "cents": 1200}
-WINDOW = {"key": "kä", "windowStart": "2023-11-14T22:13:20.000Z"}
 
 
 def text(name: str) -> str:
@@ -37,8 +35,6 @@ def of_java(name: str, jars: str, files: tuple[str, ...], avro: dict) -> list[di
         json.loads(line) for line in subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()
     ]
     written = {"avro": avro["written"], "json-schema": JSON, "protobuf": PAYMENT}
-    written["time-window"] = WINDOW
-    written["session-window"] = WINDOW | {"windowEnd": "2023-11-14T22:14:20.000Z"}
     return [
         row | {"written": {"cents": -5} if "protobuf part" in row["name"] else written[row["format"]]} for row in rows
     ]
@@ -52,8 +48,8 @@ def save(folder: str, rows: list[dict]) -> Path:
     return place
 
 
-def apicurio_export(place: Path) -> None:
-    """An export of Apicurio 3: contents by their hash, and the versions of artifacts."""
+def apicurio_versions(place: Path) -> None:
+    """The metadata of versions of artifacts as Apicurio 3 answers it, each with its content."""
     customer = [{"groupId": "default", "artifactId": "customer", "version": "1", "name": "acme.shop.Customer"}]
     artifacts = [
         ("customer", "AVRO", "customer.avsc", 10, []),
@@ -61,44 +57,32 @@ def apicurio_export(place: Path) -> None:
         ("json", "JSON", "order.json", 12, []),
         ("payments", "PROTOBUF", "payment.proto", 13, []),
     ]
-    with zipfile.ZipFile(place / "export.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-
-        def put(name: str, data: str) -> None:
-            entry = zipfile.ZipInfo(name, (2026, 11, 21, 10, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, data)
-
-        put("manifest-2026-11-21T10:00:00Z.Manifest.json", '{"exportVersion": "3.0"}')
-        for name, kind, file, number, references in artifacts:
-            stem = f"{number:064x}"
-            about = {"contentId": number, "contentHash": stem, "artifactType": kind, "contentType": "application/json"}
-            put(f"content/{stem}.Content.json", json.dumps(about | {"serializedReferences": json.dumps(references)}))
-            put(f"content/{stem}.Content.data", text(file))
-            artifact = {"groupId": "default", "artifactId": name, "artifactType": kind}
-            put(f"groups/default/artifacts/{name}.Artifact.json", json.dumps(artifact))
-            version = {"globalId": number + 10, "groupId": "default", "artifactId": name, "version": "1"}
-            version |= {"versionOrder": 1, "state": "ENABLED", "contentId": number}
-            put(f"groups/default/artifacts/{name}/versions/1.ArtifactVersion.json", json.dumps(version))
+    versions = [
+        {
+            "groupId": "default",
+            "artifactId": name,
+            "version": "1",
+            "artifactType": kind,
+            "state": "ENABLED",
+            "globalId": number + 10,
+            "contentId": number,
+            "references": references,
+            "content": text(file),
+        }
+        for name, kind, file, number, references in artifacts
+    ]
+    (place / "versions.json").write_text(json.dumps(versions, indent=1) + "\n", encoding="utf-8")
 
 
-def glue_answers(place: Path) -> None:
-    """The answers of `aws glue get-schema-version`. Glue has no references: the schema of orders has all types."""
+def glue_schemas(place: Path) -> None:
+    """Schemas by their UUIDs. Glue has no references: the schema of orders has all types."""
     order, customer = json.loads(text("order.avsc")), json.loads(text("customer.avsc"))
     for field in order["fields"]:
         if field["name"] == "customer":
             field["type"] = ["null", customer]
-    schemas = (("AVRO", "orders", json.dumps(order)), ("JSON", "json", '{"type": "object"}'))
-    for number, (kind, name, schema) in enumerate((*schemas, ("PROTOBUF", "payments", text("payment.proto"))), 1):
-        answer = {
-            "SchemaVersionId": f"00000000-0000-0000-0000-{number:012d}",
-            "SchemaDefinition": schema,
-            "DataFormat": kind,
-            "SchemaArn": f"arn:aws:glue:eu-west-1:123456789012:schema/shop/{name}",
-            "VersionNumber": 1,
-            "Status": "AVAILABLE",
-            "CreatedTime": "2026-11-21T10:00:00.000Z",
-        }
-        (place / f"{name}.json").write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
+    schemas = (("avsc", json.dumps(order)), ("jsonschema", '{"type": "object"}'), ("proto", text("payment.proto")))
+    for number, (suffix, schema) in enumerate(schemas, 1):
+        (place / f"00000000-0000-0000-0000-{number:012d}.{suffix}").write_text(schema, encoding="utf-8")
 
 
 def schemas_topic(answers: list[dict]) -> None:
@@ -156,37 +140,14 @@ def orders_log(rows: list[dict]) -> None:
     (place / "00000000000000000000.log").write_bytes(write([{"records": records}]))
 
 
-def windows_log(rows: list[dict]) -> None:
-    """A segment of the counts of a Kafka Streams application, whose keys have time windows."""
-    key = next(row["bytes"] for row in rows if row["format"] == "time-window")
-    window = base64.b64decode(key)[-8:]
-    keys = (key, *(base64.b64encode(name + window).decode() for name in (b"paid", b"new")))
-    records = [
-        {
-            "offset": offset,
-            "timestamp": 1763719200000 + offset,
-            "key": key,
-            "value": base64.b64encode((7 * offset + 1).to_bytes(8)).decode(),
-            "headers": [],
-        }
-        for offset, key in enumerate(keys)
-    ]
-    place = SAMPLES / "order-counts-0"
-    place.mkdir(exist_ok=True)
-    (place / "00000000000000000000.log").write_bytes(write([{"records": records}]))
-
-
 def main() -> None:
     apicurio, glue, python = sys.argv[1:]
     subprocess.run([python, str(HERE / "confluent.py"), str(SAMPLES / "confluent")], check=True)
     rows = [json.loads(line) for line in (SAMPLES / "confluent" / "records.jsonl").read_text().splitlines()]
     avro = rows[0]
     files = ("order.avsc", "customer.avsc", "order.json", "payment.proto")
-    apicurio_export(save("apicurio", of_java("Apicurio.java", apicurio, files, avro)))
-    written = of_java("Glue.java", glue, ("order.avsc", "customer.avsc", "payment.proto"), avro)
-    glue_answers(save("glue", [row for row in written if "window" not in row["format"]]))
-    save("streams", [row for row in written if "window" in row["format"]])
-    windows_log(written)
+    apicurio_versions(save("apicurio", of_java("Apicurio.java", apicurio, files, avro)))
+    glue_schemas(save("glue", of_java("Glue.java", glue, ("order.avsc", "customer.avsc", "payment.proto"), avro)))
     schemas_topic(json.loads((SAMPLES / "confluent" / "schemas.json").read_text()))
     orders_log(rows)
 

@@ -13,10 +13,9 @@ from kwire_cli.spec.catalog import catalog
 FOLDER = Path(__file__).resolve().parents[1] / "samples" / "schemas"
 BY = {
     "confluent": ("confluent/schemas.json", "_schemas-0"),
-    "apicurio": ("apicurio/export.zip",),
+    "apicurio": ("apicurio/versions.json",),
     "glue": ("glue",),
-    "registry": ("registry/export.zip", "registry/schemas.json"),
-    "streams": (),
+    "registry": ("registry/schemas.json",),
 }
 """Where the schemas of each writer are: of Confluent's as answers of the registry, and as the topic that it writes."""
 

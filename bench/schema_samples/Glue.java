@@ -1,8 +1,8 @@
-// Values written by the serializers of AWS Glue's schema registry, and windowed keys written by Kafka Streams.
+// Values written by the serializers of AWS Glue's schema registry.
 //
 // Usage: java -cp JARS Glue.java ORDER.AVSC CUSTOMER.AVSC PAYMENT.PROTO AVRO_BYTES_AS_BASE64
 //
-// JARS are those of software.amazon.glue:schema-registry-serde and org.apache.kafka:kafka-streams. A line of JSON is
+// JARS are those of software.amazon.glue:schema-registry-serde. A line of JSON is
 // printed for each value. The schemas have the UUIDs 00000000-0000-0000-0000-00000000000N: Avro 1, JSON 2, Protobuf 3.
 
 import com.amazonaws.services.schemaregistry.common.configs.GlueSchemaRegistryConfiguration;
@@ -24,12 +24,6 @@ import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.io.DecoderFactory;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.apache.kafka.streams.kstream.SessionWindowedSerializer;
-import org.apache.kafka.streams.kstream.TimeWindowedSerializer;
-import org.apache.kafka.streams.kstream.Windowed;
-import org.apache.kafka.streams.kstream.internals.SessionWindow;
-import org.apache.kafka.streams.kstream.internals.TimeWindow;
 
 public class Glue {
     static void print(String name, String format, String part, byte[] data) {
@@ -64,9 +58,5 @@ public class Glue {
             print("protobuf part " + compression, "protobuf", "value",
                 encoder.write(new ProtobufSerializer(config).serialize(cents), new UUID(0, 3)));
         }
-        print("time window", "time-window", "key", new TimeWindowedSerializer<>(new StringSerializer())
-            .serialize("t", new Windowed<>("kä", new TimeWindow(1700000000000L, 1700000060000L))));
-        print("session window", "session-window", "key", new SessionWindowedSerializer<>(new StringSerializer())
-            .serialize("t", new Windowed<>("kä", new SessionWindow(1700000000000L, 1700000060000L))));
     }
 }

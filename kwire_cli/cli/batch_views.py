@@ -474,9 +474,8 @@ class OnPage(View):
         from kwire_cli.view.bounded_outline import of_item  # only pages need it
         from kwire_cli.view.html.frames import entry, row  # as above
 
-        redaction, source = self.settings.redaction, self._source
-        full = self.settings.full
-        outline = of_item(redaction.catalog, shown.item, source.data, redaction.reading(), source.topic, full=full)
+        redaction = self.settings.redaction
+        outline = of_item(redaction.catalog, shown.item, self._source, redaction.reading(), full=self.settings.full)
         self._page.add(row(shown.item), entry(outline))
 
 

@@ -103,7 +103,7 @@ class BatchRun:
             view.begin(file, source)
         reader = Reader(source)
         batches, anomalous = view.show_first(
-            source, reader, lambda: self.progress.tell(file.label, reader.at, len(source.data))
+            source, reader, lambda: self.progress.tell(file.label, reader.at, source.size)
         )
         self.chosen += batches
         self.found, self.anomalous = self.found or batches > 0, self.anomalous or anomalous
@@ -158,7 +158,7 @@ class BatchRun:
         stream = deep and self.view.STREAMS and self.settings.shows_all
         for number, item in enumerate(reader.items()):
             if not number & 63:
-                self.progress.tell(file.label, item.position, len(source.data))
+                self.progress.tell(file.label, item.position, source.size)
             if self.left == 0:
                 return
             notes: list[Anomaly] = []

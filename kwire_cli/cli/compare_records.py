@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Caller, Opened
+    from kwire_cli.stores import FileBytes
 
 # The options of records.
 
@@ -263,7 +264,7 @@ def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
         form = opened.how.record_format or AUTO
         for file in opened.files():
             partition = file.path.resolve().parent.name if file.path else file.label
-            yield from _items(opened, file.label, partition, file.view, form)
+            yield from _items(opened, file.label, partition, file.content, form)
     else:
         reading = RecordsAs(opened.how.catalog)
         for subject in opened.subjects():
@@ -273,9 +274,9 @@ def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
                 yield from _of_body(subject.api, roles(body.spec, body.entry), body.raw, reading)
 
 
-def _items(opened: Opened, label: str, partition: str, view: memoryview, form: str) -> Iterator[Found]:
-    for item in items(source_of(view, form=form)):
-        opened.caller.progress(label, item.position, len(view))
+def _items(opened: Opened, label: str, partition: str, content: memoryview | FileBytes, form: str) -> Iterator[Found]:
+    for item in items(source_of(content, form=form)):
+        opened.caller.progress(label, item.position, len(content))
         if opened.caller.stopped:
             return
         if not isinstance(item, Gap):

@@ -316,6 +316,7 @@ SECONDS = 180
 MODULES = {
     "cryptography": "cryptography.hazmat.primitives.ciphers.aead",
     "google-re2": "re2",
+    "grpcio-tools": "grpc_tools.protoc",
     "protobuf": "google.protobuf.message",
     "opentelemetry-proto": "opentelemetry.proto.metrics.v1.metrics_pb2",
 }

@@ -212,15 +212,15 @@ class Explanations:
                 if (first := next(items, None)) is None:
                     raise InputError("no batch matches --filter", file=file.label)
                 items = chain((first,), items)
-            size = len(source.data)
+            size = source.size
             title: Line = [(file.label, "title"), (f": {size} bytes of record batches", "dim")]
-            events = explain_items(items, self._look(), data=source.data, topic=source.topic)
+            events = explain_items(items, self._look(), source)
             yield Explanation(title, {"file": file.label, "size": size, "topic": source.topic}, events)
 
 
 def batch_at(source: Source, position: int, name: str) -> Any:
     """Return the batch, or the bytes that are no batch, in which a byte lies. InputError beyond the end."""
-    if not 0 <= position < len(source.data):
-        raise InputError(f"there is no byte {position}: it has {len(source.data)}", file=name)
+    if not 0 <= position < source.size:
+        raise InputError(f"there is no byte {position}: it has {source.size}", file=name)
     start = position if Reader(source).right_at(position) else 0
     return next(item for item in Reader(source, start).items() if item.position <= position < item.end)

@@ -312,7 +312,7 @@ def crc(environment: Environment, options: CrcOptions) -> int:
         for file in opened.files() if isinstance(opened, LogInput) else ():
             if not file.has_batches:
                 raise InputError("this holds no record batches", file=file.label)
-            item = batch_at(source_of(file.view, form=options.record_format), position or 0, file.label)
+            item = batch_at(source_of(file.content, form=options.record_format), position or 0, file.label)
             if not isinstance(item, Batch):
                 where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
                 raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)

@@ -52,7 +52,7 @@ class LikeKafka(View):
         super().begin(file, source)
         self.environment.write(f"Dumping {'-' if file.path is None else file.label}")
         if source:
-            self._at_end, self._size = False, len(source.data)
+            self._at_end, self._size = False, source.size
             self._name = file.path.name if file.path else "-"
             self._consecutive = Consecutive(str(file.path.absolute()) if file.path else "-", self.trouble)
             for line in log_heading(file.name, self._name):

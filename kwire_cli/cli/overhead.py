@@ -294,16 +294,16 @@ class Counting:
             topic = options.as_topic or file.topic
             if options.topics and topic not in options.topics:
                 continue
-            view = file.view
+            content = file.content
             overhead = self._of("segments", file.label)
-            self.decodable = self.decodable or len(view) > 0
+            self.decodable = self.decodable or len(content) > 0
             form = options.record_format or "auto"
-            for at in overhead.tallies.records(view, topic, file.partition, form):
-                opened.caller.progress(file.label, at, len(view))
+            for at in overhead.tallies.records(content, topic, file.partition, form):
+                opened.caller.progress(file.label, at, len(content))
                 if opened.caller.stopped and not overhead.written:
                     break
             if overhead.written:
-                for _ in overhead.written.records(view, topic, file.partition, form):
+                for _ in overhead.written.records(content, topic, file.partition, form):
                     pass
                 self._messages_in_records(overhead, opened, file)
             if opened.caller.stopped:

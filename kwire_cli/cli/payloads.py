@@ -41,7 +41,7 @@ class Payloads(Definitions):
         multiple=True,
         metavar="WHERE",
         shell_complete=complete_file,
-        help="Take schemas from files, a registry's export or a _schemas topic.",
+        help="Take schemas from files, answers of a registry or a _schemas topic.",
     )
     serdes: str | None = option(
         "--serdes",

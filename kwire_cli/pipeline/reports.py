@@ -36,7 +36,7 @@ from kwire_cli.source.logs.files import Segment, files_in, partition_of, segment
 from kwire_cli.source.logs.model import BATCH_KINDS
 from kwire_cli.source.request_log.exchange import Bodies, Exchange
 from kwire_cli.source.request_log.reading import LogPart, parts_of
-from kwire_cli.stores import absolute, location, mapped, path_of, sizes
+from kwire_cli.stores import FileBytes, absolute, location, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -220,7 +220,7 @@ def _unnumbered(subjects: Iterable[Captured | TcpConnection]) -> Iterator[Captur
 def _log_items(reading: Reading, names: Sequence[tuple[str, str]], segment: Segment, faults: Faults) -> Iterator[Any]:
     """Yield the batches and gaps of a segment, under the name that the command for one machine gives the file."""
     try:
-        source = source_of(mapped(segment.path), topic=segment.topic, catalog=reading.catalog, limits=reading.limits)
+        source = source_of(segment.path, topic=segment.topic, catalog=reading.catalog, limits=reading.limits)
     except InputError as error:
         faults.add(FileFault(segment.path, error.reason))
         return
@@ -277,7 +277,7 @@ def overhead(inputs: Inputs, make: Callable[[], Overhead], files: Sequence[str],
 
 def _segment(segment: Segment, faults: Faults) -> Iterator[Any]:
     try:
-        mapped(segment.path)
+        FileBytes(segment.path)
     except InputError as error:
         faults.add(FileFault(segment.path, error.reason))
     else:
@@ -345,7 +345,7 @@ def _in_unit(
             yield item if isinstance(item, Message) else NotWritten(place_in(unit, item), item)
         return
     try:
-        source = source_of(mapped(unit.path), topic=unit.topic, catalog=catalog, limits=reading.limits)
+        source = source_of(unit.path, topic=unit.topic, catalog=catalog, limits=reading.limits)
     except InputError as error:
         faults.add(FileFault(unit.path, error.reason))
         return

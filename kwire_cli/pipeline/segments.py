@@ -32,7 +32,7 @@ from kwire_cli.records.reading import recognised_source
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import location, mapped, path_of
+from kwire_cli.stores import location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -141,7 +141,7 @@ class SegmentTable:
                 yield FAULTS_NAME, SEGMENT_FAULTS.placed(part, unreadable(error.reason))
 
     def _read(self, part: Part, reading: Reading, source: Source) -> Iterator[pa.RecordBatch | Faults]:
-        size = len(source.data)  # which may be less than when the file was looked at
+        size = source.size  # which may be less than when the file was looked at
         stop = size if part.stop is None else min(part.stop, size)
         for item in self.rows(source, min(part.start, stop), stop, reading):
             if not isinstance(item, Gap):
@@ -166,9 +166,8 @@ class SegmentTable:
 
 def source_of_part(part: Part, reading: Reading) -> Source:
     """Open a part of a segment, as the record set that its topic makes it. InputError if it cannot be read."""
-    data = mapped(part.segment.path, part.start, part.stop)
     return recognised_source(
-        data, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
+        part.segment.path, folder=part.segment.topic, catalog=reading.catalog, limits=reading.limits, start=part.start
     )
 
 

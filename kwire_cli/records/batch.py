@@ -17,6 +17,7 @@ from kwire_cli.records.kafka_topics import OWN_TOPICS, Control, RecordPayload, d
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import is_connect_configs
+from kwire_cli.stores.opening import Window
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import kip98
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.stores import FileBytes
 
 
 # What a record set consists of: records, and the bytes that are no batch; what reading it needs to know.
@@ -99,13 +101,36 @@ class Source:
     much may be decompressed.
     """
 
-    data: memoryview
+    content: memoryview | FileBytes
     layouts: Mapping[int, Layout]
     catalog: Catalog | None = None
     topic: str | None = None
     limits: Limits = field(default_factory=Limits)
     hide: Hide | None = None
     """The secrets in records that `to_json` of batches leaves out by default."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self.content)
+
+    def window(self, start: int, stop: int) -> Window:
+        """Return a window with the bytes [start, stop)."""
+        if isinstance(self.content, memoryview):
+            return Window(self.content, 0, len(self.content))
+        return self.content.window(start, stop)
+
+    def view(self, start: int = 0, stop: int | None = None) -> memoryview:
+        """Return a view by the positions of the source, in which the bytes [start, stop) are valid."""
+        if isinstance(self.content, memoryview):
+            return self.content
+        return self.content.view(start, stop)
+
+    def read(self, start: int, stop: int) -> memoryview:
+        """Return the bytes in [start, stop)."""
+        if isinstance(self.content, memoryview):
+            return self.content[start:stop]
+        return self.content.read(start, stop)
 
 
 # A batch of records, whatever its format: its header at once, its records when they are asked for.
@@ -196,6 +221,11 @@ class Batch(InNotebook):
         return self.position + self.size
 
     @property
+    def data(self) -> memoryview:
+        """A view by the positions of the source, in which the bytes of the batch are valid."""
+        return self.source.view(self.position, self.end)
+
+    @property
     def magic(self) -> int:
         """Its format's magic byte."""
         return self.layout.magic
@@ -207,7 +237,7 @@ class Batch(InNotebook):
             notes = self._notes
             self._head = head = _format(self.layout.name).head_of(self, notes)
             if self.crc_valid is False:
-                computed = self.layout.checksum(self.source.data[self.position + self.layout.crc_from : self.end])
+                computed = self.layout.checksum(self.data[self.position + self.layout.crc_from : self.end])
                 detail = f"the batch says {head.crc:#010x}, its bytes have {computed:#010x}; Kafka's reader fails here"
                 notes.insert(0, Anomaly("CRC_MISMATCH", "crc", self.position + self.layout.crc_at, detail))
             if strange := head.attributes & ~self.layout.known_bits:
@@ -258,7 +288,7 @@ class Batch(InNotebook):
 
     def spans(self) -> Spans:
         """The spans of all its bytes, its records one by one, or one piece of bytes where they are compressed."""
-        return walk(records_entry(self.layout.decl), self.source.data, self.position, self.end)
+        return walk(records_entry(self.layout.decl), self.data, self.position, self.end)
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
         """The batch in the shape of `kwire dump --format jsonl`; with `records` unless `deep` is false.

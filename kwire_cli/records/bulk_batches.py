@@ -22,8 +22,7 @@ from kwire_cli.records.batch import CORRUPT, Batch
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT, leading
-from kwire_cli.records.reading import WINDOW, Reader
-from kwire_cli.stores.opening import check, lost
+from kwire_cli.records.reading import Reader
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, offset_of
 
@@ -146,7 +145,6 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
         bounds = reader.plain_bounds()
         while bounds[-1] - bounds[0] >= CHUNK:
             yield reader.heads(bounds)
-            reader.passed = reader.at
             bounds = reader.plain_bounds()
         if len(bounds) > 1 and (bounds[-1] - bounds[0] >= _SHORT or breaks < _MOST_RUNS):
             yield reader.heads(bounds)
@@ -157,31 +155,26 @@ def heads(source: Source, start: int = 0, stop: int | None = None) -> Iterator[H
             reader.at = item.end
             yield (
                 Gap(item.position, item.size, CORRUPT)
-                if isinstance(item, Gap) and item.end == reader.stop < len(source.data)
+                if isinstance(item, Gap) and item.end == reader.stop < source.size
                 else item
             )
             break
 
 
 class _Reader(Reader):
-    """It keeps what was not given yet in memory: it is going to be looked at again."""
-
-    passed = 0
+    """A reader that finds many batches with one call."""
 
     def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
         super().__init__(source, start, stop)
-        self.data = octets(source.data)
         self.bounds = np.empty(CHUNK // (OVERHEAD + _LAYOUT.least) + 2, np.int64)
 
     def plain_bounds(self) -> Ints:
         """Read on as `plain` does, for as many bytes as are taken together; where these batches begin and end."""
         count = 0
         if self.layouts.get(_LAYOUT.magic) is _LAYOUT:
-            if self.at - self.kept >= WINDOW:
-                self.let_go(self.at)
-            count = compiled(_loops().find_batches)(self.data, self.at, self.stop, self.at + CHUNK, PLACES, self.bounds)
-            if lost:
-                check(self.view)
+            self.load(self.at, min(self.at + 2 * CHUNK, self.stop))
+            data, stop = octets(self.view), min(self.stop, self.last)
+            count = compiled(_loops().find_batches)(data, self.at, stop, self.at + CHUNK, PLACES, self.bounds)
         bounds = self.bounds[: count + 1].copy() if count else np.array([self.at])
         self.at = int(bounds[-1])
         self.hashed += self.at - int(bounds[0])
@@ -189,10 +182,7 @@ class _Reader(Reader):
 
     def heads(self, bounds: Ints) -> Heads:
         """Return the batches between these places."""
-        return Heads(bounds[:-1], bounds[1:], Numbers(self.data, bounds[:-1]))
-
-    def let_go(self, at: int) -> None:
-        super().let_go(max(min(at, self.passed), self.kept))
+        return Heads(bounds[:-1], bounds[1:], Numbers(octets(self.view), bounds[:-1]))
 
 
 def odd_record_sets(data: Octets, start: Ints, stop: Ints) -> npt.NDArray[np.bool_]:
@@ -225,8 +215,13 @@ def located(source: Source, start: int = 0, stop: int | None = None) -> Iterator
             elif some.codec.any():
                 yield from _unpacked(source, some)
             else:
+                data = octets(source.view(int(some.start[0]), int(some.end[-1])))
                 jobs = jobs_of(_ENTRY, some.start + _LAYOUT.head.size, some.end)
-                yield from _checked(source, some, walk_many(_ENTRY.program, octets(source.data), jobs))
+                yield from _checked(
+                    source,
+                    some,
+                    walk_many(_ENTRY.program, data, jobs),
+                )
 
 
 def _runs(odd: npt.NDArray[np.bool_]) -> Iterator[tuple[bool, slice]]:
@@ -248,7 +243,7 @@ def _unpacked(source: Source, some: Heads) -> Iterator[Located | Batch]:
     first = size = 0
     head = _LAYOUT.head.size
     for k, (at, end, codec) in enumerate(zip(some.start.tolist(), some.end.tolist(), some.codec.tolist(), strict=True)):
-        data, code, _, _ = decompress(codec, source.data[at + head : end], source.limits)
+        data, code, _, _ = decompress(codec, source.read(at + head, end), source.limits)
         if not code:
             parts.append(data)
             size += len(data)

@@ -131,18 +131,18 @@ _MASK = 0xFFFFFFFF
 _PRIME1, _PRIME2, _PRIME3, _PRIME4, _PRIME5 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1
 
 
-def crc32(data: Any) -> int:
+def crc32(data: Any, value: int = 0) -> int:
     """CRC-32 (IEEE, as in zlib) of bytes-likes: that of messages of magic 0 and 1, as an unsigned number."""
-    return zlib.crc32(data)
+    return zlib.crc32(data, value)
 
 
-def crc32c(data: Any) -> int:
+def crc32c(data: Any, value: int = 0) -> int:
     """CRC-32C (Castagnoli) of bytes-likes: that of record batches (magic 2), as an unsigned number."""
-    return _crc32c_function()(data)
+    return _crc32c_function()(data, value)
 
 
 @cache
-def _crc32c_function() -> Callable[[Any], int]:
+def _crc32c_function() -> Callable[[Any, int], int]:
     """The function of the library crc32c, without its package: importing that looks up its version, which takes longer
     than a small log.
     """
@@ -157,7 +157,7 @@ def _crc32c_function() -> Callable[[Any], int]:
         return library.crc32c
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    function: Callable[[Any], int] = module.crc32c
+    function: Callable[[Any, int], int] = module.crc32c
     return function
 
 

@@ -25,7 +25,7 @@ _UNKNOWN = -1
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:  # noqa: ARG001 - as for all formats
     """The numbers of its header. It has no base timestamp, no leader epoch and no count."""
     layout = batch.layout
-    said = layout.numbers(batch.source.data, batch.position)
+    said = layout.numbers(batch.data, batch.position)
     attributes = said["attributes"]
     return Head(
         said["offset"],

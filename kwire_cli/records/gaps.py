@@ -44,7 +44,7 @@ class CutBatch(Batch):
     @property
     def whole_size(self) -> int:
         """The bytes that it should have."""
-        return OVERHEAD + int(FRAME.unpack(self.source.data, self.position)[1])
+        return OVERHEAD + int(FRAME.unpack(self.source.read(self.position, self.position + FRAME.size), 0)[1])
 
     @property
     def has_head(self) -> bool:
@@ -59,7 +59,7 @@ class CutBatch(Batch):
                 super().head  # noqa: B018 - it keeps what it finds
             else:
                 data = self._padded_head()
-                padded = Batch(replace(self.source, data=memoryview(data)), 0, len(data), self.layout, True)  # noqa: FBT003
+                padded = Batch(replace(self.source, content=memoryview(data)), 0, len(data), self.layout, True)  # noqa: FBT003
                 self._head = padded.head
             self._notes[:] = _of_the_cut(self._notes)
             detail = f"{self.size} of {self.whole_size} bytes are there; the records end with them"
@@ -86,7 +86,7 @@ class CutBatch(Batch):
 
     def _padded_head(self) -> bytes:
         size = self.layout.head.size
-        return bytes(self.source.data[self.position : min(self.end, self.position + size)]).ljust(size, b"\0")
+        return bytes(self.source.read(self.position, min(self.end, self.position + size))).ljust(size, b"\0")
 
     def to_json(self, *, deep: bool = True, hide: Hide | None = None) -> dict[str, Any]:
         """The batch in the form of a whole one, `size` as it says; of a header that is cut, its own fields alone."""

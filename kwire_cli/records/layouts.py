@@ -59,7 +59,7 @@ class Layout:
     decl: Any
     head: Fixed
     least: int
-    checksum: Callable[[Any], int]
+    checksum: Callable[..., int]
     crc_from: int
     crc: Fixed
     crc_at: int

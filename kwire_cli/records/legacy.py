@@ -38,7 +38,7 @@ _NULL = 0xFF
 def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
     """The numbers of its header; a wrapper is decompressed for the offset of its first message."""
     layout = batch.layout
-    said = layout.numbers(batch.source.data, batch.position)
+    said = layout.numbers(batch.data, batch.position)
     last = said["offset"]
     codec = LEGACY_COMPRESSION.read(said["attributes"])
     base = last
@@ -59,7 +59,7 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
     if not head.codec:
         if batch.is_cut:  # the message is its only record, and its end is missing
             return
-        area = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
+        area = Area(batch.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
         key, payload, headers, key_at, value_at = _shallow(area, 0, batch.size, batch.layout, "", notes)
         start = batch.layout.head.size
         yield [
@@ -76,7 +76,7 @@ def pieces_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Iterator[list[Re
             code = item.code if item.code == TRUNCATED else "CORRUPT"
             add_note(notes, Anomaly(code, f"records[{number}]", offset, f"{item.size} bytes: {MEANING[code]}{where}"))
             continue
-        said = item.layout.numbers(item.source.data, item.position)
+        said = item.layout.numbers(item.data, item.position)
         if delta is None:
             delta = head.base_offset - said["offset"]
         path = f"records[{number}]"
@@ -120,7 +120,7 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
     first = final = None
     for item in _inner(batch, area):
         if isinstance(item, Batch):
-            final = item.layout.numbers(item.source.data, item.position)["offset"]
+            final = item.layout.numbers(item.data, item.position)["offset"]
             first = final if first is None else first
     if first is None or final is None:
         if not notes:
@@ -137,7 +137,7 @@ def _first_offset(batch: Batch, codec: int, last: int, notes: MutableSequence[An
 
 def _unpacked(batch: Batch, codec: int, notes: MutableSequence[Anomaly]) -> Area:
     """Return the decompressed value of a wrapper message."""
-    whole = Area(batch.source.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
+    whole = Area(batch.data[batch.position : batch.end], batch.position, compressed=False)  # type: ignore[arg-type]
     if batch.is_cut:
         at = _cut_value(batch)
         packed: Any = whole.data[at:]
@@ -165,7 +165,7 @@ def _cut_value(batch: Batch) -> int:
 
     Return the end of the bytes if even the length of the value is missing.
     """
-    spans = walk(records_entry(batch.layout.decl), batch.source.data, batch.position, batch.end)
+    spans = walk(records_entry(batch.layout.decl), batch.data, batch.position, batch.end)
     end = spans.used if spans.lost >= 0 else batch.end
     length: int = v0.NULLABLE_BYTES.prefix.length
     return min(end + length, batch.end) - batch.position

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import re
 import struct
 from dataclasses import replace
@@ -19,8 +18,8 @@ from kwire_cli.records.kafka_topics import MESSAGES, OWN_TOPICS, decode_control,
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT, layouts_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.spec.kafka import CLUSTER_METADATA
-from kwire_cli.stores import let_go, mapped
-from kwire_cli.stores.opening import check, lost
+from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import BLOCK
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
@@ -45,10 +44,10 @@ _BLOCK = 1 << 20
 
 
 MAGIC_V2 = 2
-WINDOW = 16 << 20
-"""Bytes of a mapped file that stay in memory behind the reader."""
 _FREE = 64 << 20
 """Bytes that may be hashed beyond those that an honest log needs: each once, or twice where all checksums are wrong."""
+_LONGEST = 16 << 20
+"""Maximum size of a batch that is loaded as a whole before its checksum is compared."""
 _NO_BYTES = b"\0" * _BLOCK
 
 
@@ -69,9 +68,9 @@ def read_items(source: Source, start: int = 0, stop: int | None = None) -> Itera
 
 def record_set(source: Source) -> Sequence[Item]:
     """Return the batches and gaps of a small record set, such as that of a request: mostly one sound batch of v2."""
-    size = len(source.data)
+    size = source.size
     v2 = source.layouts.get(MAGIC_V2)
-    sound = sound_batch(v2)(source.data, 0, size) if v2 else None
+    sound = sound_batch(v2)(source.view(), 0, size) if v2 else None
     if v2 and sound and sound[0] == size:
         return (Batch(source, 0, size, v2, crc_valid=True),)
     return [*read_items(source)]
@@ -114,11 +113,13 @@ class Reader:
     """Reads the batches in [start, stop) of a source once, `plain` as far as that goes and then `items`."""
 
     def __init__(self, source: Source, start: int = 0, stop: int | None = None) -> None:
-        self.source, self.view, self.layouts = source, source.data, source.layouts
-        self.start, self.stop = start, len(source.data) if stop is None else stop
+        self.source = source
+        self.layouts = source.layouts
+        self.start = start
+        self.stop = source.size if stop is None else stop
+        self.view, self.first, self.last = source.window(start, start)  # the window, and its valid bytes
         self.at = start
         self.hashed = 0
-        self.kept = start  # what was passed before here is no longer in memory
         self.known = (-1, False)  # where a frame begins whose checksum was compared already, and whether it is right
 
     def plain(self, layout: Layout) -> Iterator[tuple[int, int, tuple[Any, ...]]]:
@@ -129,16 +130,16 @@ class Reader:
         """
         if self.layouts.get(layout.magic) is not layout:
             return
-        view, stop, at, sound = self.view, self.stop, self.at, sound_batch(layout)
-        while at < stop:
-            if at - self.kept >= WINDOW:
-                self.let_go(at)
+        at, sound = self.at, sound_batch(layout)
+        view, stop = self.view, min(self.stop, self.last)
+        while at < self.stop:
             batch = sound(view, at, stop)
             if batch is None:
-                return
+                if not self.moved_on(at):
+                    return
+                view, stop = self.view, min(self.stop, self.last)
+                continue
             end, numbers = batch
-            if lost:
-                check(view)
             self.hashed += end - at
             self.at = end
             yield at, end, numbers
@@ -148,8 +149,7 @@ class Reader:
         """The batches and gaps from where reading stands."""
         at, stop = self.at, self.stop
         while at < stop:
-            if at - self.kept >= WINDOW:
-                self.let_go(at)
+            self.load(at, min(at + FRAME.size, stop))
             frame = self.frame(at)
             if frame is None or frame.end > stop or self.too_much(frame, at):
                 next_at = self.find(at + 1, stop)
@@ -158,15 +158,12 @@ class Reader:
                 right = self.compared(frame)
                 next_at = None if right or self.right_at(frame.end) else self.find(at + 1, frame.end)
                 if next_at is None:
-                    if lost or not right:
-                        check(self.view)
                     yield Batch(self.source, at, frame.end - at, frame.layout, right)
                     at = frame.end
                     continue
                 cut = False
             end = stop if next_at is None else next_at
             zeros = end - at >= FRAME.size and self.zeros(at, end) == end
-            check(self.view)
             code = PADDING if zeros and next_at is None else TRUNCATED if cut and next_at is None else CORRUPT
             yield Gap(at, end - at, code, self.cut(frame, end) if frame and code == TRUNCATED else None)
             at = end
@@ -175,25 +172,36 @@ class Reader:
         """Return the readable part of a batch whose bytes end at `end`, or None if its header is implausible."""
         return cut_batch(self.source, frame.start, end, frame.layout)
 
-    def let_go(self, at: int) -> None:
-        """Release the memory of a mapped file up to `at`.
+    def load(self, start: int, stop: int) -> None:
+        """Make the bytes [start, stop) valid in the view."""
+        if not self.first <= start <= stop <= self.last:
+            self.view, self.first, self.last = self.source.window(start, stop)
 
-        The released bytes are read again if they are accessed later.
-        """
-        let_go(self.view, self.kept, at)
-        self.kept = at // mmap.PAGESIZE * mmap.PAGESIZE
+    def bytes(self, start: int, stop: int) -> memoryview:
+        """Return the bytes in [start, stop), from the view if they are there. The window does not move."""
+        if self.first <= start <= stop <= self.last:
+            return self.view[start:stop]
+        return self.source.read(start, stop)
+
+    def moved_on(self, at: int) -> bool:
+        """Load the batch that begins at `at`. Return whether its end was outside of the window."""
+        last = self.last
+        if last >= self.stop:
+            return False
+        self.load(at, min(at + FRAME.size, self.stop))
+        frame = self.frame(at)
+        if frame is not None and frame.end <= min(self.stop, at + _LONGEST):
+            self.load(at, frame.end)
+        return self.last > last
 
     def frame(self, at: int) -> Frame | None:
         """Return the frame of the batch that may begin here, or None if no batch can begin here.
 
         The frame may end beyond the bytes.
         """
-        try:
-            _, size, magic = FRAME.unpack(self.view, at)
-        except struct.error:
-            return None
         if at + FRAME.size > self.stop:
             return None
+        _, size, magic = FRAME.unpack(self.bytes(at, at + FRAME.size), 0)
         layout = self.layouts.get(magic)
         return Frame(at, at + OVERHEAD + size, layout) if layout and size >= layout.least else None
 
@@ -214,10 +222,11 @@ class Reader:
             return self.known[1]
         layout = frame.layout
         self.hashed += frame.end - frame.start
-        right: bool = (
-            layout.checksum(self.view[frame.start + layout.crc_from : frame.end])
-            == layout.crc.unpack(self.view, frame.start)[0]
-        )
+        head = self.bytes(frame.start, frame.start + layout.crc_from)
+        checksum = 0
+        for at in range(frame.start + layout.crc_from, frame.end, BLOCK):
+            checksum = layout.checksum(self.bytes(at, min(at + BLOCK, frame.end)), checksum)
+        right: bool = checksum == layout.crc.unpack(head, 0)[0]
         self.known = frame.start, right
         return right
 
@@ -232,19 +241,22 @@ class Reader:
         at = max(at, self.zeros(at, until) - (OVERHEAD - 1))
         largest = (self.stop - at) >> 24
         pattern = _beginnings(min(max(largest, 0), 127), frozenset(self.layouts))
-        for match in pattern.finditer(self.view, at, min(self.stop, until - 1 + FRAME.size)):
-            begin = match.start()
-            if begin >= until:
-                return None
-            frame = self.frame(begin)
-            if frame and frame.end <= self.stop and self.right(frame, begin):
-                return begin
+        end = min(self.stop, until - 1 + FRAME.size)
+        while end - at >= FRAME.size:
+            block_end = min(at + BLOCK, end)
+            self.load(at, block_end)
+            for match in pattern.finditer(self.view, at, block_end):
+                begin = match.start()
+                frame = self.frame(begin)
+                if frame and frame.end <= self.stop and self.right(frame, begin):
+                    return begin
+            at = block_end - FRAME.size + 1
         return None
 
     def zeros(self, at: int, end: int) -> int:
         """Return where the run of zeros that begins at `at` ends."""
         while at < end:
-            block = self.view[at : min(at + _BLOCK, end)]
+            block = self.bytes(at, min(at + _BLOCK, end))
             if block != _NO_BYTES[: len(block)]:
                 return at + len(block) - len(bytes(block).lstrip(b"\0"))
             at += len(block)
@@ -263,7 +275,7 @@ def _beginnings(largest: int, magics: frozenset[int]) -> re.Pattern[bytes]:
     return re.compile(rb"(?s:(?=%b(?!\x00{4})[\x00-\x%02x].{%d}%b))" % (offset, largest, size - 1, magic))
 
 
-# Record sets in files and in memory, opened for reading: nothing is copied, a file is mapped.
+# Record sets in files and in memory, opened for reading. Files are read in blocks.
 
 
 def source_of(
@@ -278,8 +290,10 @@ def source_of(
     be read.
     """
     layouts = layouts_of(form)
-    view = mapped(data) if isinstance(data, str) or hasattr(data, "__fspath__") else _view(data)
-    return Source(view, layouts, catalog, topic, limits or Limits())
+    if isinstance(data, str) or hasattr(data, "__fspath__"):
+        data = FileBytes(data)
+    content = data if isinstance(data, FileBytes) else _view(data)
+    return Source(content, layouts, catalog, topic, limits or Limits())
 
 
 def _view(data: Any) -> memoryview:
@@ -399,9 +413,9 @@ def beginning(data: Any) -> Beginning | None:
     """
     reader = Reader(source_of(data))
     frame = reader.frame(0)
-    if frame is None or (frame.layout.is_message and len(reader.view) < frame.layout.head.size):
+    if frame is None or (frame.layout.is_message and reader.stop < frame.layout.head.size):
         return None
-    whole = frame.end <= len(reader.view)
+    whole = frame.end <= reader.stop
     valid = whole and reader.right(frame, 0)
     if valid:
         return Beginning(frame.layout, frame.end, whole, valid, sure=True)

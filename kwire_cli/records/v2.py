@@ -19,7 +19,6 @@ from kwire_cli.engine.values import anomalies, value
 from kwire_cli.records.batch import MOST_NOTES, Area, Head, Record, int64, sequence_after
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.stores.opening import check, lost
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 
@@ -99,16 +98,11 @@ def area_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Area:
     """The bytes behind the header of a batch that is no single message, decompressed within the source's limits."""
     layout = batch.layout
     start = batch.position + layout.head.size
-    packed = batch.source.data[start : batch.end]
+    packed = batch.data[start : batch.end]
     codec = batch.head.codec
     if not codec:
-        data = bytes(packed)
-        if lost:
-            check(batch.source.data)
-        return Area(data, start, compressed=False)
+        return Area(bytes(packed), start, compressed=False)
     data, code, detail, _ = decompress(codec, packed, batch.source.limits)
-    if lost:
-        check(batch.source.data)
     if code:
         add_note(notes, Anomaly(code, layout.decl.subcons[-1].name, start, detail))
     return Area(data, start, compressed=True)
@@ -192,7 +186,7 @@ def head_of(batch: Batch, notes: MutableSequence[Anomaly]) -> Head:
         producer_epoch,
         base_sequence,
         count,
-    ) = _HEAD.unpack(batch.source.data, batch.position)
+    ) = _HEAD.unpack(batch.data, batch.position)
     if last_offset_delta < 0:
         notes.append(Anomaly("LAST_OFFSET_MISMATCH", "lastOffsetDelta", batch.position, f"it is {last_offset_delta}"))
     return Head(

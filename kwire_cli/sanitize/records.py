@@ -90,12 +90,12 @@ class RecordSets:
             return bytes(gap.size)
         batch = gap.batch
         if batch is None:  # too little to say which format it is of, or no likely header: only where it would end stays
-            start = bytes(source.data[gap.position : gap.position + min(gap.size, FRAME.size)])
+            start = bytes(source.read(gap.position, gap.position + min(gap.size, FRAME.size)))
             return start.ljust(gap.size, NOTHING) if len(start) == FRAME.size else bytes(gap.size)
         if batch.has_head and batch.layout.name == "v2" and not batch.head.codec:
             return self._of_batches(batch, TOKEN)
         head = batch.position + min(batch.size, batch.layout.head.size)
-        return bytes(source.data[batch.position : head]).ljust(batch.size, b"\0")
+        return bytes(source.read(batch.position, head)).ljust(batch.size, b"\0")
 
     def _batch(self, batch: Batch, different: int, magic: int | None) -> bytes:
         of = (
@@ -106,7 +106,7 @@ class RecordSets:
         if batch.crc_valid:
             return sealed(of, batch.layout, None)
         # In a batch with a wrong checksum readers look for others: none may show that was packed before.
-        if Reader(replace(batch.source, data=memoryview(of))).find(1, len(of)) is None:
+        if Reader(replace(batch.source, content=memoryview(of))).find(1, len(of)) is None:
             return of
         if batch.layout.is_message:
             return self._of_messages(batch, different, batch.layout.magic)
@@ -115,7 +115,7 @@ class RecordSets:
 
     def _of_batches(self, batch: Batch, different: int) -> bytes:
         start = batch.position + batch.layout.head.size
-        head, packed = bytes(batch.source.data[batch.position : start]), bytes(batch.source.data[start : batch.end])
+        head, packed = bytes(batch.data[batch.position : start]), bytes(batch.data[start : batch.end])
         codec = batch.head.codec
         if not codec:
             return head + self._records(batch, packed, different)
@@ -152,7 +152,7 @@ class RecordSets:
 
     def _of_messages(self, batch: Batch, different: int, magic: int | None) -> bytes:
         """A message of v0 or v1, alone or with those that it wraps."""
-        layout, data = batch.layout, bytes(batch.source.data[batch.position : batch.end])
+        layout, data = batch.layout, bytes(batch.data[batch.position : batch.end])
         spans = walk(records_entry(layout.decl), data)
         codec = COMPRESSION.read(layout.numbers(data, 0)["attributes"])
         inner: Inner = {}

@@ -27,7 +27,7 @@ from kwire_cli.source.text.reading import (
     recognised_binary,
 )
 from kwire_cli.spec.catalog import catalog as bundled
-from kwire_cli.stores import mapped, path_of, refuse_bytes
+from kwire_cli.stores import FileBytes, path_of, refuse_bytes
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import offset_of
 
@@ -144,12 +144,12 @@ class Recognised:
 
     @property
     def views(self) -> tuple[memoryview, ...]:
-        """All bytes: a file is mapped; a text may hold several pieces."""
+        """All bytes; a text may hold several pieces."""
         if self.held is not None:
             return (self.held,)
         if self.text is not None:
             return tuple(memoryview(chunk.data) for chunk in self.text.chunks)
-        return (mapped(self.path) if self.path is not None else memoryview(self.stream.read()),)
+        return (memoryview(self.path.read_bytes() if self.path is not None else self.stream.read()),)
 
 
 def recognise(
@@ -252,6 +252,10 @@ def _is_packet_text(first: Callable[[int], bytes], size: int) -> bool:
         size <<= 3
 
 
+_MOST_LOOKED = 16 << 20
+"""Bytes of a file that are read to recognise batches."""
+
+
 def why_batches(data: Any, catalog: Catalog | None = None) -> str:
     """Say why some bytes are record batches; nothing if they are not, or are likelier to be frames."""
     if len(data) < LEAST_BATCH or data[_MAGIC_AT] > _NEWEST_MAGIC:
@@ -340,7 +344,7 @@ def _of_path(path: Place, form: str, says: Kind | None, name: str, catalog: Cata
             return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
         if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
             return Recognised(Kind.BATCHES, AS_SAID, name, path)
-        if why := why_batches(mapped(path), catalog):
+        if why := why_batches(FileBytes(path).read(0, _MOST_LOOKED), catalog):
             return Recognised(Kind.BATCHES, why, name, path)
     return _of_bytes(_content(path, form, name), form, says, name, catalog, path)
 

@@ -13,7 +13,7 @@ from kwire_cli.source.logs.contents import READABLE
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.reading import Opened
-from kwire_cli.stores import location, mapped, refuse_unreadable
+from kwire_cli.stores import FileBytes, location, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,19 +62,19 @@ class LogFile:
         return self.name.kind in BATCH_KINDS or self.name.kind is LogKind.OTHER
 
     @property
-    def view(self) -> memoryview:
-        """The bytes of the file, mapped; those of a pipe, on disk if they are many."""
+    def content(self) -> memoryview | FileBytes:
+        """The bytes of the file; those of a pipe, on disk if they are many."""
         if self.path is None:
             return memoryview(b"") if self.given is None else self.given
         if self.path.is_file():
-            return mapped(self.path)
+            return FileBytes(self.path)
         with self.path.open("rb") as pipe:
             return spooled(pipe)
 
     def source(self, how: Reading) -> Source:
         """Return the record set that the file is: its bytes, their format and their topic."""
         return recognised_source(
-            self.view,
+            self.content,
             given=how.topic,
             folder=self.topic,
             form=how.record_format or "auto",
@@ -86,7 +86,7 @@ class LogFile:
         """Yield the batches of the file, which is read as `source`, and the gaps between them."""
         for number, item in enumerate(read_items(source)):
             if not number % EACH:
-                caller.progress(self.label, item.position, len(source.data))
+                caller.progress(self.label, item.position, source.size)
                 if caller.stopped:
                     return
             yield item
@@ -110,7 +110,7 @@ class LogInput(Opened):
     def emptiness(self) -> str:
         """The remark that the segments have no bytes; empty if they have some."""
         files = [file for file in self.files() if file.has_batches]
-        if not files or any(len(file.view) for file in files):
+        if not files or any(len(file.content) for file in files):
             return ""
         return f"no batches: {counted(len(files), 'segment')} of 0 bytes"
 

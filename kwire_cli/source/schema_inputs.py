@@ -43,10 +43,10 @@ def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
         if not path.exists():
             raise InputError("no such file or folder of schemas", file=place)
         files = schema_files(path)
-        found = read_files(path, files) if files else _of_records(place, how)
+        found = read_files(files) if files else _of_records(place, how)
         if not found:
             raise InputError(
-                "no schemas found: give schema files, an export of a registry, or a _schemas topic", file=place
+                "no schemas found: give schema files, responses of a registry, or a _schemas topic", file=place
             )
         schemas += found
     return schemas
@@ -119,7 +119,7 @@ def serdes(
 ) -> Serdes:
     """Return the formats in which applications wrote keys and values, for `read_records`, `read_frames` and `open`.
 
-    `schemas` are files, folders, exports of a registry or a `_schemas` topic. `key` and `value` are formats such as
+    `schemas` are files, folders, responses of a registry or a `_schemas` topic. `key` and `value` are formats such as
     "avro" or "protobuf:order.proto", `formats` is a TOML file with the formats of topics, and `redact` are fields to
     hide, such as "value.card.*" (docs/schemas.md).
 
@@ -134,7 +134,6 @@ def serdes(
 
 def _files_of(serde: Serde | None, store: SchemaStore) -> Iterator[str]:
     """Yield the schemas of a format that name files, unless the store has a schema of this name."""
-    serde = serde.inner if serde and serde.inner else serde
     if serde and serde.format in WITH_SCHEMA:
         for name in filter(None, (serde.schema, serde.reader)):
             if exists(name) and not store.has(name):

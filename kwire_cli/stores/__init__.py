@@ -3,7 +3,7 @@
 Bytes are read where they are.
 """
 
-from kwire_cli.stores.opening import let_go, mapped, opened
+from kwire_cli.stores.opening import FileBytes
 from kwire_cli.stores.paths import (
     BYTES,
     Place,
@@ -25,6 +25,7 @@ from kwire_cli.stores.paths import (
 
 __all__ = [
     "BYTES",
+    "FileBytes",
     "Place",
     "Stored",
     "absolute",
@@ -35,10 +36,7 @@ __all__ = [
     "is_folder",
     "is_text",
     "is_url",
-    "let_go",
     "location",
-    "mapped",
-    "opened",
     "path_of",
     "refuse_bytes",
     "refuse_unreadable",

@@ -4,229 +4,167 @@ from __future__ import annotations
 
 import mmap
 import os
-import signal
+import sys
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.stores.paths import Stored, in_order, path_of, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kwire_cli.stores.paths import Place
 
     Identity = tuple[int, int]
 
 
-# Mapped files that become shorter while they are read.
-#
-# Bytes of a mapping behind the end of its file raise SIGBUS, which ends the process. Here the handler of
-# SIGBUS puts zeros in their place, and who reads asks with `check` before a result is given out, so that a
-# file that became shorter is an InputError with its offset.
-
-_FIXED = 0x10
-"""MAP_FIXED, which Linux and macOS share, and the module mmap does not have."""
-
-
-class _Mapping(NamedTuple):
-    path: str
-    address: int
-
-
-_MAPPINGS: WeakKeyDictionary[mmap.mmap, _Mapping] = WeakKeyDictionary()
-lost: list[str] = []
-"""Paths of files that became shorter below somebody who read them. Empty nearly always, so that asking costs
-nothing."""
-
-
-def guarded(mapping: mmap.mmap, path: str) -> mmap.mmap:
-    """Return a mapping of a file of this machine, whose end may go without the process ending."""
-    if hasattr(signal, "SIGBUS"):
-        _MAPPINGS[mapping] = _Mapping(path, _addresses()(mapping))
-        _install()
-    return mapping
-
-
-def check(view: memoryview) -> None:
-    """InputError where the file behind a view is shorter than when it was mapped."""
-    file = view.obj
-    if isinstance(file, mmap.mmap) and file in _MAPPINGS and (left := file.size()) < len(file):
-        reason = f"it became shorter while it was read: it had {len(file)} bytes and ends at byte {left} now"
-        raise InputError(reason, file=_MAPPINGS[file].path)
-
-
-@cache
-def _addresses() -> Callable[[mmap.mmap], int]:
-    """Return the function that says where a mapping begins in memory."""
-    import ctypes  # noqa: PLC0415 - start-up counts
-
-    class Buffer(ctypes.Structure):
-        """Py_buffer, whose first field is the address; the others are never looked at."""
-
-        _fields_ = (("buf", ctypes.c_void_p), ("others", ctypes.c_byte * 256))
-
-    def address(mapping: mmap.mmap) -> int:
-        buffer = Buffer()
-        if ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(mapping), ctypes.byref(buffer), 0):
-            raise BufferError
-        start: int = buffer.buf or 0
-        ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
-        return start
-
-    return address
-
-
-@cache
-def _install() -> Callable[[int], None]:
-    """Install the handler, once. What it gives keeps the handler alive."""
-    import ctypes  # noqa: PLC0415 - as above
-
-    c = ctypes.CDLL(None, use_errno=True)
-    c.mmap.restype = ctypes.c_void_p
-    c.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_longlong)
-    c.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
-    c.signal.restype = ctypes.c_void_p
-
-    def replace(number: int) -> None:
-        """Put zeros behind the ends of files. The signal comes from the very instruction that reads, which is then
-        tried again.
-        """
-        some = False
-        for mapping, (path, address) in list(_MAPPINGS.items()):
-            end = -(-mapping.size() // mmap.PAGESIZE) * mmap.PAGESIZE
-            if end < len(mapping):
-                how = _FIXED | mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-                some = c.mmap(address + end, len(mapping) - end, mmap.PROT_READ, how, -1, 0) == address + end
-                lost.append(path)
-        if not some:  # another's, which ends the process as it would have
-            c.signal(number, None)
-
-    handler: Any = ctypes.CFUNCTYPE(None, ctypes.c_int)(replace)
-    c.signal(signal.SIGBUS, ctypes.cast(handler, ctypes.c_void_p))
-    return handler  # type: ignore[no-any-return]
-
-
-# The bytes of files by their positions: those of this machine are mapped, of others what is asked for is
-# fetched first.
-
 BLOCK = 8 << 20
-"""Bytes of one request to a store."""
-
-
+"""Bytes of one request to a store, and bytes that are read at once of a file."""
 AT_ONCE = 4
-"""Requests at the same time: one alone does not fill a network."""
-KEPT = 64 << 20
-"""Bytes behind the asked ones that may stay on disk."""
+"""Concurrent requests to a store: a single one does not fill a network."""
+KEPT = 32 << 20
+"""Bytes of a file that stay in memory while a window of it grows."""
+_NO_RESERVE = 0x4000 if sys.platform == "linux" else 0
+"""MAP_NORESERVE, which the module mmap does not have: a window occupies only the memory that is written."""
 
 
-class Mapped:
-    """A file of this machine. `near` says that its bytes are read by position as quickly as in order."""
+class Window(NamedTuple):
+    """A view by the positions of a file, and where the bytes of the file in it begin and end."""
 
-    near = True
-
-    def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                size = file.seek(0, 2)
-                self._view = memoryview(
-                    guarded(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ), str(path)) if size else b""
-                )
-        except (OSError, ValueError) as error:
-            raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
-        self.size = len(self._view)
-
-    def view(self, start: int = 0, stop: int | None = None) -> memoryview:  # noqa: ARG002 - as below
-        """All bytes of the file, which are not read before they are looked at. InputError where it became shorter."""
-        check(self._view)
-        return self._view
+    view: memoryview
+    first: int
+    last: int
 
 
-class Fetched:
-    """A file of a store: what is asked for lies in a temporary file of the same size, with holes where nothing was
-    asked for.
+class FileBytes:
+    """The bytes of a file by position, read in blocks.
+
+    A view of a window has the positions of the file: it is as long as the file, in private memory, and only the bytes
+    of the window are filled in. Nothing maps the file, so one that shrinks is an InputError, and a view stays as it
+    was read. A window that moves on is a new view; the memory of the former one is free when nobody holds it.
     """
 
-    near = False
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        place = path_of(path)
+        self.path = str(place)
+        self.is_local = not isinstance(place, Stored)
+        """Whether reading a few bytes costs little."""
+        if isinstance(place, Stored):
+            self.size, self._read_into = _stored_reader(place)
+        else:
+            self.size, self._read_into = _local_reader(place)
+        self._lock = Lock()
+        self._memory: mmap.mmap | None = None
+        self._window = Window(memoryview(b""), 0, 0)
 
-    def __init__(self, path: Stored) -> None:
-        self._url = str(path)
-        with told(self._url):
-            files, name = path.place()
-            self._file = files.open_input_file(name)
-            self.size: int = self._file.size()
-        self._view = memoryview(b"")
-        self._first = self._last = 0
-        self._disk: IO[bytes] | None = None
-
-    def __del__(self) -> None:
-        self._close()
+    def __len__(self) -> int:
+        return self.size
 
     def view(self, start: int = 0, stop: int | None = None) -> memoryview:
-        """As many bytes as the file has, of which those in [start, stop) are its own: all others may be zeros.
+        """Return as many bytes as the file has. Those in [start, stop) are its own, all others may be zeros."""
+        return self._get(start, self.size if stop is None else stop, BLOCK if self.is_local else 0).view
 
-        What was asked for in the call before and is behind that is not fetched again.
-        """
-        start, stop = max(start, 0), self.size if stop is None else min(stop, self.size)
-        if stop > start and not self._first <= start <= stop <= self._last:
-            self._fetch(start, stop)
-        return self._view
+    def window(self, start: int, stop: int) -> Window:
+        """Return a window with the bytes [start, stop), for a reader from there on: the next bytes are read too."""
+        return self._get(start, stop, BLOCK if self.is_local else AT_ONCE * BLOCK)
 
-    def _fetch(self, start: int, stop: int) -> None:
-        import tempfile  # noqa: PLC0415 - start-up counts
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as above
+    def _get(self, start: int, stop: int, ahead: int) -> Window:
+        first = max(start, 0)
+        last = min(stop, self.size)
+        window = self._window
+        if first >= last or window.first <= first <= last <= window.last:
+            return window
+        with self._lock:
+            return self._fill(first, max(last, min(first + ahead, self.size)))
 
-        held = self._view[start : self._last] if self._first <= start < self._last else memoryview(b"")
-        try:
-            if not held or start - self._first > KEPT:
-                self._close()
-                self._disk = tempfile.TemporaryFile(prefix="kwire-", dir=task_folder(), buffering=0)  # noqa: SIM115 - views of it stay
-                self._disk.truncate(self.size)
-                self._view = memoryview(mmap.mmap(self._disk.fileno(), self.size, access=mmap.ACCESS_READ))
-                self._first, self._last = start, start + self._put(held, start)
-            places = range(self._last, stop, BLOCK)
-            with ThreadPoolExecutor(min(AT_ONCE, max(len(places), 1))) as pool:
-                for _ in pool.map(lambda at: self._put(self._read(at, min(BLOCK, stop - at)), at), places):
-                    pass
-        except OSError as error:
-            raise InputError(
-                f"no room for what is read of it: {error.strerror or error} (TMPDIR says where that is)", file=self._url
-            ) from None
-        self._last = max(stop, self._last)
+    def read(self, start: int, stop: int) -> memoryview:
+        """Return the bytes in [start, stop), which end with the file. The window stays where it is."""
+        first = max(start, 0)
+        last = max(min(stop, self.size), first)
+        window = self._window
+        if window.first <= first <= last <= window.last:
+            return window.view[first:last]
+        data = bytearray(last - first)
+        self._read_into(memoryview(data), first)
+        return memoryview(data)
 
-    def _close(self) -> None:
-        if disk := getattr(self, "_disk", None):
-            disk.close()
-
-    def _put(self, data: bytes | memoryview, at: int) -> int:
-        assert self._disk is not None  # noqa: S101 - for the type checker
-        written = 0
-        while written < len(data):
-            written += os.pwrite(self._disk.fileno(), data[written:], at + written)
-        return written
-
-    def _read(self, at: int, size: int) -> bytes:
-        with told(self._url):
-            data: bytes = self._file.read_at(size, at)
-        if len(data) < size:
-            raise InputError("it became shorter while it was read", file=self._url)
-        return data
+    def _fill(self, start: int, stop: int) -> Window:
+        """Read [start, stop) into the present window if they continue it, else into a new one."""
+        view, first, last = self._window
+        memory = self._memory
+        if memory is None or not first <= start <= last or stop - first > KEPT:
+            memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+            if first <= start < last:
+                memory[start:last] = view[start:last]
+            else:
+                last = start
+            view = memoryview(memory).toreadonly()
+            first = start
+        self._read_into(memoryview(memory)[last:stop], last)
+        self._memory = memory
+        self._window = Window(view, first, max(last, stop))
+        return self._window
 
 
-def opened(path: str | os.PathLike[str]) -> Mapped | Fetched:
-    """A file, to be read by positions. InputError where that can't be."""
-    place = path_of(path)
-    return Fetched(place) if isinstance(place, Stored) else Mapped(place)
+ReadInto = Callable[[memoryview, int], None]
+"""Fills a buffer with the bytes of a file from a position on. InputError if the file ends earlier."""
 
 
-def mapped(path: str | os.PathLike[str], start: int = 0, stop: int | None = None) -> memoryview:
-    """As many bytes as a file has: of one on a store those in [start, stop), and zeros for all others. InputError where
-    it cannot be read.
-    """
-    return opened(path).view(start, stop)
+def _local_reader(path: Path) -> tuple[int, ReadInto]:
+    """Return the size of a local file, and the function that reads it as long as somebody has the function."""
+    try:
+        file = path.open("rb", buffering=0)
+        size = file.seek(0, 2)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
+
+    def read_into(buffer: memoryview, at: int) -> None:
+        filled = 0
+        while filled < len(buffer):
+            try:
+                count = os.preadv(file.fileno(), [buffer[filled : filled + BLOCK]], at + filled)
+            except OSError as error:
+                raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+            if not count:
+                end = os.fstat(file.fileno()).st_size
+                reason = f"it became shorter while it was read: it had {size} bytes and ends at byte {end} now"
+                raise InputError(reason, file=str(path))
+            filled += count
+
+    weakref.finalize(read_into, file.close)
+    return size, read_into
+
+
+def _stored_reader(place: Stored) -> tuple[int, ReadInto]:
+    """Return the size of a file of a store, and the function that reads it, with several requests at once."""
+    url = str(place)
+    with told(url):
+        files, name = place.place()
+        file = files.open_input_file(name)
+        size: int = file.size()
+
+    def read_part(buffer: memoryview, at: int) -> None:
+        with told(url):
+            data: bytes = file.read_at(len(buffer), at)
+        if len(data) < len(buffer):
+            raise InputError("it became shorter while it was read", file=url)
+        buffer[:] = data
+
+    def read_into(buffer: memoryview, at: int) -> None:
+        places = range(0, len(buffer), BLOCK)
+        if len(places) == 1:
+            read_part(buffer, at)
+            return
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - start-up counts
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            for _ in pool.map(lambda start: read_part(buffer[start : start + BLOCK], at + start), places):
+                pass
+
+    return size, read_into
 
 
 class Ends(NamedTuple):
@@ -243,9 +181,9 @@ def ends(path: str | os.PathLike[str], most: int) -> Ends:
     place = path_of(path)
     try:
         if isinstance(place, Stored):
-            file, seconds = Fetched(place), place.stat().st_mtime
-            first, start = bytes(file.view(0, most)[:most]), max(file.size - most, 0)
-            return Ends(file.size, seconds or None, first, bytes(file.view(start)[start:]))
+            file, seconds = FileBytes(place), place.stat().st_mtime
+            first, last = (bytes(file.read(start, start + most)) for start in (0, max(file.size - most, 0)))
+            return Ends(file.size, seconds or None, first, last)
         with place.open("rb", buffering=0) as local:
             status = os.fstat(local.fileno())
             size, first = status.st_size, local.read(most)
@@ -255,14 +193,6 @@ def ends(path: str | os.PathLike[str], most: int) -> Ends:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
     return Ends(size, status.st_mtime, first, last)
-
-
-def let_go(view: memoryview, start: int, stop: int) -> None:
-    """Remove these bytes of a mapped file from this process's memory. They are read again when accessed."""
-    file, page = view.obj, mmap.PAGESIZE
-    first, last = -(-max(start, 0) // page) * page, min(stop, len(view)) // page * page
-    if isinstance(file, mmap.mmap) and len(file) == len(view) and hasattr(file, "madvise") and first < last:
-        file.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
 def task_folder() -> str | None:

@@ -128,7 +128,7 @@ class Frames:
         """There is nothing to let go of."""
 
 
-# Batches of a segment or record set in a list: the file is mapped, and of a batch only its place is kept.
+# Batches of a segment or record set in a list: of a batch only its place is kept.
 
 _CODES = (PADDING, "TRUNCATED", "CORRUPT")
 
@@ -163,7 +163,7 @@ class Segments:
         for item in read_items(self.source):
             self._add(item)
             if pace.is_due():
-                yield item.position / len(self.source.data)
+                yield item.position / self.source.size
         self._read = True
 
     def _add(self, item: Batch | Gap) -> None:
@@ -248,12 +248,12 @@ class Segments:
 
     def look(self, number: int, *, full: bool) -> Look:
         """A batch or gap byte by byte."""
-        item, source = self._item(number), self.source
+        item = self._item(number)
         batch = item if isinstance(item, Batch) else item.batch
-        outline = of_item(self.catalog, item, source.data, self.redaction.reading(), source.topic, full=full)
+        outline = of_item(self.catalog, item, self.source, self.redaction.reading(), full=full)
         costs = [] if isinstance(item, Batch) else [Row(GAP_PATH, 0, item.size, 1)]
         costs += rows_of(batch.spans()) if batch else []
         return Look(outline, costs, partial(item.to_json, deep=True, hide=self.hide))
 
     def close(self) -> None:
-        """The file is mapped for as long as somebody has it."""
+        """The file is open for as long as somebody has it."""

@@ -275,7 +275,7 @@ def quick_lines(source: Source, reader: Reader, lines: Lines) -> Iterator[bytes]
                     yield b"".join(ready)
                     ready.clear()
                 continue
-            if rows := _record_rows(source.data, at, end, numbers, source.limits, form):
+            if rows := _record_rows(reader.view, at, end, numbers, source.limits, form):
                 rows.append(_END)
                 yield b"".join(rows)
                 continue

@@ -15,12 +15,11 @@ from kwire_cli.view.rows import NOTHING, Buffer, Extent, Field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.batch import Hide, Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -188,16 +187,15 @@ def of_message(
     return BoundedOutline(part.rows(), part.buffer, anomalies, full=full)
 
 
-def of_item(
-    catalog: Catalog, item: Batch | Gap, data: Any, reading: RecordsAs, topic: str | None, *, full: bool
-) -> BoundedOutline:
+def of_item(catalog: Catalog, item: Batch | Gap, source: Source, reading: RecordsAs, *, full: bool) -> BoundedOutline:
     """A batch of a segment, or bytes that are none."""
     extent = _extent(catalog, reading, full=full)
     name = f"{'batch' if isinstance(item, Batch) else 'gap'} at {item.position}"
-    buffer = Buffer(name, data, item.position, item.end)
+    stop = item.end if full or isinstance(item, Batch) else min(item.end, item.position + MOST_BYTES)
+    buffer = Buffer(name, source.view(item.position, stop), item.position, item.end)
     if isinstance(item, Batch):
         return BoundedOutline(batch_rows(extent, item, buffer), buffer, _of_batch(item, reading), full=full)
-    row = item_row(extent, item, buffer, topic, name="(no batch)", json_path=None)
+    row = item_row(extent, item, buffer, source.topic, name="(no batch)", json_path=None)
     odd = [Anomaly(item.code, "", item.position, f"{counted(item.size, 'byte')} that are no batch")]
     anomalies = _of_batch(item.batch, reading) if item.batch else [] if item.code == PADDING else odd
     return BoundedOutline([row], buffer, anomalies, full=full)

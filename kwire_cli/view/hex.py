@@ -169,7 +169,7 @@ def batch_hex_lines(
     """A batch or gap; with `deep` compressed records are shown as what they become too, with offsets of their own."""
     batch = batch_of(item)
     extent = Extent(catalog, RecordsAs(catalog, hide=hide), deep=deep)
-    buffer = Buffer("", batch.source.data if batch else b"", item.position, item.end)
+    buffer = Buffer("", batch.data if batch else b"", item.position, item.end)
     yield from _item(item_row(extent, item, buffer, None), form, gaps=False)
     if batch:
         yield from anomaly_lines(deep_anomalies(batch, hide) if deep else batch.notes)

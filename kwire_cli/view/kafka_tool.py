@@ -190,7 +190,7 @@ def _checksums(batch: Batch) -> Iterator[tuple[int, int, bool]]:
         yield 0, batch.head.crc, batch.crc_valid
         return
     for number, item in enumerate(item for item in inner_messages(batch) if isinstance(item, Batch)):
-        yield number, item.layout.crc.unpack(item.source.data, item.position)[0], item.crc_valid
+        yield number, item.layout.crc.unpack(item.data, item.position)[0], item.crc_valid
 
 
 def _control(batch: Batch, record: Record, hide: Hide | None) -> str:
@@ -399,14 +399,14 @@ class _Log:
 
 def _shallow(source: Source, start: int) -> Iterator[_Shallow]:
     """The batches from a position on, as far as their sizes lead."""
-    data, at = source.data, start
-    while 0 <= at <= len(data) - FRAME.size:
-        _, size, magic = FRAME.unpack(data, at)
+    at = start
+    while 0 <= at <= source.size - FRAME.size:
+        _, size, magic = FRAME.unpack(source.view(at, at + FRAME.size), at)
         layout = source.layouts.get(magic)
         end = at + OVERHEAD + size
-        if layout is None or size < layout.least or end > len(data):
+        if layout is None or size < layout.least or end > source.size:
             return
-        said = layout.numbers(data, at)
+        said = layout.numbers(source.view(at, end), at)
         last = said["offset"] if "offset" in said else int64(said["baseOffset"] + said["lastOffsetDelta"])
         yield _Shallow(at, end - at, layout, last)
         at = end

@@ -290,7 +290,7 @@ def batch_parts(
     and what its records mean if messages stand there.
     """
     secret = extent.hide is not None and extent.hide.batch(batch)
-    buffer = buffer or Buffer(f"batch at {batch.position}", batch.source.data, batch.position, batch.end)
+    buffer = buffer or Buffer(f"batch at {batch.position}", batch.data, batch.position, batch.end)
     stop = batch.end if extent.most is None else min(batch.end, batch.position + extent.most)
     part = _declared(extent, batch, buffer, batch.layout.decl, batch.position, stop, secret=secret)
     part.json_path = json_path

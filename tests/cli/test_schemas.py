@@ -90,15 +90,6 @@ def test_strict_fails_for_values_that_do_not_fit_and_not_for_those_without_a_sch
     assert bool(chosen.out) == bool(code)
 
 
-def test_a_windowed_key_is_without_schema_as_its_key_is(tmp_path):
-    (tmp_path / "8.avsc").write_text(json.dumps(ORDER), "utf-8")
-    for form, code in (("avro", "UNKNOWN_SCHEMA"), ("registry", "UNKNOWN_SCHEMA"), ("long", "VALUE_UNFIT")):
-        formats = library.serdes(tmp_path, key=f"time-window:{form}")
-        record = formats.record(None, CUT + bytes(8), None)
-        assert [note.code for note in record.anomalies] == [code]
-        assert record.key.format == "time-window"
-
-
 @pytest.mark.parametrize("given", [("--value", "avro"), ("--key", "text"), ("--schemas", TOPIC)])
 def test_who_names_a_format_sees_records(given):
     assert len(records(kwire("dump", ORDERS, *given))) == 4
@@ -268,7 +259,6 @@ def test_numbers_are_compared_as_what_they_are(text, chosen, tmp_path):
     [
         ("--value", "", "no format is called ''"),
         ("--value", "avro:", "nothing follows the colon in 'avro:'"),
-        ("--key", "time-window:session-window:text", "has a window already"),
     ],
 )
 def test_formats_that_say_nothing_are_refused(option, text, said):

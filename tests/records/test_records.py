@@ -174,7 +174,7 @@ def test_positions_of_keys_and_values():
     area = area_of(found, [])
     assert area.data[only.key_at : only.key_at + 3] == b"key"
     assert area.data[only.value_at : only.value_at + 5] == b"value"
-    assert bytes(found.source.data[area.origin + only.key_at :][:3]) == b"key"
+    assert bytes(found.data[area.origin + only.key_at :][:3]) == b"key"
 
 
 RECORDS = st.lists(

@@ -18,11 +18,11 @@ from kwire_cli.sanitize.records import RecordSets
 from kwire_cli.sanitize.replacing import Replacement
 from kwire_cli.spec.catalog import catalog
 
-SECRETS = ("4111111111111111", "Ada", "o-1", "p-1", "a-1", "00001234", "acme", "kä")
+SECRETS = ("4111111111111111", "Ada", "o-1", "p-1", "a-1", "00001234", "acme")
 CASES = [
     pytest.param(place, row, id=f"{place} {row['name']}")
     for writer, places in BY.items()
-    for place in places[:1] or [None]
+    for place in places[:1]
     for row in rows(writer)
 ]
 
@@ -52,8 +52,7 @@ def shape(data):
 
 @pytest.mark.parametrize(("place", "row"), CASES)
 def test_values_are_other_ones_of_the_same_types(place, row):
-    serde = serde_of(row["format"]) if place is None else None
-    serdes = Serdes(store(place), (Rule("*", serde, serde),) if serde else ())
+    serdes = Serdes(store(place))
     data = base64.b64decode(row["bytes"])
     pair = (data, None) if row["part"] == "key" else (None, data)
     before = serdes.record(row["topic"], *pair, headers_of(row)).to_json()[row["part"]]
@@ -79,7 +78,6 @@ def test_values_are_other_ones_of_the_same_types(place, row):
         ("uuid", b"01234567-89ab-cdef-0123-456789abcdef"),
         ("uuid", bytes(range(16))),
         ("msgpack", b"\x83\xa2id\x0c\xa5a@b.c\x92\xc3\xc0\x01\xa3Ada"),
-        ("session-window:json", b'{"who": "Ada"}' + bytes(range(16))),
     ],
 )
 def test_plain_values_too(form, value):
@@ -91,8 +89,6 @@ def test_plain_values_too(form, value):
     assert "Ada" not in json.dumps(after)
     if form == "msgpack":
         assert [*after["data"]][0::2] == ["id", "1"]
-    if form == "session-window:json":
-        assert record.value[-16:] == bytes(range(16))
     if form == "json":
         assert [*after["data"]][:3] == ["id", "n", "who"]
         assert "a@b.c" not in after["data"]

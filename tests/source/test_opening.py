@@ -103,7 +103,7 @@ def test_records_of_the_library_are_a_file_or_the_bytes_themselves():
     how = Reading(catalog=CATALOG, topic="mine")
     for given in (SEGMENT, str(SEGMENT), SEGMENT.read_bytes(), memoryview(SEGMENT.read_bytes())):
         source = open_records(given, how)
-        assert (len(source.data), source.topic) == (SEGMENT.stat().st_size, "mine")
+        assert (source.size, source.topic) == (SEGMENT.stat().st_size, "mine")
     with pytest.raises(InputError, match="which read_frames reads"):
         open_records(CAPTURE.read_bytes(), how)
 

@@ -45,10 +45,13 @@ def store():
 def asked(monkeypatch):
     """The bytes that stores are asked for, by place and size."""
     asked = []
-    read = opening.Fetched._read
-    monkeypatch.setattr(
-        opening.Fetched, "_read", lambda self, at, size: asked.append((at, size)) or read(self, at, size)
-    )
+    of_place = opening._stored_reader
+
+    def recording(place):
+        size, read_into = of_place(place)
+        return size, lambda buffer, at: (asked.append((at, len(buffer))), read_into(buffer, at))
+
+    monkeypatch.setattr(opening, "_stored_reader", recording)
     return asked
 
 

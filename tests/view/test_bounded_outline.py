@@ -114,7 +114,7 @@ def test_anomalies_in_decompressed_records_have_no_place(records, topic, code, p
     (note,) = outlined(framed(records, topic)).anomalies
     assert (note.code, note.path, note.offset) == (code, f"{RECORDS}[0].{path}", UNPLACED)
     (item,) = kwire_cli.read_records(records, topic=topic)
-    outline = of_item(REDACTION.catalog, item, records, REDACTION.reading(), topic, full=True)
+    outline = of_item(REDACTION.catalog, item, item.source, REDACTION.reading(), full=True)
     assert [(note.code, note.path, note.offset) for note in outline.anomalies] == [(code, path, UNPLACED)]
 
 

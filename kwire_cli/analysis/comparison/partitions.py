@@ -365,7 +365,7 @@ def _both(out: Comparison, left: _Cursor, right: _Cursor) -> None:
 
 
 def _bytes(batch: Batch) -> memoryview:
-    return batch.source.data[batch.position : batch.end]
+    return batch.data[batch.position : batch.end]
 
 
 def _kind(x: Batch, y: Batch) -> tuple[str, str]:

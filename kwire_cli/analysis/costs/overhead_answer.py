@@ -10,7 +10,7 @@ from kwire_cli.analysis.costs.measures import WITHIN, Batches, bucket_text, dist
 from kwire_cli.analysis.costs.overhead import changes, report
 from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Note, Table
 from kwire_cli.source.logs.files import Segment
-from kwire_cli.stores import location, mapped
+from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ class Overhead:
         """Count a line of a capture, or a segment."""
         if isinstance(subject, Segment):
             self.tallies.file = location(subject.path)
-            for _ in self.tallies.records(mapped(subject.path), subject.topic, subject.partition, "auto"):
+            for _ in self.tallies.records(FileBytes(subject.path), subject.topic, subject.partition, "auto"):
                 pass
         else:
             self.tallies.file = subject.where.file

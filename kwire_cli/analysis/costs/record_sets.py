@@ -20,6 +20,7 @@ from kwire_cli.records.layouts import LAYOUTS, layouts_of
 from kwire_cli.records.legacy import inner_messages
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.v2 import area_of, chunks
+from kwire_cli.stores import FileBytes
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
@@ -226,7 +227,8 @@ class RecordSets:
 
     def steps(self, data: Any, start: int, stop: int) -> Iterator[int]:
         """Count as `add` does, for sets that take long: yield where reading stands after each batch."""
-        source = Source(memoryview(data), self._layouts, limits=self._limits)
+        content = data if isinstance(data, FileBytes) else memoryview(data)
+        source = Source(content, self._layouts, limits=self._limits)
         reader = Reader(source, start, stop)
         for at, end, numbers in reader.plain(_V2):
             self._measured(source, data, at, end, numbers[_ATTRIBUTES])
@@ -242,7 +244,7 @@ class RecordSets:
                         data,
                         item.position,
                         item.end,
-                        item.layout.numbers(source.data, item.position)["attributes"],
+                        item.layout.numbers(item.data, item.position)["attributes"],
                     )
                 else:
                     self._by_spans(item)
@@ -255,11 +257,11 @@ class RecordSets:
         sums, measured, unpacked = self._plain, None, 0
         if not codec:
             area, begin, until = (
-                (data, start, end) if type(data) is bytes else (bytes(source.data[start:end]), 0, end - start)
+                (data, start, end) if type(data) is bytes else (bytes(source.read(start, end)), 0, end - start)
             )
             measured = self._measure(area, begin, until, sums, rows)
         else:
-            area, code, _, _ = decompress(codec, source.data[start:end], self._limits)
+            area, code, _, _ = decompress(codec, source.read(start, end), self._limits)
             sums, unpacked = self._unpacked, len(area)
             if not code:
                 measured = self._measure(area, 0, unpacked, sums, rows)

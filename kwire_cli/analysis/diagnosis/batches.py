@@ -306,7 +306,7 @@ def _place(of: Call | LogItem, batch: Batch) -> Evidence:
 
 def _sample(use: _Use, batch: Batch, codec: int) -> None:
     """Compare the bytes of a compressed batch with those of the records in it."""
-    packed = batch.source.data[batch.position + HEAD : batch.end]
+    packed = batch.data[batch.position + HEAD : batch.end]
     unpacked = decompress(codec, packed, batch.source.limits)
     if unpacked.code is None:
         use.sampled += 1

@@ -14,10 +14,10 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.layouts import FRAME, LAYOUTS, OVERHEAD
-from kwire_cli.records.reading import WINDOW, read_items, source_of
+from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import let_go, mapped
+from kwire_cli.stores import FileBytes
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 if TYPE_CHECKING:
@@ -162,9 +162,9 @@ def _steps_from(part: Partition, log: File, offset: int, ends: Ends | None = Non
     """Yield the batches of a segment, at the latest from the one behind `offset` on; note in `ends` what is none."""
     base = log.name.base_offset or 0
     at = _position(part, base, offset)
-    source = source_of(mapped(log.path, at))
+    source = source_of(log.path)
     if at and not _begins(source, at, base, offset):
-        at, source = 0, source_of(mapped(log.path))
+        at = 0
     yield from _steps(source, at, ends)
 
 
@@ -174,7 +174,7 @@ def _position(part: Partition, base: int, offset: int) -> int:
     if file is None:
         return 0
     try:
-        view = mapped(file.path)
+        view = FileBytes(file.path).view()
     except InputError:
         return 0
     # Behind the entries, the file may be zeros: a broker makes it as large as it may become.
@@ -192,14 +192,14 @@ def _position(part: Partition, base: int, offset: int) -> int:
 def _begins(source: Source, at: int, base: int, offset: int) -> bool:
     """Return whether a batch begins here, with offsets that the index may have led to."""
     try:
-        first, size, magic = FRAME.unpack(source.data, at)
+        first, size, magic = FRAME.unpack(source.read(at, at + FRAME.size), 0)
     except struct.error:
         return False
     layout = source.layouts.get(magic)
     return (
         layout is not None
         and size >= layout.least
-        and at + OVERHEAD + size <= len(source.data)
+        and at + OVERHEAD + size <= source.size
         and base <= first <= offset
         and read_one(source, at).crc_valid
     )
@@ -207,23 +207,19 @@ def _begins(source: Source, at: int, base: int, offset: int) -> bool:
 
 def read_one(source: Source, at: int) -> Batch:
     """Return the batch whose frame begins at `at`, and whose checksum is compared."""
-    _, size, magic = FRAME.unpack(source.data, at)
+    _, size, magic = FRAME.unpack(source.read(at, at + FRAME.size), 0)
     layout, end = source.layouts[magic], at + OVERHEAD + size
-    valid = layout.checksum(source.data[at + layout.crc_from : end]) == layout.crc.unpack(source.data, at)[0]
+    data = source.read(at, end)
+    valid = layout.checksum(data[layout.crc_from :]) == layout.crc.unpack(data, 0)[0]
     return Batch(source, at, end - at, layout, valid)
 
 
 def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
     """Yield batches by their headers alone while one follows the other, and behind damage by their checksums."""
-    view, stop, last, kept = source.data, len(source.data), -1, at
-    while at < stop:
-        if at - kept >= WINDOW:
-            let_go(view, kept, at)
-            kept = at
-        try:
-            first, size, magic = FRAME.unpack(view, at)
-        except struct.error:
-            break
+    stop = source.size
+    last = -1
+    while at + FRAME.size <= stop:
+        first, size, magic = FRAME.unpack(source.view(at, at + FRAME.size), at)
         layout, end = source.layouts.get(magic), at + OVERHEAD + size
         if layout is None or size < layout.least or end > stop or first <= last:
             break
@@ -247,6 +243,6 @@ def _steps(source: Source, at: int, ends: Ends | None) -> Iterator[_Step]:
 
 def _legacy(source: Source, at: int) -> _Step:
     """Return a message of format v0 or v1, or a wrapper, whose offset is that of its last message."""
-    offset, _, magic = FRAME.unpack(source.data, at)
-    time = source.layouts[magic].head.unpack(source.data, at)[_TIMESTAMP] if magic else -1
+    offset, size, magic = FRAME.unpack(source.view(at, at + FRAME.size), at)
+    time = source.layouts[magic].head.unpack(source.view(at, at + OVERHEAD + size), at)[_TIMESTAMP] if magic else -1
     return _Step(offset, time, None)

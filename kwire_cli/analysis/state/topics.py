@@ -327,4 +327,4 @@ def _begin(file: LogFile) -> Segment:
 
 
 def _items(catalog: Catalog, topic: str, file: LogFile, limits: Limits | None) -> Iterator[Batch | Gap]:
-    return items(source_of(file.view, topic=topic, catalog=catalog, limits=limits))
+    return items(source_of(file.content, topic=topic, catalog=catalog, limits=limits))

@@ -105,7 +105,7 @@ class Checked:
 
     def items(self, log: Place, source: Source) -> Iterator[Batch | Gap]:
         """Yield the batches and gaps of a segment. Raise StoppedError if the caller stops the reading."""
-        size = len(source.data)
+        size = source.size
         due = 0
         for item in items(source):
             if item.position >= due:

@@ -226,7 +226,7 @@ class _Verification:
         if self.lost:
             # What the bytes at the end were, and how many offsets they had, is not known.
             segment.aborted.missing(self.next_offset, segment.after)
-        yield from segment.last_faults(len(source.data))
+        yield from segment.last_faults(source.size)
 
     def _gap(self, segment: Segment, gap: Gap) -> Iterator[Fault]:
         segment.lost(gap.end)
@@ -339,7 +339,7 @@ class _Verification:
         source = source_of(file.path, form=self.form, topic=self.topic)
         for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):
-                is_end = item.end == len(source.data) and (item.code == PADDING or file.name.is_unfinished)
+                is_end = item.end == source.size and (item.code == PADDING or file.name.is_unfinished)
                 if in_use or not is_end:
                     offset = next_offset if in_use else None
                     yield Fault(item.code, str(file.path), item.position, offset, f"{item.size} bytes are no batch")

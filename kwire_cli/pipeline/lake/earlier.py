@@ -36,7 +36,7 @@ from kwire_cli.pipeline.lake.writing import TEXTS, alone
 from kwire_cli.pipeline.model import CAPTURES
 from kwire_cli.source.packets.descriptors import Schedule
 from kwire_cli.source.packets.points import apart_notes
-from kwire_cli.stores import location, mapped
+from kwire_cli.stores import location
 from kwire_cli.stores.writing import below
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _rows(path: Place) -> pa.Table:
     if path.name.endswith(".parquet"):
         return parquet_file(path).read()
     if path.name.endswith(".arrow"):
-        return pa.ipc.open_file(pa.py_buffer(mapped(path))).read_all()
+        return pa.ipc.open_file(pa.py_buffer(path.read_bytes())).read_all()
     text = path.read_bytes().decode("utf-8")
     is_csv = path.name.endswith(".csv")
     rows = [*csv.DictReader(StringIO(text, newline=""))] if is_csv else [*map(json.loads, text.strip("\n").split("\n"))]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kwire_cli.stores import mapped
 from kwire_cli.stores.paths import told
 from kwire_cli.stores.writing import arrow_place, writing
 
@@ -46,12 +45,12 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 @lru_cache(maxsize=4)
 def table_of(hidden: Place, name: str) -> pa.Table:
     """Return a table; only what is looked at of it is in memory."""
-    return pa.ipc.open_file(pa.py_buffer(mapped(hidden / name))).read_all()
+    return pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())).read_all()
 
 
 def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
     """Yield rows as they were written."""
-    with pa.ipc.open_file(pa.py_buffer(mapped(hidden / name))) as source:
+    with pa.ipc.open_file(pa.py_buffer((hidden / name).read_bytes())) as source:
         for number in range(source.num_record_batches):
             yield source.get_batch(number)
 

@@ -18,7 +18,7 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import LOGICAL_TYPE, Bounds, bounds_of
+from kwire_cli.records.schemas.avro_bounds import LOGICAL_TYPE, Names, is_unbounded, leaves_of
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value, each
 from kwire_cli.records.schemas.plain import document_of
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.schemas.model import Leaf, Reader, Schema
 
     Convert = Callable[[Any], Any]
-    Names = dict[str, Any]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
@@ -48,32 +47,31 @@ def reader_of(
     """
     names: Names = {}
     written = _parsed(schema, used, names, files)
-    bounds = bounds_of(written, names)
     if read_as is None:
-        return _Reader(written, names, bounds)
+        return _Reader(written, names)
     read_names: Names = {}
-    return _Reader(written, names, bounds, _parsed(*read_as, read_names, files), read_names)
+    return _Reader(written, names, _parsed(*read_as, read_names, files), read_names)
 
 
 class _Reader:
     """Reader of values of one schema, resolved to another schema if one is given."""
 
-    def __init__(
-        self, written: Any, names: Names, bounds: Bounds | None, read: Any = None, others: Names | None = None
-    ) -> None:
-        self._written, self._bounds, self._read = written, bounds, read
+    def __init__(self, written: Any, names: Names, read: Any = None, others: Names | None = None) -> None:
+        self._written = written
         self._names = names
+        self._read = read
+        self._is_unbounded = is_unbounded(written, names)
         shape, known = (written, names) if read is None else (read, others or {})
         self._convert = _conversion(shape, known, {})
         self._type = shape.get("name", "") if isinstance(shape, dict) else ""
 
     def leaves(self, data: bytes, start: int) -> list[Leaf]:
         """Return the leaves of a value that fits."""
-        return Bounds(self._written, self._names).leaves(data, start)
+        return leaves_of(self._written, self._names, data, start)
 
     def __call__(self, data: bytes, start: int) -> Value:
-        if self._bounds:
-            self._bounds.check(data, start)
+        if self._is_unbounded:
+            leaves_of(self._written, self._names, data, start)
         file = BytesIO(data)
         file.seek(start)
         try:

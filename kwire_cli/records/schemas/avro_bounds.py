@@ -1,13 +1,13 @@
-"""Bounds of Avro values whose schema lets few bytes become many values, or nest without limit.
+"""The places of Avro values in bytes, and the limit on the depth and the size of values.
 
 fastavro trusts counts, and nests as deep as the bytes say. For most schemas the bytes end first. The exceptions are
 arrays of items that take no bytes, types that contain themselves, and records of records of records without bytes.
-Their values are checked once before they are read.
+Their values are walked once before they are read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 from typing import Any
 
 from kwire_cli.records.schemas.model import Leaf, UnfitError
@@ -19,89 +19,51 @@ _FIXED = {"float": 4, "double": 8, "boolean": 1}
 _VARINT = 10
 """The most bytes of a varint of 64 bits."""
 _MOST_EMPTY = 1_000
-"""Fields without bytes that a value may have beside as many as it has bytes."""
+"""Values without bytes that a value may contain in addition to as many as it has bytes."""
+Names = dict[str, Any]
+"""Parsed types by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """A schema whose values are checked before they are read."""
+def leaves_of(schema: Any, names: Names, data: bytes, start: int) -> list[Leaf]:
+    """Return the leaves of a value of a parsed schema.
 
-    schema: Any
-    names: dict[str, Any]
-
-    def leaves(self, data: bytes, start: int) -> list[Leaf]:
-        """Return the leaves of a value that fits."""
-        walk = _Walk(data, self.names)
-        walk.skip(self.schema, start, 0)
-        return walk.leaves
-
-    def check(self, data: bytes, start: int) -> None:
-        """Raise UnfitError for a value that nests too deeply, has more items than bytes, or ends early."""
-        _Walk(data, self.names).skip(self.schema, start, 0)
+    UnfitError for a value that ends early, nests too deeply, or has far more values without bytes than bytes.
+    """
+    walk = _Walk(data, names)
+    walk.skip(schema, start, 0)
+    return walk.leaves
 
 
-def bounds_of(schema: Any, names: dict[str, Any]) -> Bounds | None:
-    """Return the bounds of a parsed schema, None if the size of its values bounds their number and nesting."""
-    known: dict[str, int] = {}
-    is_risky = _is_risky(schema, names, (), set()) or any(_empty(name, names, known) > _MOST_EMPTY for name in names)
-    return Bounds(schema, names) if is_risky else None
+def is_unbounded(schema: Any, names: Names) -> bool:
+    """Return whether a few bytes may be a deep value of a parsed schema, or a value of many parts."""
+    return _spare(schema, names, {})[1] > _MOST_EMPTY
 
 
-def _is_risky(schema: Any, names: dict[str, Any], above: tuple[str, ...], done: set[str]) -> bool:
+def _spare(schema: Any, names: Names, known: dict[str, tuple[bool, float]]) -> tuple[bool, float]:
+    """Return whether a value may take no bytes, and the most fields without bytes next to a byte.
+
+    `known` has the results for records. A record within itself counts as unbounded.
+    """
     if isinstance(schema, list):
-        return any(_is_risky(branch, names, above, done) for branch in schema)
+        return False, max((_spare(branch, names, known)[1] for branch in schema if branch != "null"), default=0)
     if isinstance(schema, str):
-        if schema not in names:
-            return False
-        return schema in above or _is_risky(names[schema], names, above, done)
-    kind = schema["type"]
-    if kind in ("record", "error"):
-        name = schema["name"]
-        if name in above:
-            return True
-        if name in done:
-            return False
-        done.add(name)
-        return any(_is_risky(field["type"], names, (*above, name), done) for field in schema["fields"])
-    if kind == "array":
-        return _takes_none(schema["items"], names, {}) or _is_risky(schema["items"], names, above, done)
-    if kind == "map":
-        return _is_risky(schema["values"], names, above, done)
-    return False if kind in ("enum", "fixed") else _is_risky(kind, names, above, done)
-
-
-def _takes_none(schema: Any, names: dict[str, Any], known: dict[str, bool]) -> bool:
-    """Return whether a value may take no bytes; `known` are the records of which that is known."""
-    if isinstance(schema, list):
-        return False
-    if isinstance(schema, str):
-        return schema == "null" if schema not in names else _takes_none(names[schema], names, known)
+        return _spare(names[schema], names, known) if schema in names else (schema == "null", schema == "null")
     kind = schema["type"]
     if kind in ("record", "error"):
         name = schema["name"]
         if name not in known:
-            known[name] = True  # within itself
-            known[name] = all(_takes_none(field["type"], names, known) for field in schema["fields"])
+            known[name] = (True, math.inf)
+            fields = [_spare(field["type"], names, known) for field in schema["fields"]]
+            known[name] = (all(empty for empty, _ in fields), 1 + sum(count for _, count in fields))
         return known[name]
-    if kind == "fixed":
-        return bool(schema["size"] == 0)
-    return False if kind in ("array", "map", "enum") else _takes_none(kind, names, known)
-
-
-def _empty(schema: Any, names: dict[str, Any], known: dict[str, int]) -> int:
-    """Return how many fields a value has before or beside any byte; `known` are the numbers of records."""
-    if isinstance(schema, list):
-        return 0
-    if isinstance(schema, str):
-        return _empty(names[schema], names, known) if schema in names else int(schema == "null")
-    kind = schema["type"]
-    if kind not in ("record", "error"):
-        return 0 if kind in ("array", "map", "enum", "fixed") else _empty(kind, names, known)
-    name = schema["name"]
-    if name not in known:
-        known[name] = 1  # within itself
-        known[name] = 1 + sum(_empty(field["type"], names, known) for field in schema["fields"])
-    return known[name]
+    if kind == "array":
+        empty, count = _spare(schema["items"], names, known)
+        return False, math.inf if empty else count
+    if kind == "map":
+        return False, _spare(schema["values"], names, known)[1]
+    if kind in ("enum", "fixed"):
+        return kind == "fixed" and schema["size"] == 0, 0
+    return _spare(kind, names, known)
 
 
 def _one_byte(symbols: int) -> tuple[bytes, ...]:
@@ -110,11 +72,12 @@ def _one_byte(symbols: int) -> tuple[bytes, ...]:
 
 
 class _Walk:
-    """Skips values, and counts items that take no bytes."""
+    """A walk over a value, which counts the values that take no bytes."""
 
-    def __init__(self, data: bytes, names: dict[str, Any]) -> None:
-        self.data, self.names, self.left = data, names, len(data)
-        self.fields = _MOST_EMPTY + len(data)
+    def __init__(self, data: bytes, names: Names) -> None:
+        self.data = data
+        self.names = names
+        self.left = _MOST_EMPTY + len(data)
         self.leaves: list[Leaf] = []
 
     def skip(self, schema: Any, at: int, depth: int) -> int:
@@ -131,10 +94,7 @@ class _Walk:
         kind = schema["type"]
         if kind in ("record", "error"):
             for field in schema["fields"]:
-                before, at = at, self.skip(field["type"], at, depth + 1)
-                self.fields -= at == before
-                if self.fields < 0:
-                    raise UnfitError("there are far more fields without bytes than the value has bytes")
+                at = self.part(field["type"], at, depth + 1)
             return at
         if kind in ("array", "map"):
             return self.blocks(schema, at, depth + 1)
@@ -145,6 +105,14 @@ class _Walk:
         if kind == "enum":
             return self.leaf(at, self.long(at)[1], "choice", _one_byte(len(schema["symbols"])))
         return self.skip(kind, at, depth)
+
+    def part(self, schema: Any, at: int, depth: int) -> int:
+        """Skip a field or an item, and count those without bytes."""
+        end = self.skip(schema, at, depth)
+        self.left -= end == at
+        if self.left < 0:
+            raise UnfitError("the value has far more fields or items without bytes than bytes")
+        return end
 
     def leaf(self, at: int, end: int, kind: str, choices: tuple[bytes, ...] = ()) -> int:
         """Add a leaf, and return where it ends."""
@@ -160,13 +128,10 @@ class _Walk:
             if count < 0:
                 count, at = -count, self.long(at)[1]
             for _ in range(count):
-                before = at
                 if schema["type"] == "map":
-                    at = self.primitive("string", at)
-                at = self.skip(schema["values" if schema["type"] == "map" else "items"], at, depth)
-                self.left -= at == before
-                if self.left < 0:
-                    raise UnfitError("the value has more items that take no bytes than it has bytes")
+                    at = self.skip(schema["values"], self.primitive("string", at), depth)
+                else:
+                    at = self.part(schema["items"], at, depth)
 
     def primitive(self, kind: str, at: int, text: str = "text") -> int:
         """Skip a primitive value. `text` is the kind of leaf of text."""

@@ -1,4 +1,4 @@
-"""Schemas from files: .avsc, .proto, .json, descriptor sets, responses of registries, and exports of Apicurio.
+"""Schemas from files: .avsc, .proto, .json, descriptor sets, and responses of registries.
 
 The name of a file is the id or the subject of its schema if the file itself names neither.
 """
@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Schema
 from kwire_cli.records.schemas.plain import document_of
-from kwire_cli.records.schemas.registry import of_answers, of_export
+from kwire_cli.records.schemas.registry import of_answers
 from kwire_cli.stores import location
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.stores import Place
 
-SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset", ".zip", ".data")
+SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset")
 LARGEST = 64 << 20
-"""The most bytes of a schema file, also of one in an archive."""
+"""The most bytes of a schema file."""
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_EXPORTED = re.compile(
-    r"\.(Content\.data|(Content|[A-Z][A-Za-z]*(Version|Rule)|Artifact|Group|Branch|Comment|Manifest)\.json)$"
-)
 _VERSION = re.compile(r"(?P<subject>.+)[@.-]v?(?P<version>\d{1,9})")
 _AVRO_TYPES = frozenset({"record", "enum", "fixed", "array", "map", "error"})
 
@@ -53,24 +47,9 @@ def _is_answer(path: Place) -> bool:
         return bytes(file.read(1)) in (b"{", b"[")
 
 
-def read_files(where: Place, files: list[Place]) -> list[Schema]:
-    """Return the schemas in files below a place. InputError for a file that cannot be read."""
-    contents = [(location(file), _contents(file)) for file in files]
-    exported = [pair for pair in contents if _is_exported(pair[0])]
-    schemas = of_export(exported, location(where)) if exported else []
-    for name, data in contents:
-        if _is_exported(name):
-            continue
-        if name.lower().endswith(".zip"):
-            schemas += of_export(_unzipped(name, data), name)
-        else:
-            schemas += _of_file(name, data)
-    return schemas
-
-
-def _is_exported(name: str) -> bool:
-    """Return whether a file belongs to an export of Apicurio, by its name."""
-    return bool(_EXPORTED.search(name))
+def read_files(files: list[Place]) -> list[Schema]:
+    """Return the schemas in files. InputError for a file that cannot be read."""
+    return [schema for file in files for schema in _of_file(location(file), _contents(file))]
 
 
 def _contents(file: Place) -> bytes:
@@ -81,19 +60,6 @@ def _contents(file: Place) -> bytes:
     if len(data) > LARGEST:
         raise InputError(f"the file is too large: a schema file has at most {LARGEST >> 20} MiB", file=location(file))
     return data
-
-
-def _unzipped(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    import zipfile  # noqa: PLC0415 - few schemas are in archives
-
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            for entry in archive.infolist():
-                if entry.file_size > LARGEST:
-                    raise InputError(f"{entry.filename} is larger than {LARGEST >> 20} MiB", file=name)
-                yield entry.filename, archive.read(entry)
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, ValueError, EOFError) as error:
-        raise InputError(f"the archive cannot be read: {error}", file=name) from None
 
 
 def _of_file(name: str, data: bytes) -> list[Schema]:

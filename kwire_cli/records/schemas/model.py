@@ -103,8 +103,6 @@ class Serde:
         schema: The schema of values that name no schema: an id, a subject, or the name of a file.
         reader: The schema to which Avro values are resolved; "" for the schema they were written with.
         type: The name of the message, for a Protobuf schema that defines several.
-        size: The size of a time window in milliseconds, 0 if unknown.
-        inner: The format of the key in a windowed key.
 
     """
 
@@ -112,8 +110,6 @@ class Serde:
     schema: str = ""
     reader: str = ""
     type: str = ""
-    size: int = 0
-    inner: Serde | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """Values without a schema: JSON, text, MessagePack, and numbers and UUIDs of fixed size, as Kafka's serializers write
 them.
 
-Sources: org.apache.kafka.common.serialization; TimeWindowedSerializer, SessionWindowedSerializer, WindowKeySchema and
-SessionKeySchema of Kafka Streams.
+Source: org.apache.kafka.common.serialization.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
-from kwire_cli.engine.values import instant
 from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
 
 if TYPE_CHECKING:
@@ -164,49 +162,3 @@ def _depth(value: Any) -> int:
     ]:
         depth += 1
     return depth
-
-
-# Windows, which Kafka Streams writes after the key.
-
-
-class Window(NamedTuple):
-    """The window after a key: its size in bytes, and the function that reads it."""
-
-    size: int
-    read: Callable[[bytes, int], dict[str, Any]]
-
-
-def _time_window(data: bytes, length: int) -> dict[str, Any]:
-    start = _signed(data[:8])
-    end = {"windowEnd": instant(min(start + length, (1 << 63) - 1))} if length else {}
-    return {"windowStart": _instant(start)} | end
-
-
-def _stored_time_window(data: bytes, length: int) -> dict[str, Any]:
-    return _time_window(data, length) | {"sequence": _signed(data[8:])}
-
-
-def _session_window(data: bytes, _: int) -> dict[str, Any]:
-    return {"windowStart": _instant(_signed(data[8:])), "windowEnd": _instant(_signed(data[:8]))}
-
-
-def _instant(milliseconds: int) -> str | int:
-    shown = instant(milliseconds)
-    return milliseconds if shown is None else shown
-
-
-WINDOWS = {
-    "time-window": Window(8, _time_window),
-    "time-window-store": Window(12, _stored_time_window),
-    "session-window": Window(16, _session_window),
-}
-"""Windows by format. In the changelog of a store, a sequence number follows the time."""
-
-
-def split_window(name: str, data: bytes, start: int, length: int) -> tuple[bytes, dict[str, Any]]:
-    """Return the bytes of the key in a windowed key, and its window in JSON form."""
-    window = WINDOWS[name]
-    if len(data) - start < window.size:
-        raise UnfitError(f"{len(data) - start} bytes are too few: a {name} has {window.size} bytes")
-    at = len(data) - window.size
-    return data[start:at], window.read(data[at:], length)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf import (
@@ -32,7 +33,7 @@ from google.protobuf.message import DecodeError
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.schemas.model import Leaf, UnfitError, Value
 from kwire_cli.records.schemas.plain import DEEPEST, FLAGS, finite
-from kwire_cli.records.schemas.proto_text import read_proto
+from kwire_cli.records.schemas.proto_files import compile_proto, imports_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,13 +49,22 @@ WELL_KNOWN = {
 }  # fmt: skip
 """Protobuf's own files, by the name that schemas import."""
 CONFLUENT = {
-    "confluent/meta.proto": 'syntax = "proto3"; package confluent;',
+    "confluent/meta.proto": (
+        'syntax = "proto3"; package confluent; import "google/protobuf/descriptor.proto";'
+        "message Meta { string doc = 1; map<string, string> params = 2; repeated string tags = 3; }"
+        "extend google.protobuf.FileOptions { Meta file_meta = 1088; }"
+        "extend google.protobuf.MessageOptions { Meta message_meta = 1088; }"
+        "extend google.protobuf.FieldOptions { Meta field_meta = 1088; }"
+        "extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }"
+        "extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }"
+    ),
     "confluent/type/decimal.proto": (
         'syntax = "proto3"; package confluent.type;'
         "message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
     ),
 }
-"""The files that schemas in Confluent's registry import without a reference. Of the first they use only options."""
+"""The files that schemas in Confluent's registry import without a reference."""
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 MOST_INDEXES = 100
 INT32 = 5
 """The most bytes of a varint of 32 bits."""
@@ -70,8 +80,8 @@ class Reader:
 
     def __init__(self, schema: Schema, used: Sequence[tuple[str, Schema]]) -> None:
         self._pool = descriptor_pool.DescriptorPool()
-        files = _files_of(schema, schema.file)
-        _add(self._pool, files, dict(used), schema)
+        files, imported = _files_of(schema, dict(used))
+        _add(self._pool, [*imported, *files], dict(used), schema)
         self._messages = [message for file in files for message in _ordered(self._pool.FindFileByName(file.name))]
         if not self._messages:
             raise InputError(f"{schema.label} defines no message", file=schema.file)
@@ -248,17 +258,43 @@ def _number(data: bytes, at: int, most: int = 10) -> tuple[int, int]:
 # Descriptors.
 
 
-def _files_of(schema: Schema, name: str) -> list[Any]:
-    """Return the files of a schema, the main file last. A schema is text, a descriptor set, or a base64 descriptor."""
+def _files_of(schema: Schema, used: dict[str, Schema]) -> tuple[list[Any], list[Any]]:
+    """Return the files of a schema, the main file last, and the files that a .proto file imports."""
+    files = _described(schema)
+    if files is not None:
+        return files, []
+    sources: dict[str, str] = {}
+    descriptors: list[Any] = []
+    seen = set(WELL_KNOWN)
+    waiting = imports_of(str(schema.text))
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        described = _described(used[name]) if name in used else None
+        if described is not None:
+            described[-1].name = name
+            descriptors += described
+            waiting += [other for file in described for other in file.dependency]
+        elif name in used or name in CONFLUENT:
+            sources[name] = str(used[name].text) if name in used else CONFLUENT[name]
+            waiting += imports_of(sources[name])
+    *imported, main = compile_proto(schema, str(schema.text), sources, descriptors)
+    return [main], [file for file in imported if file.name not in WELL_KNOWN]
+
+
+def _described(schema: Schema) -> list[Any] | None:
+    """Return the files of a descriptor set or of a base64 descriptor, or None for a .proto file."""
     if isinstance(schema.text, bytes):
         return _descriptors(schema.text, schema)
     text = schema.text.strip()
-    if text and not any(char in text for char in ";{= \n"):
-        try:
-            return _descriptors(base64.b64decode(text, validate=True), schema)
-        except binascii.Error:
-            pass
-    return [read_proto(schema.text, name, schema.file)]
+    if not _BASE64.fullmatch(text):
+        return None
+    try:
+        return _descriptors(base64.b64decode(text, validate=True), schema)
+    except binascii.Error:
+        return None
 
 
 def _descriptors(data: bytes, schema: Schema) -> list[Any]:
@@ -295,10 +331,9 @@ def _add(pool: Any, files: list[Any], used: dict[str, Schema], schema: Schema) -
         elif name in WELL_KNOWN:
             file = descriptor_pb2.FileDescriptorProto.FromString(WELL_KNOWN[name])
         elif name in used:
-            file = _files_of(used[name], name)[-1]
+            (*_, file), imported = _files_of(used[name], used)
             file.name = name
-        elif name in CONFLUENT:
-            file = read_proto(CONFLUENT[name], name, name)
+            given.update((other.name, other) for other in imported)
         else:
             raise InputError(
                 f"{schema.label} imports {name}, which is missing: --schemas takes its folder", file=schema.file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,13 +31,13 @@ PLAIN: dict[str, Callable[[bytes, int], Value]] = {
     "uuid": plain.uuid,
     **{name: partial(plain.fixed, name) for name in plain.FIXED},
 }
-FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, MESSAGE_PACK, *plain.WINDOWS, BYTES)
+FORMATS = (*WITH_SCHEMA, REGISTRY, *PLAIN, MESSAGE_PACK, BYTES)
 """All formats. `registry` reads by the schema that bytes or headers name, `bytes` reads nothing."""
 ALIASES = {
     "string": "text", "utf-8": "text", "utf8": "text", "str": "text", "jsonschema": JSON_SCHEMA, "proto": PROTOBUF,
     "messagepack": MESSAGE_PACK, "integer": "int", "bool": "boolean", "auto": REGISTRY, "none": BYTES, "raw": BYTES,
 }  # fmt: skip
-_SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,), "size": tuple(plain.WINDOWS)}
+_SETTINGS = {"reader": (AVRO,), "type": (PROTOBUF,)}
 
 
 def is_format(text: str) -> bool:
@@ -47,7 +47,7 @@ def is_format(text: str) -> bool:
 
 
 def serde_of(text: str) -> Serde:
-    """Read FORMAT[,NAME=VALUE...][:SCHEMA]; the format of a key follows a window. InputError if the text is invalid."""
+    """Read FORMAT[,NAME=VALUE...][:SCHEMA]. InputError if the text is invalid."""
     head, colon, rest = text.partition(":")
     name, *settings = (part.strip() for part in head.split(","))
     form = ALIASES.get(name.lower(), name.lower())
@@ -63,14 +63,6 @@ def serde_of(text: str) -> Serde:
             fitting = [one for one, forms in _SETTINGS.items() if form in forms]
             raise InputError(f"{form} takes {f'{fitting[0]}=...' if fitting else 'no settings'}, not {setting!a}")
         values[key] = value
-    if form in plain.WINDOWS:
-        size = values.get("size", "0")
-        if not size.isdecimal():
-            raise InputError(f"the size of a window is in milliseconds, not {size!a}")
-        inner = serde_of(rest) if rest else None
-        if inner and inner.format in plain.WINDOWS:
-            raise InputError(f"the key in {text!a} has a window already: {form} takes the format of a key without one")
-        return Serde(form, size=int(size), inner=inner)
     if rest and form not in WITH_SCHEMA:
         raise InputError(f"{form} takes no schema: omit {rest!a} from {text!a}")
     return Serde(form, rest, values.get("reader", ""), values.get("type", ""))
@@ -102,7 +94,7 @@ class Serdes:
         for rule in self.rules:
             for serde in (rule.key, rule.value):
                 if serde:
-                    self._check(serde.inner or serde)
+                    self._check(serde)
 
     def _check(self, serde: Serde) -> None:
         if serde.format in WITH_SCHEMA or serde.format == MESSAGE_PACK:
@@ -165,8 +157,6 @@ class Serdes:
                 read = Read(form, None, PLAIN[form](data, 0))
             elif form == MESSAGE_PACK:
                 read = Read(form, None, module_of(form).read(data, 0))
-            elif serde and form in plain.WINDOWS:
-                return self._windowed(name, serde, topic, data, headers)
             else:
                 by_schema = self.read(name, serde or _BY_ID, topic, data, headers)
                 if by_schema is None:
@@ -178,20 +168,6 @@ class Serdes:
         if isinstance(value, UnfitError):
             return ReadPart.unfit(name, data, read.format, read.schema, value)
         return ReadPart.of(name, data, read.format, read.schema, value.type, value.data, value.note)
-
-    def _windowed(self, name: str, serde: Serde, topic: str | None, data: bytes, headers: Headers) -> ReadPart:
-        try:
-            key, window = plain.split_window(serde.format, data, 0, serde.size)
-        except UnfitError as error:
-            return ReadPart.unfit(name, data, serde.format, None, error)
-        inner = self._part(name, serde.inner or Serde("text"), topic, key, headers)
-        if inner is None:
-            unread = NoSchemaError("the key in the windowed key is not read")
-            return ReadPart.unfit(name, data, serde.format, None, unread)
-        if not inner.fits:
-            return replace(inner, data=data, format=serde.format)
-        document = {"key": inner.plain, **window}
-        return ReadPart.of(name, data, serde.format, inner.schema_id, inner.type, document, inner.reason)
 
     # Values with a schema.
 
@@ -262,10 +238,6 @@ class Serdes:
             return data, plain.leaves(form, data)
         if form == MESSAGE_PACK:
             return data, module_of(form).leaves(data, 0)
-        if form in plain.WINDOWS:
-            key, _ = plain.split_window(form, data, 0, serde.size)
-            inner = self._leaves(name, serde.inner or Serde("text"), topic, key, headers)
-            return (data, inner[1]) if inner and inner[0] == key else None
         told, data = _told(data, headers, name)
         for place in self._places(name, serde, topic, told):
             try:

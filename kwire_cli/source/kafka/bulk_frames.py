@@ -158,7 +158,7 @@ class EndsReader:
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
                     try:
-                        stretch = self._stretch(Run(rows[at : at + count], run.file, run.kept), half, connection, state)
+                        stretch = self._stretch(Run(rows[at : at + count], run.kept), half, connection, state)
                     except _OddError:
                         pass
                     else:
@@ -169,7 +169,7 @@ class EndsReader:
             stop = min(at + self._step, len(rows))
             self._step = min(2 * self._step, _LONGEST_STEP)
             events: list[Any] = []
-            for segment in Run(rows[at:stop], run.file, run.kept).segments(self.ends):
+            for segment in Run(rows[at:stop], run.kept).segments(self.ends):
                 events += self.streams.idle(segment.packet - 1)
                 events += self.streams.feed(segment)
             yield from self._told(events)
@@ -264,10 +264,7 @@ class _Side:
 def _side(run: Run, direction: int, rest: bytes) -> _Side:
     which = np.flatnonzero(run.rows["direction"] == direction)
     rows = run.rows[which]
-    file = np.frombuffer(run.file, np.uint8) if len(run.file) else octets(b"\0")
-    if int((rows["position"] + rows["size"]).max(initial=0)) > len(file):
-        raise _OddError  # the file has become shorter
-    data, offsets = payloads(file, rows, run.kept)
+    data, offsets = payloads(octets(b"\0"), rows, run.kept)
     if rest:
         data = np.concatenate([octets(rest), data])
     data.flags.writeable = False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,17 +15,14 @@ from kwire_cli.records.layouts import MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
 from kwire_cli.source.logs.model import Kind, file_name
-from kwire_cli.stores import opened, path_of
-from kwire_cli.stores.opening import Mapped
+from kwire_cli.stores import FileBytes, path_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from kwire_cli.records.batch import Source
-    from kwire_cli.records.reading import Frame
     from kwire_cli.stores import Place
-    from kwire_cli.stores.opening import Fetched
 
 
 # Parts of a segment that can be read on their own: cut where a batch begins, so that the parts have the
@@ -58,17 +54,13 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | 
         InputError: The segment cannot be read.
 
     """
-    file, whole = path_of(path), opened(path)
-    end = whole.size if end is None else min(end, whole.size)
+    file, content = path_of(path), FileBytes(path)
+    end = content.size if end is None else min(end, content.size)
     if 0 < size < end:
         size = -(-end // round(end / size))
     index = _index_of(file) if end > size else ()
     index = index[: bisect_left(index, end, key=lambda entry: entry.position)]
-    return (
-        splits(source_of(whole.view()), size, index, end)
-        if isinstance(whole, Mapped)
-        else _cut(_Fetching(whole, size, end), size, index)
-    )
+    return splits(source_of(content), size, index, end, hops=content.is_local)
 
 
 def _index_of(file: Place) -> Sequence[OffsetEntry]:
@@ -84,58 +76,40 @@ def _index_of(file: Place) -> Sequence[OffsetEntry]:
 
 
 def splits(
-    source: Source, size: int, index: Sequence[OffsetEntry] = (), end: int | None = None
+    source: Source, size: int, index: Sequence[OffsetEntry] = (), end: int | None = None, *, hops: bool = True
 ) -> list[tuple[int, int]]:
-    """The same of a record set and the entries of its offset index."""
-    return _cut(Reader(source, 0, end), size, index)
-
-
-class _Fetching(Reader):
-    """A reader for a few places of a file of a store: what is looked at there is fetched, but no batch of more than
-    `most` bytes.
-    """
-
-    def __init__(self, file: Fetched, most: int, end: int) -> None:
-        super().__init__(source_of(b""), 0, end)
-        self._file, self._most = file, most
-
-    def frame(self, at: int) -> Frame | None:
-        self._fetch(at, at + min(_LOOK, self._most))
-        frame = super().frame(at)
-        if frame is None or not at < frame.end <= min(at + self._most, self.stop):
-            return None
-        self._fetch(at, frame.end)
-        return frame
-
-    def _fetch(self, at: int, end: int) -> None:
-        self.view = self._file.view(at, end)
-        self.source = replace(self.source, data=self.view)
-
-
-def _cut(reader: Reader, size: int, index: Sequence[OffsetEntry]) -> list[tuple[int, int]]:
+    """The same of a record set and the entries of its offset index. Without `hops`, only the index is used."""
+    reader = Reader(source, 0, end)
     if size < 1:
         raise InputError(f"parts of {size} bytes: a part has at least one")
     parts = []
     start = 0
     while reader.stop - start > size:
         cut = _indexed(reader, index, start + size)
-        if cut is None and not isinstance(reader, _Fetching):
+        if cut is None and hops:
             cut = _hopped(reader, start, start + size)
         if cut is None:
             break
         parts.append((start, cut))
         start = cut
-        reader.let_go(cut)
     return [*parts, (start, reader.stop)] if start < reader.stop else parts
 
 
 def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
-    """Return where the first batch from `target` on begins that the index lists with a valid offset, or None."""
+    """Return where the first batch from `target` on begins that the index lists with a valid offset, or None.
+
+    A batch of more than SPLIT_SIZE bytes is not read.
+    """
     first = bisect_left(index, target, key=lambda entry: entry.position)
     for entry in index[first : first + _FARTHEST]:
-        if entry.position >= target and reader.right_at(entry.position):
-            frame = reader.frame(entry.position)
-            assert frame is not None  # noqa: S101 - for the type checker: it was right
+        if not target <= entry.position < reader.stop:
+            continue
+        reader.source.view(entry.position, min(entry.position + _LOOK, reader.stop))
+        frame = reader.frame(entry.position)
+        if frame is None or frame.end > min(entry.position + SPLIT_SIZE, reader.stop):
+            continue
+        reader.source.view(entry.position, frame.end)
+        if reader.right(frame, entry.position):
             head = Batch(reader.source, frame.start, frame.end - frame.start, frame.layout, True).head  # noqa: FBT003 - as everywhere
             if head.base_offset <= entry.offset <= head.last_offset:
                 return entry.position
@@ -147,20 +121,36 @@ def _hopped(reader: Reader, start: int, target: int) -> int | None:
 
     Return None if the hops reach no batch there.
     """
-    least = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
-    for magic, layout in reader.layouts.items():
-        least[magic] = layout.least
-    data, at, stop = octets(reader.view), start, reader.stop
+    at, stop = start, reader.stop
     while True:
-        at, before = compiled(numba_loops.hop)(data, at, stop, target, SIZE_AT, MAGIC_AT, OVERHEAD, least)
+        at, before = _hop(reader, at, target)
         if at >= stop:
             return None
         if at >= target:
             if reader.right_at(before) and reader.right_at(at):
-                return int(at)
+                return at
             target = at + 1
             continue
         position = reader.find(at + 1, stop)  # as the reader does
         if position is None or position >= target:
             return position
         at = position
+
+
+def _hop(reader: Reader, start: int, target: int) -> tuple[int, int]:
+    """From batch to batch by their sizes, to the first that begins at `target` or later: where that is, and where the
+    one before it begins.
+    """
+    least: Any = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
+    for magic, layout in reader.layouts.items():
+        least[magic] = layout.least
+    hop = compiled(numba_loops.hop)
+    at, before = start, -1
+    while at < min(target, reader.stop):
+        reader.load(at, min(at + OVERHEAD + MAGIC_AT, reader.stop))
+        until = min(target, max(reader.last - MAGIC_AT, at + 1))
+        end, last = hop(octets(reader.view), at, reader.stop, until, SIZE_AT, MAGIC_AT, OVERHEAD, least)
+        if end == at:
+            break
+        at, before = int(end), int(last)
+    return at, before

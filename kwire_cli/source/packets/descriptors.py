@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Notice, Segment, turned
@@ -17,7 +18,7 @@ from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, PartReader,
 from kwire_cli.source.packets.points import Timed, capture_points
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.stores import let_go, location, mapped
+from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -175,9 +176,9 @@ def schedule(
 # read by its position, go along, and those of files of stores, where that costs a request.
 
 FEW = 1024
-"""Segments of a connection in a part, below which their payloads are copied, so that those of more parts can follow."""
-WINDOW = 128 << 20
-"""Bytes of mapped files between the places that payloads were read from, that stay in memory."""
+"""Segments of a connection in a part, below which they are joined with those of the next parts."""
+_DENSE = 4
+"""A span of a file is read at once if it has at most this many times the bytes of the payloads in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ def described(scheduled: Scheduled, reader: PartReader | None = None) -> Iterato
             for ends, rows in columns.by_group():
                 rows["packet"] += scheduled.before
                 kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
-                if not reader.near:
+                if not reader.is_near:
                     out, offsets = payloads_of(data, rows, columns.kept)
                     kept, rows["position"] = out.tobytes(), -1 - offsets[:-1]
                 first = rows[0]
@@ -234,42 +235,36 @@ def described(scheduled: Scheduled, reader: PartReader | None = None) -> Iterato
         reader.notices.append(Notice(error.reason, 0, 0))
 
 
-def _file(path: str) -> memoryview:
+def _file(path: str) -> FileBytes | None:
     """The bytes of a file as it is now; none where it cannot be read any more."""
     try:
         status = Path(path).stat()
-        return _mapped(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        return _opened(path, status.st_ino, status.st_size, status.st_mtime_ns)
     except (InputError, OSError):
-        return memoryview(b"")
+        return None
 
 
 @lru_cache(maxsize=64)
-def _mapped(path: str, *_: int) -> memoryview:
+def _opened(path: str, *_: int) -> FileBytes:
     """The bytes of a file in the state that the numbers say: a later reading in this process may find it changed."""
-    return mapped(path)
+    return FileBytes(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Segments of one connection in their order, and where their payloads are."""
+    """Segments of one connection in their order, and their payloads."""
 
     rows: Rows
-    file: memoryview
     kept: bytes
 
     def segments(self, ends: bytes) -> Iterator[Segment]:
-        """The segments. Bytes that the file has lost since it was read first are missing."""
+        """The segments."""
         both = ends, turned(ends)
-        file, kept, new = self.file, self.kept, tuple.__new__
+        kept, new = self.kept, tuple.__new__
         for packet, time, _, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
-            payload = (
-                bytes(file[position : position + size]) if position >= 0 else kept[-1 - position : size - 1 - position]
-            )
-            lost = size - len(payload)
+            payload = kept[-1 - position : size - 1 - position]
             when = None if time == NO_TIME else time
-            yield new(
-                Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing + lost)
-            )
+            yield new(Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing))
 
 
 class Gathered:
@@ -280,31 +275,19 @@ class Gathered:
         self.count = 0
 
     def add(self, run: Run) -> int:
-        """Take segments that come next; return how many they are. The payloads of few segments are copied."""
-        self._runs.append(copied(run) if len(run.rows) < FEW else run)
+        """Take segments that come next; return how many they are."""
+        self._runs.append(run)
         self.count += len(run.rows)
         return len(run.rows)
 
     def runs(self) -> Iterator[Run]:
         """Yield all segments, and forget them: those of small parts in a row as one run."""
         some, self._runs, self.count = self._runs, [], 0
-        for small, group in groupby(some, key=lambda run: not len(run.file)):
+        for small, group in groupby(some, key=lambda run: len(run.rows) < FEW):
             if small:
                 yield joined([*group])
             else:
                 yield from group
-
-
-def copied(run: Run) -> Run:
-    """Return segments with a copy of their payloads; as they are if the file has lost some of these."""
-    rows = run.rows.copy()
-    there = rows["position"] >= 0
-    if int((rows["position"] + rows["size"])[there].max(initial=0)) > len(run.file):
-        return run
-    file = np.frombuffer(run.file, np.uint8) if len(run.file) else np.zeros(1, np.uint8)
-    out, offsets = payloads_of(file, rows, run.kept)
-    rows["position"] = -1 - offsets[:-1]
-    return Run(rows, memoryview(b""), out.tobytes())
 
 
 def joined(some: list[Run]) -> Run:
@@ -317,7 +300,7 @@ def joined(some: list[Run]) -> Run:
         rows["position"] -= before
         moved.append(rows)
         before += len(run.kept)
-    return Run(np.concatenate(moved), memoryview(b""), b"".join(run.kept for run in some))
+    return Run(np.concatenate(moved), b"".join(run.kept for run in some))
 
 
 def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:
@@ -384,41 +367,45 @@ def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run
 
 
 def run_of(each: Described, files: Paths) -> Run:
-    """Return the segments, with the bytes of the file in which they are."""
+    """Return the segments with their payloads. Bytes that the file has lost since it was read first are missing."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
-    there = rows[rows["position"] >= 0]
-    if not len(there):
-        return Run(rows, memoryview(b""), each.kept or b"")
-    view = _file(files[each.file])
-    _passed.add(view, int(there["position"].min()), int((there["position"] + there["size"]).max()))
-    return Run(rows, view, each.kept or b"")
+    kept = each.kept or b""
+    on_file = rows["position"] >= 0
+    if not on_file.any():
+        return Run(rows, kept)
+    rows = rows.copy()
+    file = _file(files[each.file])
+    first = int(rows["position"][on_file].min())
+    last = int((rows["position"] + rows["size"])[on_file].max())
+    if file and last - first <= _DENSE * int(rows["size"][on_file].sum()):
+        try:
+            data = octets(file.read(first, last))
+        except InputError:
+            data = octets(b"")
+        if len(data) == last - first:
+            rows["position"][on_file] -= first
+            out, offsets = payloads_of(data, rows, kept)
+            rows["position"] = -1 - offsets[:-1]
+            return Run(rows, out.tobytes())
+    payloads = []
+    at = 0
+    for number, (position, size) in enumerate(zip(rows["position"].tolist(), rows["size"].tolist(), strict=True)):
+        payload = kept[-1 - position : size - 1 - position] if position < 0 else _payload(file, position, size)
+        payloads.append(payload)
+        rows[number]["position"] = -1 - at
+        rows[number]["missing"] += size - len(payload)
+        rows[number]["size"] = len(payload)
+        at += len(payload)
+    return Run(rows, b"".join(payloads))
 
 
-class Passed:
-    """The places that files were read from since all were let go of last, by view: connections are read one after the
-    other, all over the files.
-    """
-
-    def __init__(self) -> None:
-        self._places: dict[int, tuple[memoryview, int, int]] = {}
-        self._size = 0
-
-    def add(self, view: memoryview, start: int, stop: int) -> None:
-        """Bytes will be read between these places of a file. Where too many were, those are let go of: memory does not
-        grow with files.
-        """
-        _, first, last = self._places.get(id(view), (view, start, start))
-        place = view, min(first, start), max(last, stop)
-        self._places[id(view)] = place
-        self._size += place[2] - place[1] - (last - first)
-        if self._size > WINDOW:
-            for each in self._places.values():
-                let_go(*each)
-            self._places = {id(view): (view, start, stop)}
-            self._size = stop - start
-
-
-_passed = Passed()
+def _payload(file: FileBytes | None, position: int, size: int) -> bytes:
+    if file is None:
+        return b""
+    try:
+        return bytes(file.read(position, position + size))
+    except InputError:
+        return b""
 
 
 def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
@@ -428,9 +415,9 @@ def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[
     for chain, run in held:
         cut = len(run.rows) if moment is None else int(np.searchsorted(run.rows["moment"], moment))
         if cut:
-            before.append((chain, Run(run.rows[:cut], run.file, run.kept)))
+            before.append((chain, Run(run.rows[:cut], run.kept)))
         if cut < len(run.rows):
-            after.append((chain, Run(run.rows[cut:], run.file, run.kept)))
+            after.append((chain, Run(run.rows[cut:], run.kept)))
     if not before:
         return [], after
     which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
@@ -442,5 +429,5 @@ def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[
     out = []
     for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
         chain, run = before[int(which[start])]
-        out.append((chain, Run(rows[start:stop].copy(), run.file, run.kept)))
+        out.append((chain, Run(rows[start:stop].copy(), run.kept)))
     return out, after

@@ -13,7 +13,7 @@ from kwire_cli.source.packets.files import MAGIC_SIZE, Packets, capture_format
 from kwire_cli.source.packets.model import NO_TIME, Notice
 from kwire_cli.source.packets.packet_columns import PacketColumns, PcapColumns, PcapngColumns
 from kwire_cli.source.packets.pcap import HEADER_SIZE, MAX_BLOCK
-from kwire_cli.stores import let_go, mapped as bytes_of, opened
+from kwire_cli.stores import FileBytes
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.packets.packet_columns import Columns
     from kwire_cli.source.packets.pcap import Secrets
-    from kwire_cli.stores.opening import Fetched, Mapped
 
     Octets = npt.NDArray[np.uint8]
 
@@ -43,7 +42,7 @@ PART_SIZE = 128 << 20
 CHUNK = 1 << 17
 """Packets that are read at once: memory is in proportion to them."""
 BUFFER = 32 << 20
-"""Bytes that are read at once of packed files, unpacked, and of files of stores."""
+"""Bytes that are read at once, unpacked."""
 NO_TIMES = (sys.maxsize, NO_TIME)
 """The times of a part without packets: the last is before the first."""
 MOST_LEADS = 256
@@ -81,18 +80,13 @@ class Outline:
     secrets: tuple[Secrets, ...] = ()
 
 
-def mapped(path: str | os.PathLike[str]) -> Octets:
-    """The bytes of a file, which are not read before they are looked at. InputError where it cannot be read."""
-    return octets(bytes_of(path))
-
-
 def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     """Return the outline of a capture, cut into parts of about `size` bytes.
 
     Raises InputError if the file cannot be read, or is no capture.
     """
-    whole, file = opened(path), str(path)
-    data = octets(whole.view(0, HEADER_SIZE))
+    whole, file = FileBytes(path), str(path)
+    data = octets(whole.read(0, HEADER_SIZE))
     if not _hops(data):
         inside, first, latest = PartReader(Part(file)), NO_TIME, NO_TIME
         for _, packets in inside.chunks():
@@ -104,18 +98,18 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     parts: list[Part] = []
     first = latest = moment = NO_TIME
     start, stop, lead, before, times = at, min(at + size, whole.size), tuple(reader.lead), 0, NO_TIMES
-    passed = at
+    upto = at
     while True:
-        view = whole.view(at, stop)
-        let_go(view, passed, at)
-        passed = at
-        packets, after = reader.read(octets(view), at, stop, CHUNK)
+        upto = min(max(upto, at + BUFFER), stop)
+        packets, after = reader.read(octets(whole.view(at, upto)), at, upto, CHUNK)
         if len(packets):
             first = int(packets.time[0]) if first == NO_TIME else first
             latest = max(latest, int(packets.time.max()))
             times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
         if after > at:
             at = after
+        elif upto < stop:
+            upto += MAX_BLOCK
         elif stop == whole.size:
             break
         elif at == start or len(reader.lead) > MOST_LEADS:
@@ -143,23 +137,23 @@ class PartReader:
     """The packets of a part in chunks of at most `most`, with the bytes that they are places in.
 
     `packed` says that these places are not those of the file: it is packed, or a text. `notices` say what ended the
-    reading early, `size` how many bytes of the file were to be read. `near` says whether what is at a position of the
-    file can be read again for little: not so of packed files, and of those of stores. `secrets` are a packed file's so
-    far.
+    reading early, `size` how many bytes of the file were to be read. `is_near` says whether what is at a position of
+    the file can be read again for little: not so of packed files, and of those of stores. `secrets` are those of a
+    packed file so far.
     """
 
     def __init__(self, part: Part, most: int = CHUNK) -> None:
         self.part, self.most = part, most
         self.notices: list[Notice] = []
-        self.packed, self.near, self.size = False, True, 0
+        self.packed, self.is_near, self.size = False, True, 0
         self.secrets: list[Secrets] = []
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Iterate once. InputError where the file cannot be read, or is no capture."""
-        file = opened(self.part.file)
-        data = octets(file.view(0, HEADER_SIZE))
+        file = FileBytes(self.part.file)
+        data = octets(file.read(0, HEADER_SIZE))
         self.packed, self.size = not _hops(data), file.size
-        self.near = file.near and not self.packed
+        self.is_near = file.is_local and not self.packed
         try:
             if not self.packed:
                 yield from self._plain(file, data)
@@ -171,17 +165,14 @@ class PartReader:
             self.size = 0
             raise
 
-    def _plain(self, file: Mapped | Fetched, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
+    def _plain(self, file: FileBytes, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part
         reader, at = begin(data, part.file, part.lead, part.packets, lambda *place: octets(file.view(*place)))
         at, stop = max(at, part.start), file.size if part.stop is None else min(part.stop, file.size)
         self.size = max(stop - part.start, 0)
-        upto = stop if file.near else min(at + BUFFER, stop)
-        passed = at
+        upto = min(at + BUFFER, stop)
         while True:
-            view = file.view(at, upto)
-            let_go(view, passed, at)
-            passed, data = at, octets(view)
+            data = octets(file.view(at, upto))
             packets, after = reader.read(data, at, upto, self.most)
             if after > at:
                 at = after
@@ -193,7 +184,6 @@ class PartReader:
                 yield data, packets
         if at < stop:
             reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
-        let_go(view, passed, stop)
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:

@@ -8,7 +8,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.files import GZIP, MAGIC_SIZE, ZSTD, Pieces
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
 from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
-from kwire_cli.stores import opened
+from kwire_cli.stores import FileBytes
 
 if TYPE_CHECKING:
     import os
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.request_log.lines import TextLine
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores.opening import Fetched, Mapped
 
 
 # Parts of a request log that can be read on their own: cut anywhere, each has the lines that begin in it. A
@@ -47,7 +46,7 @@ class LogPart(NamedTuple):
 def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
     """The parts of a log, of about `size` bytes each. One that cannot be read is one part: reading it says why."""
     try:
-        file = opened(path)
+        file = FileBytes(path)
         if file.size <= size or is_packed(path):
             return [LogPart(path)]
     except InputError:
@@ -57,12 +56,12 @@ def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
 
 def is_packed(path: str) -> bool:
     """Return whether a log is packed. InputError if it cannot be read."""
-    return bytes(opened(path).view(0, MAGIC_SIZE)[:MAGIC_SIZE]).startswith((GZIP, ZSTD))
+    return bytes(FileBytes(path).read(0, MAGIC_SIZE)).startswith((GZIP, ZSTD))
 
 
 def lines_in(part: LogPart) -> Iterator[TextLine]:
     """The lines that begin in a part of a plain file, counted from its start. InputError where it cannot be read."""
-    file = opened(part.path)
+    file = FileBytes(part.path)
     stop = file.size if part.stop is None else part.stop
     first = _first_line(file, part.start) if part.start else 0
     if first < stop:
@@ -72,7 +71,7 @@ def lines_in(part: LogPart) -> Iterator[TextLine]:
             yield line
 
 
-def _first_line(file: Mapped | Fetched, start: int) -> int:
+def _first_line(file: FileBytes, start: int) -> int:
     """Return the position of the first line that begins at or after `start`, or the file's size."""
     at = start - 1
     for window in _windows(file, at):
@@ -83,10 +82,10 @@ def _first_line(file: Mapped | Fetched, start: int) -> int:
     return file.size
 
 
-def _windows(file: Mapped | Fetched, start: int) -> Iterator[bytes]:
+def _windows(file: FileBytes, start: int) -> Iterator[bytes]:
     for at in range(start, file.size, _WINDOW):
         stop = min(at + _WINDOW, file.size)
-        yield bytes(file.view(at, stop)[at:stop])
+        yield bytes(file.read(at, stop))
 
 
 # A request log from a file, plain or packed: its exchanges, and a fault for each line that was damaged.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
     from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.batch import Hide
+    from kwire_cli.records.batch import Hide, Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.payload_model import Payload
     from kwire_cli.view.rows import Row, Title
@@ -188,14 +188,18 @@ class _Shown:
     payloads: set[Type] = field(default_factory=set)
 
 
-def explain_items(items: Iterable[Batch | Gap], look: Look, *, data: Any, topic: str | None = None) -> Iterator[Event]:
+def explain_items(items: Iterable[Batch | Gap], look: Look, source: Source) -> Iterator[Event]:
     """The batches and gaps of a record set, one after the other. Batches of a kind that was shown are only counted,
     unless something is odd.
 
-    `data` is what their places count in; `topic` is that of the records, by name or id.
+    `source` is what they were read from.
     """
-    buffer = Buffer("records", data, 0, len(data))
-    yield from _items((item_row(look.extent, item, buffer, topic) for item in items), look, 0)
+    yield from _items((_item_row(look, item, source) for item in items), look, 0)
+
+
+def _item_row(look: Look, item: Batch | Gap, source: Source) -> Row:
+    buffer = Buffer("records", source.view(item.position, item.end), 0, source.size)
+    return item_row(look.extent, item, buffer, source.topic)
 
 
 def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:

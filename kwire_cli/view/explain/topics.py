@@ -268,7 +268,7 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
 
 
 def _blame(batch: Batch, first: int, polynomial: int) -> str:
-    layout, data = batch.layout, batch.source.data
+    layout, data = batch.layout, batch.data
     difference = layout.crc.unpack(data, batch.position)[0] ^ layout.checksum(data[first : batch.end])
     if not difference & (difference - 1):
         return "The two differ in one bit, which may have been flipped in the checksum itself."

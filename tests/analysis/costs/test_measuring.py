@@ -47,7 +47,7 @@ def areas():
     for path in sorted([*SEGMENTS.glob("*/*.log"), *(ROOT / "samples" / "logs").glob("*/*.log")]):
         for item in items(source_of(path)):
             if isinstance(item, Batch) and item.layout.name == "v2":
-                packed = bytes(item.source.data[item.position + item.layout.head.size : item.end])
+                packed = bytes(item.data[item.position + item.layout.head.size : item.end])
                 yield decompress(item.head.codec, packed, item.source.limits)[0] if item.head.codec else packed
 
 

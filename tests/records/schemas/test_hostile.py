@@ -2,11 +2,13 @@
 
 import base64
 import json
+import tempfile
 import zlib
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from google.protobuf import descriptor_pb2
 from hypothesis import example, given, settings, strategies as st
 from written_values import BY, FOLDER, headers_of, rows, store
 
@@ -14,7 +16,8 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.ids import LEAST_UNPACKED, told_by
 from kwire_cli.records.schemas.model import Reference, Schema, UnfitError
 from kwire_cli.records.schemas.plain import DEEPEST
-from kwire_cli.records.schemas.proto_text import read_proto
+from kwire_cli.records.schemas.proto_files import MAIN
+from kwire_cli.records.schemas.protobuf import Reader
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.serdes import FORMATS, WITH_SCHEMA, Rule, Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
@@ -89,7 +92,7 @@ def test_items_without_bytes_are_no_more_than_bytes(items):
     serdes = avro({"type": "array", "items": items})
     assert len(shown(serdes, PREFIX + b"\x04\0")["data"]) == 2
     many = PREFIX + b"\xfe\xff\xff\xff\xff\xff\xff\xff\x7f\0"
-    assert shown(serdes, many)["error"] == "the value has more items that take no bytes than it has bytes"
+    assert shown(serdes, many)["error"] == "the value has far more fields or items without bytes than bytes"
 
 
 @pytest.mark.parametrize("in_array", [False, True])
@@ -99,7 +102,7 @@ def test_fields_without_bytes_are_few(in_array):
         fields = [{"name": "a", "type": schema}, *({"name": f"b{n}", "type": f"R{level - 1}"} for n in range(9))]
         schema = {"type": "record", "name": f"R{level}", "fields": fields}
     serdes = avro({"type": "array", "items": schema} if in_array else schema)
-    assert "far more fields without bytes" in shown(serdes, PREFIX + b"\2\0")["error"]
+    assert "far more fields or items without bytes" in shown(serdes, PREFIX + b"\2\0")["error"]
 
 
 def test_a_compressed_value_does_not_grow_without_end():
@@ -185,16 +188,55 @@ def varint(number):
     return out + bytes([number])
 
 
-PROTO = (FOLDER.parents[1] / "bench" / "schema_samples" / "order.proto").read_text(encoding="utf-8")
+SOURCES = FOLDER.parents[1] / "bench" / "schema_samples"
+PROTO = (SOURCES / "order.proto").read_text("utf-8")
 
 
-@EXAMPLES
+def compiled(text, used=()):
+    return Reader(
+        Schema("protobuf", text, "a.proto"), [(name, Schema("protobuf", other, name)) for name, other in used]
+    )
+
+
+@settings(max_examples=20, deadline=None)  # each runs protoc
 @given(st.integers(0, len(PROTO)), st.text(alphabet='{}[]()<>=;,."\\ /*aZ9-\n', max_size=6), st.integers(0, 30))
 @example(0, "message a {" * 2000, 0)
 @example(len(PROTO), 'message x { option a = "', 0)
 def test_a_proto_file_is_read_or_refused(at, change, cut):
+    customer = (SOURCES / "customer.proto").read_text("utf-8")
     with suppress(InputError):
-        assert read_proto(PROTO[:at] + change + PROTO[at + cut :], "a.proto", "a.proto").name == "a.proto"
+        reader = compiled(PROTO[:at] + change + PROTO[at + cut :], [("customer.proto", customer)])
+        assert reader.first.file.name == MAIN
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["{0}/secret.proto", "../secret.proto", "x/../../secret.proto", "./secret.proto", "x.py", "grpc_tools/protoc.py"],
+)
+@pytest.mark.parametrize("is_given", [False, True])
+def test_an_import_reads_and_writes_nothing_else(tmp_path, monkeypatch, name, is_given):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    for place in (tmp_path, tmp_path / "temporary"):
+        (place / "secret.proto").write_text('syntax = "proto3"; message Secret {}', "utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    name = name.format(tmp_path)
+    given = [(name, 'syntax = "proto3"; message Secret { int32 given = 1; }')] if is_given else []
+    with pytest.raises(InputError, match=r"which is missing|was not found"):
+        compiled(f'syntax = "proto3"; import "{name}"; message A {{ Secret s = 1; }}', given)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_an_import_may_be_a_descriptor_or_a_file_of_a_registry():
+    given = descriptor_pb2.FileDescriptorProto(name="another.proto")
+    given.message_type.add(name="B")
+    b = base64.b64encode(given.SerializeToString()).decode()
+    of_registry = 'import "confluent/meta.proto"; string n = 2 [(confluent.field_meta).tags = "PII"];'
+    head, field = of_registry.split("; ")
+    reader = compiled(
+        f'syntax = "proto3"; import "b.proto"; {head}; message A {{ B b = 1; {field} }}', [("b.proto", b)]
+    )
+    assert reader.read(b"\x0a\x00\x12\x01x", 0, reader.first).data == {"b": {}, "n": "x"}
 
 
 VALUE = st.recursive(
@@ -228,6 +270,11 @@ DEEP = f"the JSON nests more than {DEEPEST} levels deep"
 JSON_DEEP = f"s version 1 is not a JSON Schema: {DEEP}"
 
 
+NOT_PROTO = "not a .proto file: "
+TOO_DEEP = "Reached maximum recursion limit for nested messages."
+CUT = "Unexpected end of stream while parsing aggregate value."
+
+
 def nested(start, end, levels=NESTED):
     return start * levels + "1" + end * levels
 
@@ -240,15 +287,15 @@ def answer(**more):
     ("value", "text", "reason"),
     [
         ("json-schema:a.json", nested("[", "]"), DEEP),
-        ("avro:a.json", nested('{"versions":[', "]}", 150), DEEP),
+        ("avro:a.json", nested('{"items":[', "]}", 150), DEEP),
         ("avro:a.avsc", nested('{"type":"array","items":', "}"), DEEP),
         ("avro:a.avsc", nested("[", "]", 400), DEEP),
         ("json-schema:a.jsonschema", nested('{"items":', "}"), DEEP),
         ("json-schema:a.jsonschema", nested('{"allOf":[', "]}", 90), "a nests too deeply"),
         ("avro:s", answer(schema=nested("[", "]")), f"s version 1 is not an Avro schema: {DEEP}"),
         ("json-schema:s", answer(schema=nested("[", "]"), schemaType="JSON"), JSON_DEEP),
-        ("protobuf:a.proto", "message a {" * NESTED, "not a .proto file: messages nest too deeply"),
-        ("protobuf:a.proto", "message a { option b = {" + nested("[", "]"), "not a .proto file: the file ends early"),
+        ("protobuf:a.proto", "message a {" * NESTED, f"{NOT_PROTO}{TOO_DEEP}"),
+        ("protobuf:a.proto", "message a { option b = {" + nested("[", "]"), f"{NOT_PROTO}{CUT}"),
     ],
 )  # fmt: skip
 def test_schemas_that_nest_without_end_are_refused(value, text, reason, tmp_path, monkeypatch):
@@ -273,8 +320,14 @@ def test_references_and_imports_that_nest_without_end_are_refused(tmp_path, monk
     Path("all.json").write_text(json.dumps(answers), "utf-8")
     with pytest.raises(InputError, match=rf"all\.json: references nest more than {DEEPEST} schemas deep"):
         serdes("all.json", value="avro:s0")
-    with pytest.raises(InputError, match=rf"0\.proto: imports nest more than {DEEPEST} files deep"):
-        serdes(".", value="protobuf:0.proto")
+    assert serdes(".", value="protobuf:0.proto").record("t", None, b"").value.type == "M0"
+    chain = [(f"{at}.proto", f'import "{at + 1}.proto"; message M{at} {{}}') for at in range(20_000)]
+    with pytest.raises(InputError, match="protoc ended with code"):
+        compiled('import "0.proto"; message A {}', chain)
+    files = [descriptor_pb2.FileDescriptorProto(name=f"{at}", dependency=[f"{at + 1}"]) for at in range(last)]
+    everything = descriptor_pb2.FileDescriptorSet(file=files).SerializeToString()
+    with pytest.raises(InputError, match=f"imports nest more than {DEEPEST} files deep"):
+        Reader(Schema("protobuf", everything, "a.desc"), [])
 
 
 def test_a_schema_that_others_refer_to_is_read_once():
@@ -294,9 +347,11 @@ def test_formats_that_nest_without_end_are_refused(tmp_path):
         serdes(formats=file)
 
 
-def test_a_proto_file_with_space_before_what_has_no_place_is_refused_at_once():
-    with pytest.raises(InputError, match="unexpected character"):
-        read_proto('syntax = "proto3";' + " " * 100_000 + "é", "a", "a")
+def test_a_mistake_in_a_proto_file_has_its_line():
+    with pytest.raises(InputError, match=r"^a\.proto:3:100001: not a \.proto file: "):
+        compiled('syntax = "proto3";\n\n' + " " * 100_000 + "é")
+    with pytest.raises(InputError, match=r"a\.proto imports b\.proto, which is not a \.proto file: "):
+        compiled('import "b.proto"; message A {}', [("b.proto", "message {")])
 
 
 @pytest.mark.parametrize(

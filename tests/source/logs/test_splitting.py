@@ -33,7 +33,7 @@ def check(data, size, index=()):
         assert start == at
         assert stop > start
         at = stop
-    assert at == len(source.data)
+    assert at == source.size
     for read in (batch_columns, fault_columns):
         assert told(read, source, parts) == told(read, source, [(0, None)])
     return parts

@@ -199,32 +199,3 @@ def test_files_that_are_no_captures(tmp_path):
     assert [Path(path).name for path, _ in plan.faults] == ["empty.pcap", "note.txt"]
     with pytest.raises(InputError, match="no such file"):
         captures_of(["/no/such/thing"])
-
-
-@pytest.mark.parametrize("path", SAMPLES[:4], ids=lambda path: path.name)
-def test_bytes_that_were_let_go_of_are_read_again(path, monkeypatch):
-    monkeypatch.setattr("kwire_cli.source.packets.descriptors.WINDOW", 0)
-    assert together([path]) == whole(path)
-
-
-def test_memory_does_not_grow_with_what_is_read_of_a_file(tmp_path, monkeypatch):
-    from kwire_cli.source.packets import descriptors
-    from kwire_cli.stores import mapped
-
-    status = Path("/proc/self/status")
-    if not status.exists():
-        pytest.skip("the system does not tell how much of files is mapped")
-
-    def in_memory():
-        return int(re.search(r"RssFile:\s+(\d+) kB", status.read_text())[1]) << 10
-
-    size, step = 64 << 20, 1 << 20
-    path = tmp_path / "file"
-    path.write_bytes(bytes(size))
-    monkeypatch.setattr(descriptors, "WINDOW", 8 << 20)
-    passed, view, before, most = descriptors.Passed(), mapped(path), in_memory(), 0
-    for at in range(0, size, step):
-        passed.add(view, at, at + step)
-        assert bytes(view[at : at + step]) == bytes(step)
-        most = max(most, in_memory())
-    assert most - before < 16 << 20

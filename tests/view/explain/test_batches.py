@@ -17,7 +17,7 @@ CATALOG = kwire.catalog()
 
 def explained(data, *, every=True, topic=None):
     source = source_of(data, topic=topic, catalog=CATALOG)
-    return [*explain_items(read_items(source), Look(every, RecordsAs(CATALOG)), data=source.data, topic=topic)]
+    return [*explain_items(read_items(source), Look(every, RecordsAs(CATALOG)), source)]
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_every_byte_of_the_segments_is_explained_once(name, every):
     data = segments()[name]
     topic = name.rpartition("-")[0]
     source = source_of(data, topic=topic, catalog=CATALOG)
-    covered(explain_items(read_items(source), look(every), data=source.data), 0, len(data))
+    covered(explain_items(read_items(source), look(every), source), 0, len(data))
 
 
 @pytest.mark.parametrize("every", [True, False])
@@ -118,7 +118,7 @@ def test_every_byte_of_every_record_format_is_explained_once(form, codec):
     ]
     data = kwire.write_records([{"records": rows, "compression": codec}], form)
     source = source_of(data, form=form)
-    events = list(explain_items(read_items(source), look(every=True), data=source.data))
+    events = list(explain_items(read_items(source), look(every=True), source))
     rules = covered(events, 0, len(data))
     assert rules & {"crc32", "crc32c"}
     assert not any(event.anomalies for event in events if isinstance(event, Step))
@@ -148,7 +148,7 @@ def metadata():
 def test_what_is_packed_is_explained_from_its_first_byte_to_its_last():
     for name in ("orders-zstd-0", "v0-kp-snappy-0", "v1-kp-gzip-0"):
         source = source_of(segments()[name])
-        events = list(explain_items(read_items(source), look(every=True), data=source.data))
+        events = list(explain_items(read_items(source), look(every=True), source))
         parts = [event.part for event in events if isinstance(event, Heading) and event.part.buffer.own]
         assert parts
         for part in parts:
