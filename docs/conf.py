@@ -23,7 +23,6 @@ SECTIONS = {
     "Understand a message": [
         "explain",
         "model",
-        "json-schemas",
         "anomalies",
         "html",
         "markdown",

@@ -34,7 +34,6 @@ COMMANDS = {
     "doctor": "Show what is installed, what is missing and how to get it.",
     "dump": "Show log segments and snapshots batch by batch or record by record.",
     "encode": "Encode JSON back to bytes.",
-    "errors": "List Kafka's error codes.",
     "explain": "Explain a message, a batch or a rule byte by byte.",
     "export": "Write captures and logs as tables for SQL.",
     "groups": "Show who joins and leaves groups, and why they rebalance.",
@@ -44,9 +43,8 @@ COMMANDS = {
     "query": "Query the tables that `kwire export` wrote, with SQL.",
     "sanitize": "Rewrite a capture or a segment so that it can be shared.",
     "scan": "Query folders of captures and logs of any size, on Spark.",
-    "schema": "Print JSON Schemas of the JSON that kwire prints.",
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
-    "spec": "Show message definitions.",
+    "spec": "Show message definitions and error codes.",
     "stats": "Count requests, bytes, latencies and errors, in total or over time.",
     "summary": "Show on one screen what captures and logs hold.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
@@ -72,7 +70,7 @@ SECTIONS = {
         "scan",
     ),
     "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
-    "Definitions": ("spec", "schema", "errors", "lint", "breaking"),
+    "Definitions": ("spec", "lint", "breaking"),
     "This installation": ("doctor", "completion"),
 }
 """Headings of the commands in help, the most common ones first."""

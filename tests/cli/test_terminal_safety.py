@@ -157,12 +157,10 @@ INPUTS = {
     "doctor": (["doctor"], []),
     "dump": (["dump", "--deep"], ["*-?"]),
     "encode": (["encode", "-m", "FindCoordinatorRequest", "--message-version", "0", json.dumps({"key": MARKED})], []),
-    "errors": (["errors", HOSTILE.replace("\0", "")], []),
     "groups": (["groups"], ["traffic*"]),
     "lint": (["lint"], ["made*", "bad.json"]),
     "overhead": (["overhead", "--by", "client"], ["traffic*"]),
     "paper": (["paper", "kip482"], []),
-    "schema": (["schema", HOSTILE.replace("\0", "")], []),
     "sequence": (["sequence"], ["traffic*"]),
     "stats": (["stats", "--by", "client"], ["traffic*"]),
     "summary": (["summary"], ["traffic*"]),
@@ -336,8 +334,8 @@ SAID = [
     "decode --filter",
     "decode --overlay",
     "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m",
-    "errors", "explain",
-    "lint", "overhead --by", "spec list", "spec show",
+    "explain",
+    "lint", "overhead --by", "spec errors", "spec list", "spec show",
 ]  # fmt: skip
 
 

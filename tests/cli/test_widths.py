@@ -55,7 +55,7 @@ COMMANDS = [
     ("explain", "samples/frames/metadata-v0-request.hex"),
     ("spec", "list"),
     ("spec", "show", "MetadataResponse"),
-    ("errors",),
+    ("spec", "errors"),
     ("lint", "tests/cli/broken.json"),
     ("breaking", "samples/definitions/before", "samples/definitions/after"),
     ("doctor",),

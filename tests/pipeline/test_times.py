@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import ROOT, kwire
-from json_schemas import hold, validator
 
 pytestmark = [pytest.mark.spark, pytest.mark.numba]
 
@@ -50,7 +49,6 @@ def test_every_table_by_every_way(zone, tmp_path):  # noqa: ARG001 - it is the s
     for table, column in TIMES.items():
         done = kwire("scan", *INPUTS, "--table", table, "--fields", column, "--format", "jsonl")
         assert done.code == 0, done.err
-        hold(validator("scan"), done.out)
         expected = Counter(json.loads(line)[column] for line in done.out.splitlines())
         assert len(expected) > 1
         ways = {
