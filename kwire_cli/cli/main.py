@@ -46,7 +46,6 @@ COMMANDS = {
     "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
     "spec": "Show message definitions and error codes.",
     "stats": "Count requests, bytes, latencies and errors, in total or over time.",
-    "summary": "Show on one screen what captures and logs hold.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
     "watch": "Watch live traffic: rates, latencies and errors.",
@@ -56,7 +55,6 @@ COMMANDS = {
 SECTIONS = {
     "See what bytes mean": ("decode", "dump", "explain", "tui", "watch", "wireshark"),
     "Ask about traffic and logs": (
-        "summary",
         "diagnose",
         "stats",
         "groups",
@@ -80,6 +78,8 @@ EXAMPLES = (
     ("kwire dump --verify orders-0", "whether a log is intact"),
 )
 
+HIDDEN = ("summary",)
+"""Names of commands that help does not list: `kwire FILE` is `kwire summary FILE`."""
 DEFAULT = "decode"
 """The command for a file or bytes where a command is expected."""
 OVERVIEW = "summary"
@@ -154,7 +154,9 @@ class Commands(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name, or of the only one that begins with it."""
-        names = [cmd_name] if cmd_name in COMMANDS else [name for name in COMMANDS if name.startswith(cmd_name)]
+        names = [name for name in COMMANDS if name.startswith(cmd_name)]
+        if cmd_name in COMMANDS or cmd_name in HIDDEN:
+            names = [cmd_name]
         if len(names) != 1:
             return None
         module = importlib.import_module(f"kwire_cli.cli.{names[0].replace('-', '_')}")

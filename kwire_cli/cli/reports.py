@@ -401,7 +401,7 @@ REPORTS = {
     "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
     "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
     "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
-    "summary": Report("what there is and what matters most, as kwire summary", _summary),
+    "summary": Report("what there is and what matters most, as kwire FILE", _summary),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
     "transactions": Report(
         "when transactions began and how they ended, as kwire transactions", _transactions, (OfTransactions, Open)

@@ -51,6 +51,12 @@ def test_a_command_is_found_by_the_beginning_of_its_name(name):
     assert kwire(short, "--help").out == kwire(name, "--help").out
 
 
+def test_summary_is_a_hidden_name():
+    assert "summary" not in kwire("--help").out
+    assert kwire("summary", "--help").out.startswith("Usage: kwire summary ")
+    assert kwire("summar").code == 2
+
+
 def test_a_beginning_of_several_names_is_of_none():
     done = kwire("comp")
     assert done.code == 2

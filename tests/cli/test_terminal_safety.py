@@ -20,7 +20,7 @@ from pages import page, parsed
 
 from kwire_cli.cli import progress as progress_module
 from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import COMMANDS as ALL, cli
+from kwire_cli.cli.main import COMMANDS as ALL, HIDDEN as UNLISTED, cli
 from kwire_cli.view.lines import is_hidden
 
 HOSTILE = "a\x1b]8;;http://b\x1b\\c\x1b[2Jd\re\x07f\x9b31mg\x90h\x9di\u202ej\u2066k\u2028l\x7fm\bn\x0bo\x00p\u200fq\u061cr\u200bs\u200dt\u2060u\ufeffv\U000e0041w\U000e007f"
@@ -175,7 +175,9 @@ FOR_EYES = {"tree", "hex", "table", "text", "bnf", "brief", "markdown", "html", 
 
 
 def test_each_command_with_formats_is_run():
-    assert {name for name in ALL if formats_of(name)} == {words[0] for words, _ in INPUTS.values()} | ELSEWHERE
+    assert {name for name in (*ALL, *UNLISTED) if formats_of(name)} == {
+        words[0] for words, _ in INPUTS.values()
+    } | ELSEWHERE
 
 
 @pytest.mark.parametrize(("name", "form"), CASES, ids=[f"{name} {' '.join(form[1:])}" for name, form in CASES])
