@@ -22,11 +22,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS = {
-    "advise": "Suggest encodings and tags that would save bytes, from real values.",
     "breaking": "Check whether two releases of definitions understand each other.",
     "clients": "List clients, and name those that a newer broker would refuse.",
-    "compare": "Compare what the same messages cost in other versions and encodings.",
-    "compare-records": "Compare what the same records cost in other formats, batches and codecs.",
+    "compare": "Compare what messages and records cost in other versions and encodings.",
     "completion": "Complete commands, options and names in bash, zsh and fish.",
     "decode": "Decode requests, responses and other messages.",
     "diagnose": "Find what is wrong in captures and logs, and what to do.",
@@ -62,12 +60,11 @@ SECTIONS = {
         "sequence",
         "overhead",
         "clients",
-        "advise",
         "export",
         "query",
         "scan",
     ),
-    "Compare and change": ("diff", "compare", "compare-records", "paper", "encode", "sanitize"),
+    "Compare and change": ("diff", "compare", "paper", "encode", "sanitize"),
     "Definitions": ("spec", "lint", "breaking"),
     "This installation": ("doctor", "completion"),
 }

@@ -32,10 +32,10 @@ from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
-from kwire_cli.cli.advise import APART, Advising, write
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
-from kwire_cli.cli.completers import complete_release
+from kwire_cli.cli.compare_advice import APART, Advising, write
+from kwire_cli.cli.completers import complete_api, complete_message, complete_release
 from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import OfGroups, OfTransactions, Top
@@ -100,7 +100,32 @@ class Intervals(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class ReportOptions(Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, Advising):
+class AdvisedMessages(Printing):
+    """The messages of --report advise."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    messages: tuple[str, ...] = option(
+        "--message",
+        "-m",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Count only these messages; repeatable.",
+    )
+    apis: tuple[str, ...] = option(
+        "--api",
+        multiple=True,
+        metavar="NAME|KEY",
+        shell_complete=complete_api,
+        help="Count only requests and responses of these apis; repeatable.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class ReportOptions(
+    Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, AdvisedMessages, Advising
+):
     """The options of all reports. --help says which reports each of them goes with.
 
     Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
@@ -390,7 +415,9 @@ class Report(NamedTuple):
 
 
 REPORTS = {
-    "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
+    "advise": Report(
+        "which encodings and tags would pay, as kwire compare --advise", _advise, (AdvisedMessages, Advising)
+    ),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose, (Severe,)),
     "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),

@@ -215,8 +215,10 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return None if value is None else _numbers(value, ctx, param)
 
 
-def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]] | None:
     """The callback of an option that takes PATH=NUMBERS and is repeatable."""
+    if not value:
+        return None
     numbers_by_path = {}
     for text in value:
         path, mark, rest = text.partition("=")

@@ -1,6 +1,4 @@
-"""docs/compare-records.md, kip98.md and kip82.md: their commands print what they say, and all options and forms are
-named.
-"""
+"""docs/kip98.md and kip82.md show what their commands print; docs/compare.md names all options and forms of records."""
 
 import inspect
 import re
@@ -12,10 +10,10 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import FORMS
 from kwire_cli.analysis.papers.claims import paper
-from kwire_cli.cli.compare_records import Options
+from kwire_cli.cli.compare_records import RecordOptions
 from kwire_cli.records.compression import CODECS, library
 
-PAGES = ("compare-records", "kip98", "kip82")
+PAGES = ("kip98", "kip82")
 LIBRARY = re.compile(r"^\S+: (\w+ [\w.]+), ", re.MULTILINE)
 VERSIONS = {library(codec).split(",")[0] for codec in CODECS}
 
@@ -56,8 +54,8 @@ def test_the_commands_that_papers_give_run():
 
 
 def test_every_form_and_option_is_on_the_page():
-    page = (ROOT / "docs" / "compare-records.md").read_text("utf-8")
-    fields = [Options.__dataclass_fields__.get(name) for name in inspect.get_annotations(Options)]
+    page = (ROOT / "docs" / "compare.md").read_text("utf-8")
+    fields = [RecordOptions.__dataclass_fields__.get(name) for name in inspect.get_annotations(RecordOptions)]
     options = {
         name
         for field in fields

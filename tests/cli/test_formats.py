@@ -23,14 +23,14 @@ METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
 PAPER = ("paper", "kip482")
 """A command that measures a paper anew for each of seven formats."""
 REPORTS = [
-    ("advise", CAPTURE),
+    ("compare", "--advise", CAPTURE),
     ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
     ("clients", CAPTURE),
     ("clients", REQUEST_LOG),
     ("clients", "--to", "4.0", CAPTURE),
     ("compare", CAPTURE),
     ("compare", *METADATA),
-    ("compare-records", SEGMENT),
+    ("compare", SEGMENT),
     PAPER,
     ("compare", "--message", "MetadataResponse", "--partitions", "1..3"),
     ("decode", CAPTURE),

@@ -14,7 +14,7 @@ from kwire_cli.cli.main import COMMANDS, SECTIONS as COMMAND_SECTIONS, cli
 from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
-MOST_LINES, WIDTH = 45, 100
+MOST_LINES, WIDTH = 65, 100
 MOST_LINES_OF_ALL = 56
 """Lines of the help that lists all commands, each on a line of its own."""
 LAID_OUT = {"terminal_width": WIDTH, "max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}

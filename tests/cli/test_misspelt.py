@@ -63,7 +63,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
                 "base64, a hex dump, a literal of a programming language or a capture\n"
             ),
         ),
-        (("advise", "nofile"), "a literal of a programming language or a capture\n"),
+        (("compare", "--advise", "nofile"), "a literal of a programming language or a capture\n"),
         (
             ("encode", "nofile", "other"),
             "there are no files 'nofile' and 'other'; read as text: 1:1: not JSON: Expecting value\n",

@@ -122,10 +122,10 @@ COMMANDS = {
     "overhead by client": (["overhead", "--by", "client"], ["capture*"], forms("table", "json")),
     "overhead by topic": (["overhead", "--by", "topic"], ["capture*", "*-?"], forms("table", "json")),
     "compare": (["compare"], ["frames*"], forms("table", "json", "csv")),
-    "compare records": (["compare-records"], ["x-0/0*"], forms("table", "json", "csv")),
+    "compare records": (["compare"], ["x-0/0*"], forms("table", "json", "csv")),
     "clients": (["clients"], ["capture*", "log*"], forms("table", "json", "jsonl", "csv")),
     "clients refused": (["clients", "--to", "4.0"], ["capture*", "log*"], forms("table", "json")),
-    "advise": (["advise"], ["capture*"], forms("table", "json", "csv")),
+    "advise": (["compare", "--advise"], ["capture*"], forms("table", "json", "csv")),
     "explain": (["explain"], ["frames*"], [(), *forms("json")]),
     "explain a batch": (["explain", "batch"], ["x-0/0*"], [()]),
     "diff definitions": (["diff"], ["made0*", "made1*"], forms("text", "json")),
@@ -145,11 +145,9 @@ def formats_of(name):
 
 
 INPUTS = {
-    "advise": (["advise"], ["traffic*"]),
     "breaking": (["breaking", "--against"], ["made0*", "made1*"]),
     "clients": (["clients", "--to", "4.0"], ["traffic*", "log*"]),
     "compare": (["compare"], ["frames*"]),
-    "compare-records": (["compare-records"], ["x-0/0*"]),
     "decode": (["decode", "--full"], ["traffic*"]),
     "decode totals": (["decode", "--stats"], ["traffic*"]),
     "diagnose": (["diagnose"], ["traffic*"]),
@@ -332,7 +330,7 @@ def test_the_names_are_shown_and_not_left_out(folder):
 
 
 SAID = [
-    "", "--color", "advise", "breaking", "clients --to", "compare --encoding", "decode", "decode --fields",
+    "", "--color", "compare --advise", "breaking", "clients --to", "compare --encoding", "decode", "decode --fields",
     "decode --filter",
     "decode --overlay",
     "decode --specs", "decode --tls-keylog", "decode -m", "diff", "dump", "dump --grep", "encode", "encode -m",

@@ -49,7 +49,7 @@ COMMANDS = [
     ("dump", "--verify", "samples/segments/bitflip-0"),
     ("overhead", PYTHON),
     ("clients", SARAMA),
-    ("advise", PYTHON),
+    ("compare", "--advise", PYTHON),
     ("compare", SARAMA),
     ("diff", "samples/definitions/before", "samples/definitions/after"),
     ("explain", "samples/frames/metadata-v0-request.hex"),

@@ -55,8 +55,7 @@ CALLS = {
     "stats": [["stats"], ["stats", "--every", "1s"]],
     "summary": [["summary"]],
     "transactions": [["transactions"]],
-    "compare": [["compare", "--versions", "all"]],
-    "advise": [["advise"]],
+    "compare": [["compare", "--versions", "all"], ["compare", "--advise"]],
     "diff": [["diff", "--frames", "3,3", "--full"]],
 }
 """Commands that read frames, and ways to call them with a file of frames; those that don't are below. A new command
@@ -72,7 +71,6 @@ OTHERS = {
     "dump": "tests/cli/test_dump.py",
     "encode": "test_errors_of_given_values_have_no_secret",
     "export": "tests/pipeline/lake/test_secrets.py",
-    "compare-records": "records",
     "lint": "definitions",
     "paper": "values that kwire makes up",
     "query": "the tables of export",

@@ -1,7 +1,5 @@
-"""The answers of `kwire compare` and `kwire compare-records`.
-
-They say what the same values cost in other forms, and what records cost in other formats, batches, codecs and forms of
-headers.
+"""The answers of `kwire compare`: what the same messages cost in other forms, and what records cost in other formats,
+batches, codecs and forms of headers.
 """
 
 from __future__ import annotations

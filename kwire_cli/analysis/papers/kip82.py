@@ -175,7 +175,7 @@ def figures(catalog: Catalog) -> Figures:
         "lengths": lengths,
         "shipped_lengths": shipped_lengths,
         "lengths_more": lengths - shipped_lengths,
-        "headers_command": f"kwire compare-records --record-count 1 --key-size -1 --value-size {PAYLOAD} "
+        "headers_command": f"kwire compare --record-count 1 --key-size -1 --value-size {PAYLOAD} "
         f"{' '.join(f'--header-name {name}' for name in NAMES)} --header-size {HEADER_SIZE} --headers-as all",
         "saved_without_key_length": saved_without_key_length,
         "saved_of_a_key": saved_of_a_key,

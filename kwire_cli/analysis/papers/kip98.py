@@ -179,8 +179,7 @@ def figures(catalog: Catalog) -> Figures:  # noqa: ARG001 - the same for all pap
     forms = f"--batch all --key-size {KEY} --value-size {DATA - KEY} --record-forms v1,{_DRAFT},v2"
     return {
         "encode": f"kwire encode --as-records --record-format {_DRAFT}",
-        "batches_command": f"for N in {' '.join(map(str, BATCHES))}; "
-        f"do kwire compare-records --record-count $N {forms}; done",
+        "batches_command": f"for N in {' '.join(map(str, BATCHES))}; do kwire compare --record-count $N {forms}; done",
         "attribute_bits": bits(kip98.ATTRIBUTES, 16),
         "highest_sequence": highest_sequence(),
         "offset_delta": offset_delta(),

@@ -11,7 +11,7 @@ from kwire_cli.view.answers import answer_document
 from kwire_cli.view.tables import bar
 from kwire_cli.view.terminal import answer_text
 
-SAME = Claim("Space", "old overhead", (34, 102), (34, 102), repeat="kwire compare-records --record-count 3")
+SAME = Claim("Space", "old overhead", (34, 102), (34, 102), repeat="kwire compare --record-count 3")
 WRONG = Claim("Space", "bytes per message", (14, 25), (15, 28), "the schema gives more")
 OPEN = Claim("Format", "checksum", ("crc",), ("crc32",), "not said", differing="explained")
 PAPER = Paper(
@@ -65,7 +65,7 @@ def test_in_json_numbers_stay_numbers():
 def test_a_person_sees_both_numbers_only_where_they_differ():
     lines = answer_text(PAPER.answer()).splitlines()
     at = lines.index("same  Space: old overhead")
-    assert lines[at + 1 : at + 3] == ["  says  34, 102", "  repeat  kwire compare-records --record-count 3"]
+    assert lines[at + 1 : at + 3] == ["  says  34, 102", "  repeat  kwire compare --record-count 3"]
     at = lines.index("corrected  Space: bytes per message")
     assert lines[at + 1 : at + 4] == ["  says  14, 25", "  kwire  15, 28", "  why  the schema gives more"]
     assert lines[-3:] == ["form  bytes", "v2        7", "v1"]
