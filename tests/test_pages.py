@@ -114,12 +114,14 @@ def test_the_page_on_the_library_uses_every_public_name():
     "names",
     [
         ("incident.pcap", "kafka-logs", "summary"),
+        ("help",),
         *((name,) for name in COMMANDS if name not in {"completion", "doctor", "query", "scan"}),
     ],
     ids=lambda names: names[-1],
 )
 def test_commands_print_what_the_page_on_them_says(names, updating, monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
+    monkeypatch.setenv("COLUMNS", "100")  # of the text of help, which click writes
     hold_page(DOCS / "commands.md", updating, run=seen, only=tuple(f"kwire {name} " for name in names))
 
 

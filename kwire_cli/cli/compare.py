@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire compare -m FetchRequest --partitions 10 --versions 11-13", "three versions of a request"),
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
-    ("kwire compare orders-0 --record-forms v1,v2 --codec none", "a segment, uncompressed"),
-    ("kwire compare incident.pcap --advise --top 3 --histograms 0", "what would be smaller in another form"),
+    ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
+    ("kwire compare incident.pcap --advise --top 3 --histograms 0", "what would save bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
 _MESSAGES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
@@ -75,9 +75,9 @@ class Options(MessageForms, RecordOptions, AdviceOptions, Report):
 def command(environment: Environment, options: Options) -> int:
     """Compare what messages cost in other versions and encodings, or records in other formats and codecs.
 
-    INPUT is bytes as decode takes them, captures, segments, folders of segments, or batches as JSON; without INPUT,
-    values are generated or read from --values. Messages of a capture are added up, and records with an option for
-    records; two files with one message each are compared with each other. With --advise, INPUT may be request logs.
+    INPUT is bytes in the forms of decode, captures, segments, folders of segments, or batches as JSON; without INPUT,
+    values are generated. With an option for records, the records in captures and messages are compared. Two files
+    with one message each are compared with each other.
     """
     with environment.answering():
         if options.advise:

@@ -55,12 +55,13 @@ ADVICE_OPTIONS = ("min_saving", "half", "histograms", "write_overlay", "as_topic
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Advising(Printing):
-    """Options for advice: what is proposed, and how it is shown."""
+    """Options for advice: the smallest saving, histograms, and the overlay."""
 
     SECTION: ClassVar[str] = "Choose"
 
     min_saving: int = option(
         "--min-saving",
+        rare=True,
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
@@ -108,7 +109,7 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
 
 def _advice(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Advice:
     catalog = options.catalog
-    names = named(catalog, _some(options.message), _some(options.api))
+    names = named(catalog, _names(options.message), _names(options.api))
     with closing(MessagesTwice(environment, options, sources)) as messages:
         seeing = messages.counted(Seeing(catalog, names))
         if seeing.left_out.text:
@@ -125,7 +126,7 @@ def _advice(environment: Environment, options: AdviceOptions, sources: tuple[str
         return drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
 
 
-def _some(name: str | None) -> tuple[str, ...]:
+def _names(name: str | None) -> tuple[str, ...]:
     return () if name is None else (name,)
 
 

@@ -83,6 +83,7 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     )
     headers_as: str | None = option(
         "--headers-as",
+        rare=True,
         metavar="A,B",
         help="Write these forms of headers, none or all.  [default: all]",
     )
@@ -104,6 +105,7 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     key_size: int | None = option(
         "--key-size",
         section="Input",
+        rare=True,
         type=click.IntRange(-1, MOST_BYTES),
         metavar="BYTES",
         help="Set the size of generated keys; -1 is null.  [default: 16]",
@@ -111,6 +113,7 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     value_size: int | None = option(
         "--value-size",
         section="Input",
+        rare=True,
         type=click.IntRange(-1, MOST_BYTES),
         metavar="BYTES",
         help="Set the size of generated values; -1 is null.  [default: 100]",
@@ -118,6 +121,7 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     headers: int | None = option(
         "--headers",
         section="Input",
+        rare=True,
         type=click.IntRange(0, 10_000),
         metavar="N",
         help="Set the number of headers of each generated record.  [default: 0]",
