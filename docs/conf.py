@@ -23,7 +23,6 @@ SECTIONS = {
     "Understand a message": [
         "explain",
         "model",
-        "json-schemas",
         "anomalies",
         "html",
         "markdown",
@@ -31,7 +30,7 @@ SECTIONS = {
         "encode-records",
         "specs",
     ],
-    "Costs": ["overhead", "compare", "compare-records", "advise", "overlays", "encodings"],
+    "Costs": ["overhead", "compare", "overlays", "encodings"],
     "Change a message": ["diff", "breaking", "rules", "pull-requests"],
     "Share": ["secrets", "sanitize"],
     "From Python": ["library"],

@@ -89,10 +89,6 @@ class Column(NamedTuple):
         return self.title or words(self.name)
 
 
-OTHER_COLUMNS = "*"
-"""The name of a column that stands for any others of its kind, in a table whose columns depend on what is asked. Only
-an answer that describes its JSON has such a column.
-"""
 Row = tuple[Any, ...]
 
 

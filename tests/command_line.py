@@ -14,33 +14,12 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.cli.environment import Environment
+from kwire_cli.cli.help_topics import shared
 from kwire_cli.cli.main import run
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYWHERE = frozenset(
-    {
-        "--help",
-        "--help-all",
-        "--specs",
-        "--kafka",
-        "--color",
-        "-f",
-        "--raw-csv",
-        "--full",
-        "--no-pager",
-        "--output",
-        "-o",
-        "--value",
-        "--key",
-        "--schemas",
-        "--serdes",
-        "--redact",
-        "--sort",
-        "--top",
-        "--wide",
-    }
-)
-"""Options that many commands have, which docs/commands.md describes once."""
+EVERYWHERE = frozenset({"--help", "--help-all", "--full", *(name for one in shared.settings for name in one.opts)})
+"""Options that `kwire help` explains, and docs/commands.md shows once."""
 SHOP = {
     "incident.pcap": "incidents/rebalancing.pcap",
     "before.pcapng": "captures/sarama-0.8.2.0-3.9.2.pcapng",

@@ -1,14 +1,14 @@
-"""What kwire prints, held against its own JSON Schemas."""
+"""What kwire prints, checked against the JSON Schemas in docs/."""
 
 import json
 
-from command_line import kwire
+from command_line import ROOT
 from jsonschema import Draft202012Validator
 
 
-def validator(*arguments):
-    """Return what validates by a schema that kwire prints, formats such as date-time included."""
-    schema = json.loads(kwire("schema", *arguments).out)
+def validator(name):
+    """Return a validator for docs/NAME.schema.json that checks formats such as date-time too."""
+    schema = json.loads((ROOT / "docs" / f"{name}.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 

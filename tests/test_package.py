@@ -75,7 +75,7 @@ def watched(*arguments):
         ["decode", "--format", "tree", "--color", "always", FRAME],
         ["encode", "-m", "HeartbeatResponse", "--message-version", "0", '{"errorCode":0}'],
         ["spec", "show", "HeartbeatRequest"],
-        ["errors", "3", "--format", "json"],
+        ["spec", "errors", "3", "--format", "json"],
         ["--version"],
     ],
     ids=" ".join,

@@ -10,7 +10,7 @@ import pytest
 from command_line import BLOCK, ROOT, hold_page, kwire, seen, shell, shop
 
 import kwire_cli
-from kwire_cli.cli.main import COMMANDS, cli
+from kwire_cli.cli.main import COMMANDS, HIDDEN, cli
 
 DOCS = ROOT / "docs"
 SOURCES = {
@@ -110,10 +110,19 @@ def test_the_page_on_the_library_uses_every_public_name():
     assert [name for name in kwire_cli.__all__ if f"kwire.{name}" not in code] == []
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"completion", "doctor", "query", "scan"}])
-def test_commands_print_what_the_page_on_them_says(name, updating, monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("incident.pcap", "kafka-logs", "summary"),
+        ("help",),
+        *((name,) for name in COMMANDS if name not in {"completion", "doctor", "query", "scan"}),
+    ],
+    ids=lambda names: names[-1],
+)
+def test_commands_print_what_the_page_on_them_says(names, updating, monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
-    hold_page(DOCS / "commands.md", updating, run=seen, only=f"kwire {name} ")
+    monkeypatch.setenv("COLUMNS", "100")  # of the text of help, which click writes
+    hold_page(DOCS / "commands.md", updating, run=seen, only=tuple(f"kwire {name} " for name in names))
 
 
 def test_each_command_has_three_examples():
@@ -122,8 +131,8 @@ def test_each_command_has_three_examples():
             r"^## kwire ([\w-]+)\n(.*?)(?=^## |\Z)", (DOCS / "commands.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
         )
     )
-    assert [*sections] == [*COMMANDS]
-    for name, text in sections.items():
+    assert [*sections] == ["FILE", *COMMANDS]
+    for name, text in [*sections.items()][1:]:
         assert len(cli.get_command(click.Context(cli), name).examples) >= 3
         shown = [block["command"] for block in BLOCK.finditer(text)] or text.splitlines()
         assert sum(f"kwire {name} " in f"{command} " for command in shown) >= 3
@@ -133,7 +142,7 @@ def having(option, choice=None):
     """The commands with this option, and this among its choices."""
     return {
         name
-        for name in COMMANDS
+        for name in (*COMMANDS, *HIDDEN)
         for command in commands_of(cli.get_command(click.Context(cli), name))
         for each in command.params
         if option in each.opts and (choice is None or choice in getattr(each.type, "choices", ()))
@@ -146,7 +155,7 @@ def commands_of(command):
 
 def named(text):
     """The commands that a text names in code, alone or with an option."""
-    return {word for word in re.findall(r"`(?:kwire )?([\w-]+)[^`]*`", text) if word in COMMANDS}
+    return {word for word in re.findall(r"`(?:kwire )?([\w-]+)[^`]*`", text) if word in {*COMMANDS, *HIDDEN}}
 
 
 def test_pages_name_the_commands_that_write_html():

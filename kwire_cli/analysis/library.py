@@ -99,7 +99,7 @@ class Ways(TypedDict, total=False):
 
 
 def summary(*inputs: Input, **ways: Unpack[Ways]) -> Answer:
-    """Return what captures, request logs and log directories hold, as `kwire summary` does."""
+    """Return what captures, request logs and log directories hold, as `kwire FILE` does."""
     return ask("summary", *inputs, **ways)
 
 

@@ -1,4 +1,7 @@
-"""Commands and their help: options in sections, examples, rare options behind --help-all, and former spellings.
+"""Commands and their help: examples, options in sections, rare and shared options, and former spellings.
+
+--help lists the options of the command itself. It names the options that many commands share, which `kwire help input`
+and `kwire help output` explain. --help-all lists all of them.
 
 A command is declared with `cls=Command`, and its options with `option` and `flag` of `cli.typed_options`, which make
 each of them a `Setting`:
@@ -11,6 +14,7 @@ each of them a `Setting`:
 from __future__ import annotations
 
 from functools import cache
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -20,7 +24,7 @@ from kwire_cli.cli.environment import Environment
 from kwire_cli.errors import close_to, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 SECTIONS = ("Choose", "Input", "Output", "Advanced")
 """Headings of the options in help, in order."""
@@ -65,7 +69,8 @@ class Example(NamedTuple):
 class Setting(click.Option):
     """An option of a command.
 
-    `section` is its heading in help. A `rare` one is listed under --help-all alone. `former` are spellings that are
+    `section` is its heading in help. A `rare` one is listed under --help-all alone. A `shared` one belongs to many
+    commands and is explained in a topic of `kwire help`. `former` are spellings that are
     understood for one more release, with a note. Where another option has such a spelling now, it is the former one
     only beside an option that names a message. A former flag that stands for a value has it behind it, as in
     `--no-records=size`.
@@ -76,11 +81,20 @@ class Setting(click.Option):
         *arguments: Any,
         section: str = SECTIONS[0],
         rare: bool = False,
+        shared: bool = False,
         former: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self.section, self.rare, self.former = section, rare, former
+        self.section = section
+        self.rare = rare
+        self.shared = shared
+        self.former = former
+
+    @property
+    def topic(self) -> str:
+        """The topic of `kwire help` that explains the option."""
+        return "output" if self.section == "Output" else "input"
 
     @property
     def _many_choices(self) -> bool:
@@ -136,27 +150,38 @@ class Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, with --help-all if help leaves out some of them."""
         parameters = super().get_params(ctx)
-        if any(one.rare and not one.hidden for one in self.settings):
+        if any((one.rare or one.shared) and not one.hidden for one in self.settings):
             return [*parameters[:-1], _help_all(), parameters[-1]]
         return parameters
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, then the options by section."""
-        _write_examples(self.examples, formatter)
-        everything = bool(ctx.meta.get(SHOW_ALL))
-        settings = [one for one in self.settings if not one.hidden and (everything or not one.rare)]
-        rows: dict[str, list[tuple[str, str] | None]] = {
-            section: [one.get_help_record(ctx) for one in settings if one.section == section] for section in SECTIONS
-        }
+        """Write the examples, then the options by section, then the names of shared options by topic."""
+        write_examples(self.examples, formatter)
+        settings = [one for one in self.settings if not one.hidden]
+        if not ctx.meta.get(SHOW_ALL):
+            settings = [one for one in settings if not one.rare and not one.shared]
         others = [one for one in self.get_params(ctx) if isinstance(one, click.Option) and not isinstance(one, Setting)]
-        rows[""] = [one.get_help_record(ctx) for one in others]
-        lines = {section: [row for row in entries if row] for section, entries in rows.items()}
-        longest = max(len(name) for entries in lines.values() for name, _ in entries)
-        for section, entries in lines.items():
-            if entries:
-                with formatter.section(section) if section else formatter.indentation():
-                    # The first column is as wide in all sections.
-                    formatter.write_dl([(f"{name:<{min(longest, WIDEST)}}", text) for name, text in entries], WIDEST)
+        rows = option_rows(ctx, settings)
+        rows[""] = [row for one in others if (row := one.get_help_record(ctx))]
+        write_rows(formatter, rows)
+        if not ctx.meta.get(SHOW_ALL):
+            self._write_shared(formatter)
+
+    def _write_shared(self, formatter: click.HelpFormatter) -> None:
+        """Write the names of shared options by the topic of `kwire help` that explains them."""
+        for topic in ("input", "output"):
+            names = [_long(one.opts) for one in self.settings if one.shared and one.topic == topic and not one.hidden]
+            if names:
+                with formatter.section(f"Also, explained by kwire help {topic}"):
+                    indent = " " * formatter.current_indent
+                    text = fill(
+                        " ".join(names),
+                        formatter.width,
+                        initial_indent=indent,
+                        subsequent_indent=indent,
+                        break_on_hyphens=False,
+                    )
+                    formatter.write(f"{text}\n")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, with former spellings in their present form."""
@@ -220,22 +245,40 @@ class Group(click.Group):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the commands and the options."""
-        _write_examples(self.examples, formatter)
+        write_examples(self.examples, formatter)
         self.format_commands(ctx, formatter)
         with formatter.section("Options"):
             records = [parameter.get_help_record(ctx) for parameter in self.get_params(ctx)]
             formatter.write_dl([record for record in records if record])
 
 
+def option_rows(ctx: click.Context, settings: Sequence[Setting]) -> dict[str, list[tuple[str, str]]]:
+    """Return the names and the text of options by section."""
+    rows: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
+    for setting in settings:
+        if row := setting.get_help_record(ctx):
+            rows[setting.section].append(row)
+    return rows
+
+
+def write_rows(formatter: click.HelpFormatter, rows: Mapping[str, list[tuple[str, str]]]) -> None:
+    """Write names and texts by section. The first column has the same width in all sections."""
+    longest = max(len(name) for entries in rows.values() for name, _ in entries)
+    for section, entries in rows.items():
+        if entries:
+            with formatter.section(section) if section else formatter.indentation():
+                formatter.write_dl([(f"{name:<{min(longest, WIDEST)}}", text) for name, text in entries], WIDEST)
+
+
 def _long(names: Sequence[str]) -> str:
     return next((name for name in names if name.startswith("--")), names[0])
 
 
-def _write_examples(examples: Sequence[Example], formatter: click.HelpFormatter) -> None:
-    """Write examples: what each answers beside it where both fit in a line, else below it."""
+def write_examples(examples: Sequence[Example], formatter: click.HelpFormatter, title: str = "Examples") -> None:
+    """Write examples with their meanings, on the same line if all fit, or else below."""
     if not examples:
         return
-    with formatter.section("Examples"):
+    with formatter.section(title):
         longest = max(len(example.line) for example in examples)
         for line, meaning in examples:
             indent = " " * formatter.current_indent

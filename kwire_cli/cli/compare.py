@@ -1,87 +1,127 @@
-"""The command `kwire compare`: what the same messages would cost in other forms.
+"""The command `kwire compare`: what the same messages or records cost in other forms.
 
-Spellings of compare-records, which were options of it, go on for one release with a note.
+The kind of the first input decides which of the two: record batches are compared as records, frames and bodies as
+messages. Captures and messages hold both, so an option for records there compares the records. `--advise` proposes
+encodings and tags instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import chain
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.compare_messages import MessageForms, messages_compared
+from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on
+from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
+from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records_compared
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, note_links, reading_of, refuse_unfit
 from kwire_cli.cli.options import Report
-from kwire_cli.cli.typed_options import argument, takes
-from kwire_cli.source.opening import holds_batches
+from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
+from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import READABLE, open_inputs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.source.reading import Opened
 
 EXAMPLES = (
     ("kwire compare -m FetchRequest --partitions 10 --versions 11-13", "three versions of a request"),
-    ("kwire compare produce.hex --encoding packed", "its integers packed"),
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
+    ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
+    ("kwire compare incident.pcap --advise --top 3 --histograms 0", "what would save bytes"),
 )
-OF_RECORDS = {
-    *("--as-records", "--records", "--key-size", "--value-size", "--headers", "--header-name", "--header-size"),
-    *("--record-format", "--record-forms", "--batch", "--codec", "--headers-as", "--register"),
+_TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
+_MESSAGES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
+_RECORDS = BATCHES.kinds | {Kind.JSON}
+_FITS = FITS | {
+    **dict.fromkeys(MESSAGE_OPTIONS, Fit(_MESSAGES, "messages")),
+    "record_format": Fit(_RECORDS, BATCHES.what),
 }
-"""Options that were of compare, and are of compare-records."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(MessageForms, Report):
+class Options(MessageForms, RecordOptions, AdviceOptions, Report):
     """Options of `kwire compare`."""
 
     PIPED: ClassVar[str] = "table"
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
+    advise: bool = flag("--advise", help="Propose the encodings and tags that save bytes in the values.")
+    limit: int | None = option(
+        "--limit",
+        "-n",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Read at most this many frames of a capture, or batches.",
+    )
+
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the tables of the answer have at most --top rows, which is so for advice."""
+        return self.advise
 
 
-class Former(Command):
-    """The command, which hands former spellings of compare-records on to it."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of this command, or of the one that does now what the arguments say."""
-        names = {text.partition("=")[0] for text in args}
-        if extra.get("resilient_parsing"):
-            return super().make_context(info_name, args, parent, **extra)
-        if names & OF_RECORDS:
-            return _as_records(args, parent, **extra)
-        context = super().make_context(info_name, [*args], parent, **extra)
-        sources = context.params["source"]
-        if sources and not context.params["message"] and all(map(holds_batches, sources)):
-            return _as_records(args, parent, **extra)
-        return context
-
-
-def _as_records(args: list[str], parent: click.Context | None, **extra: Any) -> click.Context:
-    from kwire_cli.cli.compare_records import command as compare_records  # start-up counts
-
-    _note(parent, "compare of records", "kwire compare-records")
-    kept = [text for text in args if text != "--as-records"]
-    return compare_records.make_context("compare-records", kept, parent, **extra)
-
-
-def _note(parent: click.Context | None, former: str, now: str) -> None:
-    environment: Environment | None = parent.obj if parent else None
-    if environment:
-        environment.note(f"kwire: {former} is now {now}; the old spelling ends with the next release")
-
-
-@click.command(name="compare", cls=Former, examples=EXAMPLES)
+@click.command(name="compare", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Compare what the same messages cost in other versions and encodings, by encoding them.
+    """Compare what messages cost in other versions and encodings, or records in other formats and codecs.
 
-    INPUT is bytes as decode takes them; without it, values are generated or read from --values. Messages of a
-    capture are added up; two files with one message each stand side by side.
+    INPUT is bytes in the forms of decode, captures, segments, folders of segments, or batches as JSON; without INPUT,
+    values are generated. With an option for records, the records in captures and messages are compared. Two files
+    with one message each are compared with each other.
     """
     with environment.answering():
-        return emit(environment, messages_compared(environment, options, options.source), options)
+        if options.advise:
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "limit"), "does not go with --advise")
+            advice = advice_on(environment, options, options.source)
+            return emit(environment, advice.answer(options.top, options.histograms), options)
+        refuse(options, ADVICE_OPTIONS, "needs --advise")
+        return emit(environment, _compared(environment, options, options.source), options)
+
+
+def _compared(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:
+    of_records = given(options, *RECORD_OPTIONS)
+    of_messages = given(options, *MESSAGE_OPTIONS)
+    if of_records and of_messages:
+        raise click.UsageError(f"{of_messages[0]} is for messages, and {of_records[0]} is for records; use one of them")
+    if options.record_count is not None:
+        if sources:
+            raise click.UsageError("--record-count generates records: omit the input, or --record-count")
+        return records_compared(environment, options, ())
+    answer = None if of_records else values_compared(environment, options, sources)
+    if answer:
+        return answer
+    inputs = iter(open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES))
+    first = next(inputs, None)
+    if first is None:
+        raise InputError("the input was not read")
+    if options.verbose:
+        note_links(environment, sources)
+    read = _fitting(options, chain([first], inputs), takes_records=bool(of_records) or first.kind in _RECORDS)
+    if of_records or first.kind in _RECORDS:
+        return records_compared(environment, options, read)
+    return messages_compared(environment, options, sources, read)
+
+
+def _fitting(options: Options, inputs: Iterator[Opened], *, takes_records: bool) -> Iterator[Opened]:
+    """Yield the inputs. Raise UsageError for an option that does not fit an input, and InputError for batches among
+    messages.
+    """
+    limit = Fit(_TAKES if takes_records else frozenset({Kind.CAPTURE}), "packet captures")
+    for opened in inputs:
+        if not takes_records and opened.kind in _RECORDS:
+            raise InputError(
+                f"this is {opened.kind.what}, and the first input holds messages; compare them separately",
+                file=opened.name,
+            )
+        refuse_unfit(options, opened, _FITS | {"limit": limit})
+        yield opened

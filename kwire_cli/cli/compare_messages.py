@@ -32,14 +32,10 @@ from kwire_cli.cli.completers import (
     complete_overlay,
 )
 from kwire_cli.cli.inputs import (
-    CAPTURES,
-    FITS,
     OF_BYTES,
     Terminal,
     missing_names,
     read_values,
-    reading_of,
-    refuse_unfit,
 )
 from kwire_cli.cli.options import (
     Captures,
@@ -54,14 +50,13 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option, refuse
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
@@ -72,8 +67,11 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 EVERY_ENCODING = ("packed", "upacked")
-_TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
-_FITS = FITS | {"limit": CAPTURES}
+MESSAGE_OPTIONS = (
+    *("versions", "flexible", "all_tagged", "encodings", "field_paths", "overlays", "cases", "by_field"),
+    *("values", "brokers", "topics", "partitions", "replicas", "counts", "show_secrets"),
+)
+"""Fields of MessageForms that only messages have a use for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -93,7 +91,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     field_paths: str | None = option(
         "--paths",
         rare=True,
-        former=("--fields",),
         metavar="PATH,PATH",
         shell_complete=complete_field_paths,
         help="Apply --encoding only to these fields, by path or name.",
@@ -147,8 +144,9 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         callback=numbers,
         help="Generate values with this many replicas per partition.",
     )
-    counts: Mapping[str, tuple[int, ...]] = option(
+    counts: Mapping[str, tuple[int, ...]] | None = option(
         "--count",
+        default=None,
         section="Input",
         metavar="PATH=N",
         callback=counts,
@@ -158,9 +156,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     show_secrets: bool = flag(
         "--show-secrets", rare=True, section="Output", help="Show values that cannot be encoded, even secret ones."
     )
-    limit: int | None = option(
-        "--limit", "-n", type=click.IntRange(1), metavar="N", help="Read at most this many frames of a capture."
-    )
+    limit: int | None = None
 
     @property
     def chooses(self) -> bool:
@@ -173,9 +169,20 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
         return tuple(name.strip() for name in (self.field_paths or "").split(",") if name.strip())
 
 
-def messages_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer:
-    """Price messages in the forms that were asked for. Raises InputError if there is no message to price."""
-    result = _values(environment, options, sources) or _of_inputs(environment, options, sources)
+def values_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer | None:
+    """Return what --values or generated values cost in each form. Return None if the values are in the inputs."""
+    result = _values(environment, options, sources)
+    return _answer(environment, options, result) if result else None
+
+
+def messages_compared(
+    environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
+) -> Answer:
+    """Return what the messages of the inputs cost in each form. Raises InputError if no message has a price."""
+    return _answer(environment, options, _of_inputs(environment, options, sources, inputs))
+
+
+def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
     result.flexible_headers = _headers(options.catalog, result.comparisons)
@@ -273,7 +280,7 @@ def _values(environment: Environment, options: MessageForms, sources: tuple[str,
     if not options.message:
         raise click.UsageError("--message is needed to generate values")
     refuse(options, (*OF_BYTES, "limit"), "is for an INPUT of bytes; without one values are generated")
-    return _of_generated(environment, options, ranges, dict(options.counts))
+    return _of_generated(environment, options, ranges, dict(options.counts or {}))
 
 
 def _is_piped(environment: Environment) -> bool:
@@ -370,16 +377,18 @@ class Found(NamedTuple):
     decoded: Decoded
 
 
-def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared:
+def _of_inputs(
+    environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
+) -> Compared:
     skipped: Counter[str] = Counter()
     read: Read = []
-    remaining = _messages(environment, options, sources, skipped, read)
+    remaining = _messages(options, inputs, skipped, read)
     ahead = [*islice(remaining, 3)]
     if not ahead:
         unpriced = ", ".join(f"{number} {reason}" for reason, number in skipped.items())
         raise empty_inputs(read) or InputError(
             f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
-            "--message, and --message-version, say what the bytes are; kwire compare-records reads record batches"
+            "--message, and --message-version, say what the bytes are"
         )
     if options.times and len(ahead) > 1:
         raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
@@ -400,17 +409,13 @@ def _of_inputs(environment: Environment, options: MessageForms, sources: tuple[s
     return Compared(label, comparisons, skipped=skipped, times=_times(options, comparisons[0], first.value))
 
 
-def _messages(
-    environment: Environment, options: MessageForms, sources: tuple[str, ...], skipped: Counter[str], read: Read
-) -> Iterator[Found]:
+def _messages(options: MessageForms, inputs: Iterable[Opened], skipped: Counter[str], read: Read) -> Iterator[Found]:
     """Yield the bodies that were decoded whole by their own version, as they come; the others count in `skipped`.
 
     Inputs are added to `read` at their ends.
     """
     choice = LineChoice(options, options.catalog, options.limit, show_secrets=options.show_secrets)
-    inputs = open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES)
     for number, opened in enumerate(inputs):
-        refuse_unfit(options, opened, _FITS)
         for decoded in _bodies(opened, choice):
             if (reason := _unpriced(decoded)) or not decoded:
                 skipped[reason] += 1

@@ -1,11 +1,11 @@
-"""The command `kwire compare-records`: what the same records would cost in other forms."""
+"""Records compared in other formats, batches and codecs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,12 +22,10 @@ from kwire_cli.analysis.costs.record_forms import (
     RecordForms as Forms,
 )
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.emit import emit
-from kwire_cli.cli.inputs import BATCHES, FITS, OF_BYTES, Fit, Terminal, documents, note_links, reading_of, refuse_unfit
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, Report, Verbose
-from kwire_cli.cli.typed_options import argument, given, option, takes
+from kwire_cli.cli.inputs import OF_BYTES, Terminal, documents
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
+from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import Decoded, record_sets
 from kwire_cli.message.frames import Frame
@@ -36,17 +34,15 @@ from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.layouts import FORMATS
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.writing import write
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
-from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
@@ -59,28 +55,18 @@ BATCH_SIZES, GENERATED_BATCHES = "as-is,1,10,100", "1,3,10,50,100,all"
 NONE, EVERY = "none", "all"
 MOST_BYTES = 100 << 20
 """The most bytes of a key, a value or a header that is generated."""
-_GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
-_TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
-_FITS = FITS | {
-    "record_format": Fit(BATCHES.kinds | {Kind.JSON}, BATCHES.what),
-    "limit": Fit(_TAKES, "inputs"),
-}
-
-
-EXAMPLES = (
-    ("kwire compare-records orders-0 --record-forms v1,v2 --codec none", "a segment, unpacked"),
-    ("kwire compare-records --record-count 100 --record-forms v1,v2", "made-up records, two formats"),
-    ("kwire compare-records incident.pcap --record-forms v2 --codec zstd", "a capture's records, packed"),
+GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
+RECORD_OPTIONS = (
+    *("batch", "record_forms", "codec", "headers_as", "register", "record_format", "record_count"),
+    *GENERATED,
 )
+"""Fields of RecordOptions that only records have a use for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
-    """Options of `kwire compare-records`."""
+class RecordOptions(Captures, Choosing, Messages, RecordSets, Definitions):
+    """Options for the compared records and their forms."""
 
-    PIPED: ClassVar[str] = "table"
-
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     batch: str | None = option(
         "--batch",
         metavar="N,N",
@@ -98,6 +84,7 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
     )
     headers_as: str | None = option(
         "--headers-as",
+        rare=True,
         metavar="A,B",
         help="Write these forms of headers, none or all.  [default: all]",
     )
@@ -108,17 +95,10 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
         shell_complete=complete_file,
         help="Read the numbers of header names (KIP-82 draft) from this JSON file.",
     )
-    limit: int | None = option(
-        "--limit",
-        "-n",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Read at most this many batches, or frames of a capture.",
-    )
+    limit: int | None = None
     record_count: int | None = option(
         "--record-count",
         section="Input",
-        former=("--records",),
         type=click.IntRange(1, 10_000_000),
         metavar="N",
         help="Generate this many records instead of reading an input.",
@@ -126,6 +106,7 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
     key_size: int | None = option(
         "--key-size",
         section="Input",
+        rare=True,
         type=click.IntRange(-1, MOST_BYTES),
         metavar="BYTES",
         help="Set the size of generated keys; -1 is null.  [default: 16]",
@@ -133,6 +114,7 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
     value_size: int | None = option(
         "--value-size",
         section="Input",
+        rare=True,
         type=click.IntRange(-1, MOST_BYTES),
         metavar="BYTES",
         help="Set the size of generated values; -1 is null.  [default: 100]",
@@ -140,6 +122,7 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
     headers: int | None = option(
         "--headers",
         section="Input",
+        rare=True,
         type=click.IntRange(0, 10_000),
         metavar="N",
         help="Set the number of headers of each generated record.  [default: 0]",
@@ -160,41 +143,20 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
         metavar="BYTES",
         help="Set the size of generated header values.  [default: 16]",
     )
-    record_format: str | None = option(
-        "--record-format",
-        section="Input",
-        rare=True,
-        metavar="NAME",
-        help="Read records of this format: auto, v0, v1, v2 or a draft.",
-    )
 
 
-@click.command(name="compare-records", cls=Command, examples=EXAMPLES)
-@takes(Options)
-def command(environment: Environment, options: Options) -> int:
-    """Compare what the same records cost in other formats, batches and codecs, by writing them.
+def records_compared(environment: Environment, options: RecordOptions, inputs: Iterable[Opened]) -> Answer:
+    """Return what the records of the inputs cost in each form; with --record-count, what generated records cost.
 
-    INPUT is segments, folders of them, batches as bytes or JSON, or captures and messages that hold records;
-    without it, records are generated.
+    Raises InputError if there are no records.
     """
-    with environment.answering():
-        return emit(environment, records_compared(environment, options, options.source), options)
-
-
-def records_compared(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:
-    """Return what the records of the inputs, or the generated ones, cost in each form."""
     wanted = _wanted(options)
-    if wanted and sources:
-        raise click.UsageError("--record-count generates records: omit the input, or --record-count")
     plan = _plan(options, wanted)
     forms = Forms(plan, generated=wanted is not None)
     form_names = _names("--headers-as", options.headers_as or EVERY, (*HEADER_FORMS,))
     headers = HeaderForms(form_names, plan.register, every=bool(options.headers_as))
     caller = Terminal(environment)
-    if wanted:
-        batches = _generated(wanted, caller)
-    else:
-        batches = islice(_batches(environment, options, sources, caller), options.limit)
+    batches = _generated(wanted, caller) if wanted else islice(_batches(options, inputs), options.limit)
     for partition, batch in batches:
         records = forms.add(partition, batch)
         if records is not None and form_names:
@@ -230,26 +192,20 @@ def _generated(wanted: Wanted, caller: Caller) -> Iterator[Found]:
         yield Found("", batch)
 
 
-def _batches(environment: Environment, options: Options, sources: tuple[str, ...], caller: Caller) -> Iterator[Found]:
+def _batches(options: RecordOptions, inputs: Iterable[Opened]) -> Iterator[Found]:
     """Yield the batches of all inputs, and note the bytes between them. Raises InputError if there are no batches."""
-    [form] = _names("--record-format", options.record_format or AUTO, FORMATS) or ("",)
-    if options.verbose:
-        note_links(environment, sources)
-    how = replace(reading_of(options), record_format=None if form == AUTO else form)
     choice = Choice(options, options.catalog)
-    some, only_logs, read = False, True, Read()
-    for opened in open_inputs(sources, how, caller, takes=_TAKES):
-        refuse_unfit(options, opened, _FITS)
+    some = False
+    read = Read()
+    for opened in inputs:
         for batch in _in_input(opened, choice):
             some = True
             yield batch
         if not some:
-            only_logs = only_logs and isinstance(opened, LogInput)
             read.append((opened.label, opened.emptiness))
     if not some:
-        advice = "" if only_logs else "; kwire compare reads the values of messages"
-        text = f"there are no record batches in this{advice}"
-        raise empty_inputs(read) or InputError(text, file=read[0][0] if len(read) == 1 else None)
+        file = read[0][0] if len(read) == 1 else None
+        raise empty_inputs(read) or InputError("there are no record batches in this", file=file)
 
 
 def _in_input(opened: Opened, choice: Choice) -> Iterator[Found]:
@@ -310,10 +266,10 @@ def _of_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Itera
 # What the options say.
 
 
-def _wanted(options: Options) -> Wanted | None:
+def _wanted(options: RecordOptions) -> Wanted | None:
     """Return the records to generate; None if records are read."""
     if options.record_count is None:
-        for text in given(options, *_GENERATED):
+        for text in given(options, *GENERATED):
             raise click.UsageError(f"{text} is for generated records: it needs --record-count")
         return None
     for text in given(options, "record_format", "limit", "message", "version", *OF_BYTES):
@@ -330,7 +286,7 @@ def _wanted(options: Options) -> Wanted | None:
     return Wanted(options.record_count, key, value, names, 16 if options.header_size is None else options.header_size)
 
 
-def _plan(options: Options, wanted: Wanted | None) -> Plan:
+def _plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
     forms = _names("--record-forms", options.record_forms or EVERY, FORMS)
     if not forms:
         raise click.UsageError(f"--record-forms takes {', '.join(FORMS)}")

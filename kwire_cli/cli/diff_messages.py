@@ -27,7 +27,7 @@ from kwire_cli.view.lines import plain
 from kwire_cli.view.tree import frame_title, message_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.analysis.comparison.differences import Comparison
     from kwire_cli.answer import Block, Kind as ValueKind, Row
@@ -242,30 +242,17 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     sides = [*zip("ab", operands, strict=True)]
     heads = [Item(0, f"{name}: {operand.name}", _title(operand)) for name, operand in sides]
     document = comparison.to_json()
-    blocks = messages_blocks(
-        document,
-        [_row(entry) for entry in document["differences"]],
-        [(name, *_side(operand)) for name, operand in sides],
-        [tuple(map(entry.get, _REWRITTEN)) for entry in document["rewritten"]],
-    )
+    differences = [_row(entry) for entry in document["differences"]]
+    rewritten = [tuple(map(entry.get, _REWRITTEN)) for entry in document["rewritten"]]
+    blocks: list[Block] = [
+        Facts([Fact(name, document.get(name), kind, wide=True) for name, kind in _FACTS]),
+        Table("differences", DIFFERENCES, differences, shown=0),
+        Table("sides", SIDES, [(name, *_side(operand)) for name, operand in sides], shown=0),
+        Table("rewritten", REWRITTEN, rewritten, shown=0),
+    ]
     items = comparison_items(catalog, comparison, full=options.full)
     outline = Outline("", [*heads, *items])
     return Answer("Differences of two messages", [outline, *blocks], found=comparison.other_bytes)
-
-
-def messages_blocks(
-    facts: Mapping[str, Any] | None = None,
-    differences: Sequence[Row] = (),
-    sides: Sequence[Row] = (),
-    rewritten: Sequence[Row] = (),
-) -> list[Block]:
-    """Return the facts about two messages, and the tables of what differs."""
-    return [
-        Facts([Fact(name, (facts or {}).get(name), kind, wide=True) for name, kind in _FACTS]),
-        Table("differences", DIFFERENCES, differences, shown=0),
-        Table("sides", SIDES, sides, shown=0),
-        Table("rewritten", REWRITTEN, rewritten, shown=0),
-    ]
 
 
 _FACTS: tuple[tuple[str, ValueKind], ...] = (("verdict", "text"), ("counts", "map"))

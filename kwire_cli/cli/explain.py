@@ -117,7 +117,7 @@ def _elsewhere(word: str) -> str:
 
 
 EXAMPLES = (
-    ("kwire explain --short produce.hex", "a request byte by byte"),
+    ("kwire explain --short 0000000d00120000000000070003617070", "a request byte by byte"),
     ("kwire explain error 79", "what an error means and what clients do"),
     ("kwire explain varint 300", "how a number is written"),
 )

@@ -18,10 +18,10 @@ from kwire_cli.cli.completers import (
     finding_kinds,
 )
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.errors import matching_codes
 from kwire_cli.cli.explain_inputs import batch_at
 from kwire_cli.cli.inputs import Terminal, place, reading_of
 from kwire_cli.cli.options import Definitions, Output
+from kwire_cli.cli.spec import matching_codes
 from kwire_cli.cli.typed_options import argument, either, flag, option, takes
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
@@ -387,7 +387,7 @@ class ErrorOptions(Explaining):
 def error(environment: Environment, options: ErrorOptions) -> None:
     """Explain error codes: what they mean, who returns them, and how clients react.
 
-    CODE is a number or part of a name; `kwire errors` lists all codes.
+    CODE is a number or part of a name; `kwire spec errors` lists all codes.
     """
     output = options.printer(environment)
     catalog = options.catalog

@@ -19,68 +19,56 @@ from kwire_cli.errors import KwireError, close_to, did_you_mean
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from click.shell_completion import CompletionItem
 
-COMMANDS = {
-    "advise": "Suggest encodings and tags that would save bytes, from real values.",
-    "breaking": "Check whether two releases of definitions understand each other.",
-    "clients": "List clients, and name those that a newer broker would refuse.",
-    "compare": "Compare what the same messages cost in other versions and encodings.",
-    "compare-records": "Compare what the same records cost in other formats, batches and codecs.",
-    "completion": "Complete commands, options and names in bash, zsh and fish.",
-    "decode": "Decode requests, responses and other messages.",
-    "diagnose": "Find what is wrong in captures and logs, and what to do.",
-    "diff": "Show the differences between two definitions, messages, partitions or captures.",
-    "doctor": "Show what is installed, what is missing and how to get it.",
-    "dump": "Show log segments and snapshots batch by batch or record by record.",
-    "encode": "Encode JSON back to bytes.",
-    "errors": "List Kafka's error codes.",
-    "explain": "Explain a message, a batch or a rule byte by byte.",
-    "export": "Write captures and logs as tables for SQL.",
-    "groups": "Show who joins and leaves groups, and why they rebalance.",
-    "lint": "Check message definitions against a rule book.",
-    "overhead": "Show where the bytes go, by field, kind, api, client or topic.",
-    "query": "Query the tables that `kwire export` wrote, with SQL.",
-    "sanitize": "Rewrite a capture or a segment so that it can be shared.",
-    "scan": "Report on captures and logs of any size, on Spark.",
-    "schema": "Print JSON Schemas of the JSON that kwire prints.",
-    "sequence": "Draw who sends what to whom as a ladder (sequence diagram).",
-    "spec": "Show message definitions.",
-    "stats": "Count requests, bytes, latencies and errors, in total or over time.",
-    "summary": "Show on one screen what captures and logs hold.",
-    "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
-    "tui": "Browse a capture or a segment in the terminal.",
-    "watch": "Watch live traffic: rates, latencies and errors.",
-    "wireshark": "Write a dissector for Wireshark that knows every message.",
+GROUPS = {
+    "Bytes": {
+        "decode": "requests and responses, field by field",
+        "dump": "log segments, batch by batch",
+        "explain": "a message, a batch or a rule, byte by byte",
+        "encode": "JSON back to bytes",
+        "tui": "a capture or a segment on the whole screen",
+        "wireshark": "a dissector that knows every message",
+        "watch": "live traffic: rates, latencies and errors",
+    },
+    "Traffic and logs": {
+        "diagnose": "what is wrong, and what to do",
+        "stats": "rates, latencies and errors over time",
+        "groups": "who joins and leaves, and why",
+        "transactions": "begin, partitions, offsets, end and errors",
+        "sequence": "who sends what to whom, as a diagram",
+        "clients": "who speaks to the brokers, and whom a newer broker refuses",
+    },
+    "Costs and changes": {
+        "overhead": "where the bytes go, by field, api, client or topic",
+        "compare": "costs in other versions and encodings",
+        "diff": "versions, messages, logs, captures",
+        "breaking": "whether two releases of definitions fit together",
+        "lint": "message definitions against a rule book",
+        "spec": "message definitions and error codes",
+    },
+    "Tables and files": {
+        "query": "ask in SQL",
+        "export": "captures and logs as tables for SQL",
+        "scan": "folders of any size, on Spark",
+        "sanitize": "a capture or a segment that can be shared",
+    },
+    "This installation": {
+        "doctor": "what is installed, and what is missing",
+        "completion": "completion in bash, zsh and fish",
+    },
 }
-"""Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
-SECTIONS = {
-    "See what bytes mean": ("decode", "dump", "explain", "tui", "watch", "wireshark"),
-    "Ask about traffic and logs": (
-        "summary",
-        "diagnose",
-        "stats",
-        "groups",
-        "transactions",
-        "sequence",
-        "overhead",
-        "clients",
-        "advise",
-        "export",
-        "query",
-        "scan",
-    ),
-    "Compare and change": ("diff", "compare", "compare-records", "encode", "sanitize"),
-    "Definitions": ("spec", "schema", "errors", "lint", "breaking"),
-    "This installation": ("doctor", "completion"),
-}
-"""Headings of the commands in help, the most common ones first."""
-EXAMPLES = (
-    ("kwire incident.pcap", "what a capture, a log or pasted bytes hold"),
-    ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
-    ("kwire dump --verify orders-0", "whether a log is intact"),
-)
-
+"""The commands by group, each with what it shows. A command's module in this package has its name. The texts are here,
+so that --help imports no module.
+"""
+COMMANDS = dict(sorted(row for group in GROUPS.values() for row in group.items()))
+FIRST = ("decode", "dump", "diagnose", "query", "stats", "groups", "compare", "diff")
+"""The commands that --help lists; `kwire help` lists all."""
+ON_A_FILE = "what a capture, a log or pasted bytes hold, and what is wrong"
+HIDDEN = ("summary",)
+"""Names of commands that help does not list: `kwire FILE` is `kwire summary FILE`."""
 DEFAULT = "decode"
 """The command for a file or bytes where a command is expected."""
 OVERVIEW = "summary"
@@ -155,7 +143,9 @@ class Commands(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name, or of the only one that begins with it."""
-        names = [cmd_name] if cmd_name in COMMANDS else [name for name in COMMANDS if name.startswith(cmd_name)]
+        names = [name for name in COMMANDS if name.startswith(cmd_name)]
+        if cmd_name in COMMANDS or cmd_name in HIDDEN:
+            names = [cmd_name]
         if len(names) != 1:
             return None
         module = importlib.import_module(f"kwire_cli.cli.{names[0].replace('-', '_')}")
@@ -206,24 +196,42 @@ class Commands(Group):
         items = [CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(incomplete)]
         return [CompletionItem(incomplete, type="file"), *items] if incomplete else items
 
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Return what may follow `kwire`."""
+        return ["FILE | kwire COMMAND [OPTIONS] ..."]
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands that people see first, and where the others are."""
+        self.format_usage(ctx, formatter)
+        formatter.write(f"\n  kwire FILE  {ON_A_FILE}\n\n")
+        half = len(FIRST) // 2
+        left = _with_texts(FIRST[:half])
+        right = _with_texts(FIRST[half:])
+        lines = [f"{a}  {b}" for a, b in zip(left, right, strict=True)]
+        if max(map(len, lines)) + 2 > formatter.width:
+            lines = _with_texts(FIRST)
+        formatter.write("".join(f"  {line.rstrip()}\n" for line in lines))
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"{len(COMMANDS) - len(FIRST)} more: kwire help. Examples: kwire help examples. Options of all commands: "
+            "kwire help input, kwire help output."
+        )
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by section."""
+        """Write all commands by group."""
         longest = max(map(len, COMMANDS))
-        for section, names in SECTIONS.items():
-            with formatter.section(section):
-                formatter.write_dl([(f"{name:<{longest}}", COMMANDS[name]) for name in names])
+        for title, texts in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{longest}}", text) for name, text in texts.items()])
 
 
-@click.group(
-    cls=Commands, examples=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(VERSION, prog_name="kwire")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Inspect the Apache Kafka wire protocol: every message, every version, every byte.
 
-    `kwire FILE` summarises a capture, a request log or a folder of logs, and decodes anything else;
-    `kwire help COMMAND` is the same as `kwire COMMAND --help`.
+    `kwire FILE` summarises a capture, a request log or a folder of logs, and decodes anything else.
     """
     ctx.ensure_object(Environment)
 
@@ -241,8 +249,19 @@ def _complete_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> 
 @click.argument("words", nargs=-1, metavar="[COMMAND]...", shell_complete=_complete_words)
 @click.pass_context
 def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Show the help of a command, such as `kwire help decode`."""
+    """Show the help of a command, of input, output or examples; without a word, all commands."""
+    from kwire_cli.cli.help_topics import TOPICS, examples_text, topic_text  # start-up counts
+
     context = ctx.find_root()
+    if not words:
+        click.echo(all_commands(context))
+        return
+    if len(words) == 1 and words[0] in TOPICS:
+        click.echo(topic_text(context, words[0]))
+        return
+    if words == ("examples",):
+        click.echo(examples_text(context, (cli.get_command(context, name) for name in (OVERVIEW, *FIRST))))
+        return
     for word in words:
         if not isinstance(context.command, click.Group):
             raise click.UsageError(f"{context.info_name} has no command {word!r}", context)
@@ -255,6 +274,22 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
             break
         context = command.make_context(name, [], context, resilient_parsing=True)
     click.echo(context.get_help())
+
+
+def all_commands(context: click.Context) -> str:
+    """Return the help with all commands."""
+    formatter = context.make_formatter()
+    cli.format_usage(context, formatter)
+    cli.format_help_text(context, formatter)
+    cli.format_options(context, formatter)
+    return formatter.getvalue().rstrip("\n")
+
+
+def _with_texts(names: Sequence[str]) -> list[str]:
+    """Return each command with its text, in two columns that are as wide as needed."""
+    name_width = max(map(len, names))
+    text_width = max(len(COMMANDS[name]) for name in names)
+    return [f"{name:<{name_width}}  {COMMANDS[name]:<{text_width}}" for name in names]
 
 
 def run(arguments: list[str] | None = None, environment: Environment | None = None) -> int:

@@ -80,6 +80,7 @@ class Definitions(Printing):
     """Message definitions to read with: --specs and --kafka."""
 
     SECTION: ClassVar[str] = "Advanced"
+    SHARED: ClassVar[bool] = True
 
     specs: tuple[str, ...] = option(
         "--specs",
@@ -107,6 +108,7 @@ class OverlaidDefinitions(Definitions):
     """Message definitions, with overlays laid over them: the bytes have that form."""
 
     SECTION: ClassVar[str] = "Advanced"
+    SHARED: ClassVar[bool] = True
 
     overlays: tuple[str, ...] = option(
         "--overlay",
@@ -163,6 +165,7 @@ class Framing(Printing):
     """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     kind: str | None = either(
         option("--request", rare=True, flag_value="request", help="Read the frames as requests."),
@@ -181,6 +184,7 @@ class Frames(Framing):
     """Options for reading frames: --api beside those of Framing."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     api: str | None = option(
         "--api",
@@ -195,6 +199,7 @@ class Messages(Frames):
     """Options for reading frames and bodies: --message and --message-version beside those of Frames."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     message: str | None = message_option("Read the input as a body of this message, with --message-version.")
     version: int | None = version_option("Set the version of the message or api.")
@@ -205,6 +210,7 @@ class Headers(Printing):
     """Options for reading request headers: --header."""
 
     SECTION: ClassVar[str] = "Advanced"
+    SHARED: ClassVar[bool] = True
 
     header: str = option(
         "--header",
@@ -221,6 +227,7 @@ class RecordSets(Printing):
     """Options for reading record batches: --record-format and --as-topic."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     record_format: str | None = record_format_option()
     as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
@@ -231,6 +238,7 @@ class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
 
     show_secrets: bool = flag("--show-secrets", help="Show tokens, keys, salts and sensitive configs as they are.")
 
@@ -240,6 +248,7 @@ class Verbose(Printing):
     """Options for remarks on how inputs were recognised: --verbose."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
 
@@ -249,6 +258,7 @@ class Decryption(Printing):
     """Options for decrypting TLS in captures: --tls-keylog."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
@@ -264,6 +274,7 @@ class Capture(Decryption):
     """Options for reading a packet capture: --port beside --tls-keylog."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
@@ -275,6 +286,7 @@ class Captures(Capture):
     """Options for reading packet captures: --capture-point and --merge-points beside those of Capture."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     capture_point: str | None = option(
         "--capture-point",
@@ -299,6 +311,7 @@ class Choosing(Printing):
     """Options for choosing frames of a capture: --filter, --frames and --stream."""
 
     SECTION: ClassVar[str] = "Choose"
+    SHARED: ClassVar[bool] = True
 
     filter: str | None = option(
         "--filter",
@@ -347,6 +360,7 @@ class Decompression(Printing):
     """Options for decompression: --max-decompressed."""
 
     SECTION: ClassVar[str] = "Advanced"
+    SHARED: ClassVar[bool] = True
 
     max_decompressed: str | None = option(
         "--max-decompressed",
@@ -369,6 +383,7 @@ class Csv(Printing):
     """Options for writing csv: --raw-csv."""
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
 
     raw_csv: bool = flag(
         "--raw-csv", rare=True, help="Write csv cells unchanged, even those that a spreadsheet would run."
@@ -385,6 +400,7 @@ class Output(Printing):
     """Options for the place of results: -o."""
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
 
     output: str | None = option(
         "--output",
@@ -416,6 +432,7 @@ class Top(Printing):
     """Options for the rows of tables: --sort and --top."""
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
 
     sort: str | None = option(
         "--sort",
@@ -444,6 +461,7 @@ class Report(Csv, Output, Top):
     """
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
 
     PIPED: ClassVar[str] = "jsonl"
     DRAWS: ClassVar[bool] = False

@@ -28,6 +28,7 @@ class Payloads(Definitions):
     """Options for reading keys and values: --value, --key, --schemas, --serdes and --redact."""
 
     SECTION: ClassVar[str] = "Input"
+    SHARED: ClassVar[bool] = True
 
     value: str | None = option(
         "--value", metavar="FORMAT[:SCHEMA]", help="Decode values by this format, such as avro or json."

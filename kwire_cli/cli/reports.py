@@ -32,10 +32,10 @@ from kwire_cli.analysis.summary_parts import InputFacts
 from kwire_cli.analysis.timeline import Timeline
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.answer import together
-from kwire_cli.cli.advise import APART, Advising, write
 from kwire_cli.cli.capture_inputs import tell_of_logs
 from kwire_cli.cli.clients import BESIDE
-from kwire_cli.cli.completers import complete_release
+from kwire_cli.cli.compare_advice import APART, Advising, write
+from kwire_cli.cli.completers import complete_api, complete_message, complete_release
 from kwire_cli.cli.diagnose import Severe
 from kwire_cli.cli.dump import verifiable
 from kwire_cli.cli.options import OfGroups, OfTransactions, Top, record_format_option
@@ -102,7 +102,32 @@ class Intervals(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class ReportOptions(Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, Advising):
+class AdvisedMessages(Printing):
+    """The messages of --report advise."""
+
+    SECTION: ClassVar[str] = "Choose"
+
+    messages: tuple[str, ...] = option(
+        "--message",
+        "-m",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=complete_message,
+        help="Count only these messages; repeatable.",
+    )
+    apis: tuple[str, ...] = option(
+        "--api",
+        multiple=True,
+        metavar="NAME|KEY",
+        shell_complete=complete_api,
+        help="Count only requests and responses of these apis; repeatable.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
+class ReportOptions(
+    Upgrading, Verifying, Severe, Intervals, OfGroups, OfTransactions, Open, Tables, Top, AdvisedMessages, Advising
+):
     """The options of all reports. --help says which reports each of them goes with.
 
     Options that commands for one machine declare are listed in their help, and in that of scan under --help-all.
@@ -397,7 +422,9 @@ class Report(NamedTuple):
 
 
 REPORTS = {
-    "advise": Report("which encodings and tags would have paid, as kwire advise", _advise, (Advising,)),
+    "advise": Report(
+        "which encodings and tags would pay, as kwire compare --advise", _advise, (AdvisedMessages, Advising)
+    ),
     "clients": Report("who speaks to the brokers, as kwire clients", _clients),
     "diagnose": Report("what is wrong and what to do, as kwire diagnose", _diagnose, (Severe,)),
     "diff": Report("what two captures or request logs have apart, as kwire diff A B", _diff),
@@ -408,7 +435,7 @@ REPORTS = {
     "sequence": Report("the first requests and responses, as kwire sequence", _sequence, (OfGroups, OfTransactions)),
     "state": Report("what Kafka's own topics say, as kwire dump --state", _state),
     "stats": Report("by api, client, topic and broker, as kwire stats", _stats, (Intervals,)),
-    "summary": Report("what there is and what matters most, as kwire summary", _summary),
+    "summary": Report("what there is and what matters most, as kwire FILE", _summary),
     "topics": Report("what went to and from each topic", partial(_stats, kinds=("topic",))),
     "transactions": Report(
         "when transactions began and how they ended, as kwire transactions", _transactions, (OfTransactions, Open)

@@ -1,4 +1,4 @@
-"""`kwire spec`: message definitions, listed and shown; headers in both numberings."""
+"""`kwire spec`: message definitions, listed and shown; headers in both numberings; error codes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import click
 
 from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.cli.command import Group
-from kwire_cli.cli.completers import complete_message, complete_version
+from kwire_cli.cli.completers import complete_error, complete_message, complete_version
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Output, OverlaidDefinitions, Report
+from kwire_cli.cli.options import Definitions, Output, OverlaidDefinitions, Report
 from kwire_cli.cli.typed_options import argument, option, takes
-from kwire_cli.errors import InputError, KwireError
+from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
 from kwire_cli.message.encode import HEADERS, header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.model import check_version
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.spec.catalog import Catalog, Entry
+    from kwire_cli.spec.catalog import Catalog, Entry, ErrorCode
     from kwire_cli.spec.model import MessageSpec
 
 TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
@@ -46,6 +46,19 @@ _HEADERS = (
     Column("kip482", "id", "KIP-482", absent="-"),
     Column("layout"),
 )
+ERRORS = (
+    Column("code", "id"),
+    Column("name"),
+    Column("retriable", "flag"),
+    Column("meaning", wide=True),
+    Column("given", wide=True),
+    Column("clients", wide=True),
+)
+EXPLAINED = ("meaning", "clients")
+"""Columns that a terminal shows for at most MAX_EXPLAINED codes."""
+MAX_EXPLAINED = 3
+MAX_CLOSE = 4
+"""Most names that are suggested for an unknown error code."""
 _WHICH = (
     "Requests have header 2 where their body is flexible, otherwise 1; ControlledShutdown version 0 has 0.",
     "Responses have header 1 where their body is flexible, otherwise 0; ApiVersions has 0 in all versions (KIP-511).",
@@ -56,12 +69,13 @@ EXAMPLES = (
     ("kwire spec list heartbeat", "the messages with this in their name"),
     ("kwire spec show HeartbeatRequest", "the fields of one, over its versions"),
     ("kwire spec show FindCoordinatorRequest 6 --format bnf", "the notation of Kafka's own pages"),
+    ("kwire spec errors 27 35", "what these error codes mean"),
 )
 
 
 @click.group(name="spec", cls=Group, examples=EXAMPLES)
 def command() -> None:
-    """Show the definitions of Kafka's messages."""
+    """Show the definitions of Kafka's messages, and its error codes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,3 +221,51 @@ def overlays(environment: Environment, options: Listing) -> None:
 def headers(environment: Environment, options: Listing) -> None:
     """Show the versions of request and response headers as Kafka numbers them and as KIP-482 does."""
     emit(environment, Answer("Headers", [Table("headers", _HEADERS, HEADERS), *map(Note, _WHICH)]), options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorOptions(Listing, Definitions):
+    """Options of `kwire spec errors`."""
+
+    code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_error)
+
+
+@command.command(name="errors", short_help="List error codes.", context_settings={"ignore_unknown_options": True})
+@takes(ErrorOptions)
+def errors(environment: Environment, options: ErrorOptions) -> None:
+    """List Kafka's error codes.
+
+    CODE is a number (35, -1) or part of a name. `kwire explain error CODE` explains one in full.
+    """
+    codes = matching_codes(options.catalog, options.code)
+    rows = [(*code, *options.catalog.error_meanings[code.name]) for code in codes]
+    explained = EXPLAINED if len(codes) <= MAX_EXPLAINED else ()
+    columns = [column._replace(wide=column.wide and column.name not in explained) for column in ERRORS]
+    emit(environment, Answer("Kafka's error codes", [Table("errors", columns, rows)]), options)
+
+
+def matching_codes(catalog: Catalog, texts: tuple[str, ...]) -> list[ErrorCode]:
+    """Return the error codes with these numbers and parts of names, or all error codes if there are no texts.
+
+    Raises InputError if one of the texts matches no error code.
+    """
+    missing = [text for text in texts if not any(_matches_code(row, text) for row in catalog.errors)]
+    if missing:
+        hint = did_you_mean(_close_codes(catalog, missing[0].replace("-", "_"))) or "; kwire spec errors lists all"
+        raise InputError(f"no error code is {' or '.join(missing)}{hint}")
+    return [row for row in catalog.errors if not texts or any(_matches_code(row, text) for text in texts)]
+
+
+def _close_codes(catalog: Catalog, text: str) -> list[str]:
+    """Return the names of error codes that are similar to a text, or else those that share a word with the text."""
+    names = [row.name for row in catalog.errors]
+    known = {word for name in names for word in name.split("_")}
+    words = {close for word in text.split("_") for close in close_to(word, known, most=1)}
+    by_words = sorted(names, key=lambda name: -len(words.intersection(name.split("_"))))
+    return close_to(text, names) or [name for name in by_words if words.intersection(name.split("_"))][:MAX_CLOSE]
+
+
+def _matches_code(row: ErrorCode, text: str) -> bool:
+    return text == str(row.code) or (
+        not text.lstrip("-").isdigit() and text.lower().replace("-", "_") in row.name.lower()
+    )

@@ -1,4 +1,4 @@
-"""`kwire summary`: what captures, request logs and log directories hold, and what matters most, on one screen."""
+"""`kwire FILE`, by its hidden name `kwire summary FILE`: what captures and logs hold, and what matters most."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 EXAMPLES = (
-    ("kwire summary incident.pcap", "what a capture holds, and what is wrong in it"),
-    ("kwire summary kafka-logs", "a log directory: topics, records, bytes, codecs"),
+    ("kwire incident.pcap", "what a capture holds, and what is wrong in it"),
+    ("kwire kafka-logs", "a log directory: topics, records, bytes, codecs"),
     ("kwire summary incident.pcap -o summary.html", "the same as a page for a ticket"),
 )
 
@@ -39,7 +39,7 @@ class Options(Asking):
     )
 
 
-@click.command(name="summary", cls=Command, examples=EXAMPLES)
+@click.command(name="summary", cls=Command, examples=EXAMPLES, hidden=True)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
     """Show what captures, request logs and log directories hold, on one screen.

@@ -44,8 +44,8 @@ class _Declared(NamedTuple):
 def option(*names: str, **settings: Any) -> Any:
     """Declare a field that options of these names fill.
 
-    The settings are those of `click.option`, with `section`, `rare` and `former` of a `Setting`. By default the
-    section is the `SECTION` of the class that declares the field.
+    The settings are those of `click.option`, with `section`, `rare`, `shared` and `former` of a `Setting`. By default,
+    the section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
     return field(default=default, metadata={_DECLARED: (_Declared(names, settings),)})
@@ -73,6 +73,8 @@ class Printing:
     """Options for printing results. All options of commands are Printing."""
 
     SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
+    """Whether many commands have the options that this class declares, so that `kwire help` explains them."""
 
     colour: str = option(
         "--color",
@@ -142,8 +144,10 @@ def _declared(options: type[Printing]) -> Iterator[tuple[type[Printing], str, _D
                     sections.setdefault(name, {"section": vars(base)["SECTION"]})
     for name, group in groups.items():
         for declared in by_name[name].metadata[_DECLARED]:
-            section = {} if declared.is_argument else sections.get(name, {})
-            yield group, name, declared._replace(settings=section | declared.settings)
+            shown: dict[str, Any] = {}
+            if not declared.is_argument:
+                shown = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
+            yield group, name, declared._replace(settings=shown | declared.settings)
 
 
 def flag_of(options: Printing, name: str) -> str:
@@ -215,8 +219,10 @@ def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     return None if value is None else _numbers(value, ctx, param)
 
 
-def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]] | None:
     """The callback of an option that takes PATH=NUMBERS and is repeatable."""
+    if not value:
+        return None
     numbers_by_path = {}
     for text in value:
         path, mark, rest = text.partition("=")

@@ -240,7 +240,7 @@ TRAFFIC_ADVICE: dict[str, str] = {
     "TRAFFIC_TAG_CHEAPER_AS_FIELD": "A tagged field is there so often that its tags and sizes cost more than the field "
     "would where it is left out.",
 }
-"""Advice from the values in captures, shown with `kwire lint --traffic`; docs/advise.md has this list."""
+"""Advice from the values in captures, shown with `kwire lint --traffic`; docs/compare.md has this list."""
 
 
 # Hold one definition against a rule book: every violation at once.

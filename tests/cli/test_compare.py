@@ -324,3 +324,33 @@ def test_without_anything_it_asks_for_input():
     assert done.code == 2
     assert "no input: give files" in done.err
     assert kwire("compare", stdin=b"").code == 2
+
+
+ORDERS = ROOT / "samples/segments/orders-zstd-0/00000000000000000000.log"
+REQUEST = ROOT / "samples/frames/produce-v13-request.hex"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ((ORDERS, "--flexible"), f"--flexible is for messages, and {ORDERS} is record batches"),
+        ((ORDERS, "--count", "topics=2"), "the other options for generated values do not go with an INPUT"),
+        ((REQUEST, "--codec", "zstd", "--flexible"), "--flexible is for messages, and --codec is for records; use one"),
+        ((REQUEST, "--half"), "--half needs --advise"),
+        ((ORDERS, "--advise", "--codec", "zstd"), "--codec does not go with --advise"),
+        ((REQUEST, "--advise", "--versions", "all"), "--versions does not go with --advise"),
+        ((REQUEST, ORDERS), f"{ORDERS}: this is record batches, and the first input holds messages"),
+        ((REQUEST, "--limit", "1"), "--limit is for packet captures"),
+    ],
+)
+def test_an_option_that_does_not_fit_the_input_is_refused(words, reason):
+    done = kwire("compare", *words)
+    assert (done.code, done.out) == (2, "")
+    assert reason in done.err
+
+
+def test_an_option_for_records_compares_the_records_in_messages():
+    found = json.loads(kwire("compare", REQUEST, "--codec", "none", "-f", "json").out)
+    assert found["title"] == "Records in other forms"
+    found = json.loads(kwire("compare", REQUEST, "-f", "json").out)
+    assert found["title"].startswith("ProduceRequest 13: ")

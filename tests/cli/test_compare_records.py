@@ -1,6 +1,4 @@
-"""`kwire compare-records`: where records come from, how they are told from messages, and that no bytes make it fail but
-by saying so.
-"""
+"""`kwire compare` of records: where records come from, how they are told from messages, and what damaged bytes do."""
 
 import csv
 import io
@@ -33,7 +31,7 @@ NONE = ("--codec", "none", "--batch", "as-is")
 
 
 def compared(*arguments, stdin=b""):
-    done = kwire("compare-records", *arguments, "-f", "json", stdin=stdin)
+    done = kwire("compare", *arguments, "-f", "json", stdin=stdin)
     assert done.code == 0, done.err
     return json.loads(done.out)
 
@@ -105,7 +103,7 @@ def test_a_draft_is_read_when_its_format_is_said(tmp_path):
 
 def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
     assert not holds_batches("")
-    assert "an argument is empty" in kwire("compare-records", "").err
+    assert "an argument is empty" in kwire("compare", "").err
     (tmp_path / "plain").write_bytes(RECORDS)
     (tmp_path / "text").write_text("0000")
     (tmp_path / "empty").write_bytes(b"")
@@ -138,12 +136,12 @@ def test_a_register_gives_names_their_numbers(tmp_path):
     }
     for text, says in (refused | {f'{{"a": {"9" * 5000}}}': "longer than any field"}).items():
         file.write_text(text)
-        done = kwire("compare-records", json.dumps(ITEM), "--register", file)
+        done = kwire("compare", json.dumps(ITEM), "--register", file)
         assert (done.code, says in done.err) == (2, True), done.err
 
 
 def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
-    arguments = ("compare-records", json.dumps(ITEM), *NONE, "-f", "csv")
+    arguments = ("compare", json.dumps(ITEM), *NONE, "-f", "csv")
     assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
     headers = kwire(*arguments, "--headers-as", "v2", "--table", "headers")
     assert headers.out.startswith("form,records,headers,")
@@ -157,10 +155,7 @@ def test_limit_takes_the_first_batches():
 def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
     monkeypatch.setattr(progress, "AFTER", 0)
     streams = {"stdin": Terminal(), "stdout": io.BytesIO(), "stderr": Terminal()}
-    assert (
-        run(["compare-records", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={}))
-        == 0
-    )
+    assert run(["compare", str(SEGMENTS / "__transaction_state-0"), *NONE], Environment(**streams, variables={})) == 0
     assert b".log " in streams["stderr"].getvalue()
     assert streams["stderr"].getvalue().endswith(b"\r\x1b[1A\x1b[2K")
     assert b"\x1b" not in streams["stdout"].getvalue()
@@ -168,9 +163,9 @@ def test_how_far_it_is_stands_on_the_terminal_alone(monkeypatch):
 
 def test_sizes_are_whole_numbers_of_the_same_records_in_every_format():
     found = compared(ORDERS, *NONE)
-    rows = csv.DictReader(io.StringIO(kwire("compare-records", ORDERS, *NONE, "-f", "csv").out))
+    rows = csv.DictReader(io.StringIO(kwire("compare", ORDERS, *NONE, "-f", "csv").out))
     assert {row["form"]: int(row["bytes"]) for row in rows} == sizes(found)
-    lines = [json.loads(line) for line in kwire("compare-records", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
+    lines = [json.loads(line) for line in kwire("compare", ORDERS, *NONE, "-f", "jsonl").out.splitlines()]
     assert {line["form"]: line["bytes"] for line in lines if line["table"] == "forms"} == sizes(found)
     assert [line["form"] for line in lines if line["table"] == "headers"] == [
         price["form"] for price in found["tables"]["headers"]
@@ -203,7 +198,7 @@ def test_damaged_segments_end_in_numbers_or_in_words(name, tmp_path):
         for _ in range(chance.randint(1, 6)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         file.write_bytes(bytes(broken[: chance.randint(1, len(broken))]) if chance.random() < 0.3 else bytes(broken))
-        done = kwire("compare-records", file, "--batch", "as-is,2", "--codec", "none,as-is")
+        done = kwire("compare", file, "--batch", "as-is,2", "--codec", "none,as-is")
         assert done.code in {0, 2}, done.err
         assert bool(done.out) == (done.code == 0)
 
@@ -222,24 +217,9 @@ def test_batches_with_right_checksums_and_hostile_numbers():
                 data = kwire_cli.write_records([item])
             except kwire_cli.EncodeError:
                 continue
-            done = kwire("compare-records", "-", "--batch", "as-is,2,all", stdin=data)
+            done = kwire("compare", "-", "--batch", "as-is,2,all", stdin=data)
             assert done.code in {0, 2}, done.err
             assert "Traceback" not in done.err
-
-
-def test_former_spellings_of_compare_go_on(expected, tmp_path):
-    (tmp_path / "00000000000000000000.log").write_bytes(RECORDS)
-    for arguments in (
-        ("--as-records", RECORDS.hex(), *NONE),
-        (tmp_path / "00000000000000000000.log", *NONE),
-        (tmp_path, "--batch=as-is", "--codec=none"),
-    ):
-        done = kwire("compare", *arguments, "-f", "json")
-        assert sizes(json.loads(done.out)) == sizes(expected)
-        assert "is now kwire compare-records" in done.err
-    done = kwire("compare", "--records", "3", *NONE)
-    assert done.out == kwire("compare-records", "--record-count", "3", *NONE).out
-    assert "kwire: --records is now --record-count" in done.err
 
 
 def test_bodies_that_hold_records_are_read(expected):
@@ -255,7 +235,7 @@ def test_bodies_that_hold_records_are_read(expected):
     [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest"), ("--limit", "3")],
 )
 def test_options_of_what_is_read_are_refused_where_records_are_generated(words):
-    done = kwire("compare-records", "--record-count", "3", *words)
+    done = kwire("compare", "--record-count", "3", *words)
     assert (done.code, done.out) == (2, "")
     flag = {"-m": "--message"}.get(words[0], words[0])
     assert done.err.endswith(f"kwire: {flag} is for records that are read, and --record-count generates them\n")

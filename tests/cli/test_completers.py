@@ -61,7 +61,7 @@ BEHIND = ("==", "!=", "<", "<=", ">", ">=", "in (", "not in (", "and", "or")
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (["errors", "unsupported_v"], ["UNSUPPORTED_VERSION"]),
+        (["spec", "errors", "unsupported_v"], ["UNSUPPORTED_VERSION"]),
         (["explain", "error", "UNSUPPORTED_V"], ["UNSUPPORTED_VERSION"]),
         (["explain", "anomaly", "tag-o"], ["TAG_ORDER"]),
         (["explain", "cr"], ["crc"]),
@@ -93,11 +93,9 @@ BEHIND = ("==", "!=", "<", "<=", ">", ">=", "in (", "not in (", "and", "or")
         (["decode", "--sort", "api,laten"], []),
         (["dump", "--sort", "baseO"], ["baseOffset"]),
         (["dump", "--deep", "--sort", "keyS"], ["keySize"]),
-        (["errors", "--sort", "retr"], ["retriable"]),
+        (["spec", "errors", "--sort", "retr"], ["retriable"]),
         (["decode", "--frames", ""], []),
         (["completion", "install", "z"], ["zsh"]),
-        (["schema", "compare"], ["compare", "compare-records"]),
-        (["schema", "heart"], ["HeartbeatRequest", "HeartbeatResponse"]),
     ],
 )
 def test_names_complete(words, found):

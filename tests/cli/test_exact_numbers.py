@@ -26,7 +26,7 @@ REPORTS = [
     ["diagnose"],
     ["clients"],
     ["overhead"],
-    ["advise"],
+    ["compare", "--advise"],
 ]
 START = 1_700_000_000 * SECOND
 

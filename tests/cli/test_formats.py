@@ -21,14 +21,14 @@ SEGMENT = "samples/logs/txn-out-1/00000000000000000000.log"
 REQUEST_LOG = "samples/request-logs/kafka-request.log"
 METADATA = (FRAME, "--api", "Metadata", "--message-version", "13")
 REPORTS = [
-    ("advise", CAPTURE),
+    ("compare", "--advise", CAPTURE),
     ("breaking", "--level", "advice", "samples/definitions/before", "samples/definitions/after"),
     ("clients", CAPTURE),
     ("clients", REQUEST_LOG),
     ("clients", "--to", "4.0", CAPTURE),
     ("compare", CAPTURE),
     ("compare", *METADATA),
-    ("compare-records", SEGMENT),
+    ("compare", SEGMENT),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..3"),
     ("decode", CAPTURE),
     ("decode", "--fields", "frame,api,topics", CAPTURE),
@@ -48,8 +48,7 @@ REPORTS = [
     ("dump", "--state", LOGS),
     ("dump", "--verify", "DAMAGED"),
     ("dump", "--all", "samples/logs/recovery-point-offset-checkpoint"),
-    ("errors",),
-    ("schema",),
+    ("spec", "errors"),
     ("explain", "message", *METADATA),
     ("explain", "error", "27"),
     ("groups", "samples/incidents/rebalancing.pcap"),

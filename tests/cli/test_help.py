@@ -10,13 +10,12 @@ from command_line import ROOT, kwire, shell, shop
 
 from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment
-from kwire_cli.cli.main import COMMANDS, SECTIONS as COMMAND_SECTIONS, cli
+from kwire_cli.cli.help_topics import shared
+from kwire_cli.cli.main import COMMANDS, FIRST, GROUPS, ON_A_FILE, all_commands, cli
 from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
-MOST_LINES, WIDTH = 45, 100
-MOST_LINES_OF_ALL = 56
-"""Lines of the help that lists all commands, each on a line of its own."""
+MOST_LINES, WIDTH = 48, 100
 LAID_OUT = {"terminal_width": WIDTH, "max_content_width": WIDTH, "help_option_names": ["-h", "--help"]}
 """A context as commands have it, which keep their option --help for the contexts that come."""
 
@@ -57,12 +56,49 @@ def run(*arguments):
     return got, notes, result.output
 
 
-def test_each_command_stands_in_one_section():
-    assert sorted(name for names in COMMAND_SECTIONS.values() for name in names) == sorted(COMMANDS)
+def test_help_lists_every_command_once_by_group():
+    names = [name for group in GROUPS.values() for name in group]
+    assert sorted(names) == [*COMMANDS]
     context = click.Context(cli, info_name="kwire", **LAID_OUT)
-    lines = cli.get_help(context).splitlines()
-    assert [line.rstrip(":") for line in lines if line.rstrip(":") in COMMAND_SECTIONS] == [*COMMAND_SECTIONS]
-    assert len(lines) <= MOST_LINES_OF_ALL
+    lines = all_commands(context).splitlines()
+    assert [line[:-1] for line in lines if line[:-1] in GROUPS] == [*GROUPS]
+    assert [line.split()[0] for line in lines if line.strip() and line.split()[0] in COMMANDS] == names
+    assert len(lines) <= MOST_LINES
+
+
+@pytest.mark.parametrize(("width", "lines"), [(60, 15), (80, 15), (WIDTH, 11), (200, 11)])
+def test_the_first_help_shows_eight_commands_on_a_small_screen(width, lines):
+    text = cli.get_help(click.Context(cli, info_name="kwire", terminal_width=width, max_content_width=width))
+    shown = text.splitlines()
+    assert len(shown) <= lines
+    assert max(map(len, shown)) <= max(width, len(f"  kwire FILE  {ON_A_FILE}"))
+    assert all(f"  {name} " in text for name in FIRST)
+    assert f"{len(COMMANDS) - 8} more: kwire help." in text
+
+
+def test_a_shared_option_is_explained_by_its_topic_and_named_by_the_command():
+    topics = {topic: kwire("help", topic).out for topic in ("input", "output")}
+    for name, command in commands():
+        own = kwire(*name.split(), "--help").out
+        for setting in getattr(command, "settings", ()):
+            if setting.shared:
+                assert setting.opts[-1] in own
+                assert setting.help.split("  [")[0] not in " ".join(own.split())
+                assert setting.opts[-1] in topics[setting.topic]
+
+
+def test_a_topic_explains_every_shared_option():
+    for topic in ("input", "output"):
+        text = " ".join(kwire("help", topic).out.split())
+        assert all(setting.help.split("  [")[0] in text for setting in shared.settings if setting.topic == topic)
+    assert {setting.topic for setting in shared.settings} == {"input", "output"}
+
+
+def test_examples_of_the_first_commands_are_a_topic():
+    text = kwire("help", "examples").out
+    assert re.findall(r"^(\w+):$", text, re.MULTILINE) == ["FILE", *FIRST]
+    examples = [line for name, line in EXAMPLES if name in FIRST]
+    assert all(f"  {line}" in text for line in examples)
 
 
 def test_options_stand_in_sections_and_rare_ones_under_help_all():

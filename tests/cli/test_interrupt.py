@@ -49,7 +49,7 @@ def facts(done):
         (("decode", "--stats", CAPTURE), "frames"),
         (("overhead", CAPTURE), "messages"),
         (("overhead", SEGMENTS), "bytes"),
-        (("advise", CAPTURE), "messages"),
+        (("compare", "--advise", CAPTURE), "messages"),
         (("compare", CAPTURE), "messages"),
         (("compare", SEGMENTS), "batches"),
     ],
@@ -139,7 +139,7 @@ def test_the_answer_goes_to_its_file(interrupted, tmp_path):
 
 def test_without_anything_read_there_is_no_answer(interrupted):
     interrupted(1)
-    done = kwire("advise", CAPTURE, "-m", "HeartbeatRequest")
+    done = kwire("compare", "--advise", CAPTURE, "-m", "HeartbeatRequest")
     assert (done.code, done.out) == (130, "")
 
 

@@ -27,8 +27,8 @@ SEGMENT = "samples/segments/orders-zstd-0"
             ("compare", "-m", "Fech"),
             "kwire: no message is called 'Fech'; did you mean FetchRequest or FetchResponse?\n",
         ),
-        (("errors", "NOT_A_LEADER_OR_FOLOWER"), "did you mean NOT_LEADER_OR_FOLLOWER?\n"),
-        (("errors", "NOT_A_LEADR"), "PREFERRED_LEADER_NOT_AVAILABLE or BROKER_NOT_AVAILABLE?\n"),
+        (("spec", "errors", "NOT_A_LEADER_OR_FOLOWER"), "did you mean NOT_LEADER_OR_FOLLOWER?\n"),
+        (("spec", "errors", "NOT_A_LEADR"), "PREFERRED_LEADER_NOT_AVAILABLE or BROKER_NOT_AVAILABLE?\n"),
         (("help", "statz"), "kwire: there is no command 'statz'; did you mean stats or sanitize?\n"),
         (("help", "spec", "shw"), "kwire: there is no command 'shw'; did you mean show?\n"),
         (("--verson",), "kwire: no such option --verson; did you mean --version?\n"),
@@ -40,16 +40,19 @@ SEGMENT = "samples/segments/orders-zstd-0"
             "clients, errors, latency, overhead, stats, topics, upgrade\n",
         ),
         (("dump", SEGMENT, "--time", "11:13:33-"), "(a time of day needs its date), not '11:13:33-'\n"),
-        (("errors", "QQQQ"), "kwire: no error code is QQQQ; kwire errors lists all\n"),
+        (("spec", "errors", "QQQQ"), "kwire: no error code is QQQQ; kwire spec errors lists all\n"),
         (
             ("explain", "anomaly", "tag-ordr"),
             "kwire: 'tag-ordr' is not an anomaly code; did you mean TAG_ORDER or ENTRY_ORDER or HEADER_ORDER?\n",
         ),
         (("explain", "anomaly", "QQQQ"), "kwire: 'QQQQ' is not an anomaly code; kwire explain anomaly lists all\n"),
-        (("lint", "docs"), "kwire: there are no definitions in docs: give files, or folders that have *.json files\n"),
         (
-            ("lint", "docs", "--specs", "bench"),
-            "no definitions in docs or bench: give files, or folders that have *.json files\n",
+            ("lint", "docs/images"),
+            "kwire: there are no definitions in docs/images: give files, or folders that have *.json files\n",
+        ),
+        (
+            ("lint", "docs/images", "--specs", "bench"),
+            "no definitions in docs/images or bench: give files, or folders that have *.json files\n",
         ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
@@ -60,7 +63,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
                 "base64, a hex dump, a literal of a programming language or a capture\n"
             ),
         ),
-        (("advise", "nofile"), "a literal of a programming language or a capture\n"),
+        (("compare", "--advise", "nofile"), "a literal of a programming language or a capture\n"),
         (
             ("encode", "nofile", "other"),
             "there are no files 'nofile' and 'other'; read as text: 1:1: not JSON: Expecting value\n",
@@ -90,7 +93,7 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("encode", "{"), "not JSON: Expecting property name enclosed in double quotes\n"),
         (("decode", "00 1g"), "text that is no bytes may stand behind # or //\n"),
         (
-            ("errors", "broken"),
+            ("spec", "errors", "broken"),
             " or STALE_BROKER_EPOCH or DUPLICATE_BROKER_REGISTRATION or BROKER_ID_NOT_REGISTERED?\n",
         ),
         (

@@ -174,7 +174,7 @@ def test_the_format_that_was_asked_for_stays():
         (("explain", FRAME), "a.txt", b"frame 1"),
         (("spec", "show", "HeartbeatRequest"), "a.json", b'{\n  "apiKey": 12'),
         (("spec", "list"), "a.csv", b"apiKey"),
-        (("errors", "22"), "a.json", b"{"),
+        (("spec", "errors", "22"), "a.json", b"{"),
         (("dump", ROOT / "samples/segments/__consumer_offsets-0"), "a.csv", b"file,position"),
     ],
 )
@@ -235,14 +235,14 @@ def test_a_pipe_is_written_to_as_it_is(tmp_path):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        assert kwire("errors", "22", "--format", "csv", "-o", pipe).code == 0
+        assert kwire("spec", "errors", "22", "--format", "csv", "-o", pipe).code == 0
         assert os.read(reader, 100).startswith(b"code,name")
     finally:
         os.close(reader)
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    done = kwire("errors", "22", "-o", tmp_path / "none" / "a.csv")
+    done = kwire("spec", "errors", "22", "-o", tmp_path / "none" / "a.csv")
     assert done.code == 2
     assert "a.csv: No such file or directory" in done.err
 

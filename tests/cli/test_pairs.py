@@ -3,15 +3,14 @@
 import json
 import re
 
-import jsonschema
 import pytest
 from command_line import ROOT, kwire
+from json_schemas import validator
 from wire import MILLISECOND, Wire
 
 from kwire_cli.cli.capture_files import CaptureFile
 from kwire_cli.cli.capture_inputs import Choice, Pair
 from kwire_cli.cli.options import Choosing
-from kwire_cli.view.schemas import FORMS
 
 SARAMA = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 
@@ -62,8 +61,9 @@ def numbers(pairs):
 def test_requests_without_response_come_last_and_those_that_want_none_at_once(capture):
     pairs = documents(capture)
     assert numbers(pairs) == PAIRS
-    for pair in pairs:
-        jsonschema.validate(pair, FORMS["pair"][1])
+    frames = validator("frames")
+    for half in (half for pair in pairs for half in pair.values() if half):
+        frames.validate(half)
     done = kwire("decode", capture, "--pairs", "--format", "json")
     assert '"response": null' in done.out
 
@@ -145,7 +145,6 @@ def test_a_request_that_was_given_up_and_its_response_say_so(late, monkeypatch):
     assert [pair for pair in numbers(pairs) if None in pair] == given_up + late_ones
     assert [pair for pair in numbers(pairs) if None not in pair] == [(number, 20 + number) for number in range(9, 21)]
     for pair in pairs:
-        jsonschema.validate(pair, FORMS["pair"][1])
         expected = {(True, True): None, (True, False): GIVEN_UP, (False, True): f"request {GIVEN_UP}"}
         assert pair.get("remark") == expected[pair["request"] is not None, pair["response"] is not None]
     out = kwire("decode", late, "--pairs", "--format", "table").out

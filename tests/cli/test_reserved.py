@@ -11,7 +11,6 @@ NAME = "LeaderAndIsrRequest"
 @pytest.mark.parametrize(
     "words",
     [
-        ("schema", NAME),
         ("spec", "show", NAME, "--format", "bnf"),
         ("spec", "show", NAME, "0"),
         ("diff", NAME, "0", "1"),

@@ -81,7 +81,7 @@ def bash(home):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        ("kwire advi", "kwire advise "),
+        ("kwire diagn", "kwire diagnose "),
         ("kwire decode --filter 'api == Heartb", "kwire decode --filter 'api == Heartbeat' "),
         ("kwire decode --filter='api == Heartb", "kwire decode --filter='api == Heartbeat' "),
         (
@@ -110,7 +110,7 @@ def test_bash_keeps_a_quote_open_behind_an_operator(bash):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("kwire help advi", ["advise"]),
+        ("kwire help diagn", ["diagnose"]),
         ("kwire decode --filter 'api == Fe", ["api == Fetch", "api == FetchSnapshot"]),
         ("kwire decode --filter='api == Heartb", ["--filter=api == Heartbeat"]),
         ("kwire decode --fields api,laten", ["api,latency"]),

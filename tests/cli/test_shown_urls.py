@@ -26,7 +26,7 @@ COMMANDS = [
     ("dump", "--all", "logs/txn-out-1"),
     ("dump", "--state", "segments/__cluster_metadata-0"),
     ("overhead", "segments/orders-zstd-0", "captures/midstream.pcap"),
-    ("advise", "captures/midstream.pcap"),
+    ("compare", "--advise", "captures/midstream.pcap"),
     ("clients", "request-logs/kafka-request.log", "captures/midstream.pcap"),
 ]
 

@@ -204,8 +204,8 @@ def test_a_column_that_batches_lack_lists_those_that_they_have():
 
 @pytest.mark.parametrize("fmt", ["csv", "jsonl", "table"])
 def test_tables_of_answers_are_sorted(fmt):
-    out = kwire("errors", "--sort", "code:desc", "--top", "2", "--format", fmt).out
-    codes = [row["code"] for row in rows("errors")][-2:][::-1]
+    out = kwire("spec", "errors", "--sort", "code:desc", "--top", "2", "--format", fmt).out
+    codes = [row["code"] for row in rows("spec", "errors")][-2:][::-1]
     body = out.splitlines()[0 if fmt == "jsonl" else 1 :]
     assert [code in line for code, line in zip(codes, body, strict=False)] == [True, True]
     assert len(body) == (3 if fmt == "table" else 2)
@@ -229,7 +229,7 @@ def test_a_named_table_is_sorted():
 
 
 def test_an_unknown_column_of_an_answer_lists_the_columns():
-    done = kwire("errors", "--sort", "nane")
+    done = kwire("spec", "errors", "--sort", "nane")
     assert done.code == 2
     assert "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?" in done.err
 

@@ -69,7 +69,7 @@ def test_overhead_has_every_byte_of_the_streams():
     "arguments",
     [
         ("clients", "--format", "jsonl"),
-        ("advise", "--format", "jsonl", "--top", "1"),
+        ("compare", "--advise", "--format", "jsonl", "--top", "1"),
         ("compare", "--format", "json", "--filter", "api == Metadata and kind == response", "--versions", "8-12"),
         ("decode", "--format", "json", "--stats"),
         ("diff", "--frames", "7,19"),

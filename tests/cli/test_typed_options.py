@@ -6,7 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kwire_cli.cli.advise import Advising, command as advise
+from kwire_cli.cli.compare import command as compare
+from kwire_cli.cli.compare_advice import Advising
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.options import Captures, Frames, Report
 from kwire_cli.cli.overhead import Tables, command as overhead
@@ -82,7 +83,7 @@ def test_the_format_is_that_of_the_file_unless_said(arguments, expected, tmp_pat
     assert run(*arguments).format_for(Environment()) == expected
 
 
-@pytest.mark.parametrize(("command", "group", "name"), [(advise, Advising, "advise"), (overhead, Tables, "overhead")])
+@pytest.mark.parametrize(("command", "group", "name"), [(compare, Advising, "advise"), (overhead, Tables, "overhead")])
 def test_scan_takes_the_options_of_a_command_and_names_the_report_behind_each_text(command, group, name):
     texts, of_scan = (
         {entry.name: entry.help for entry in one.params if isinstance(entry, click.Option)} for one in (command, scan)

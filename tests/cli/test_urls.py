@@ -15,7 +15,7 @@ COMMANDS = [
     ("decode", "--stats", "captures/midstream.pcap"),
     ("overhead", "segments/orders-zstd-0"),
     ("overhead", "captures/midstream.pcap"),
-    ("advise", "captures/midstream.pcap"),
+    ("compare", "--advise", "captures/midstream.pcap"),
     ("clients", "request-logs/kafka-request.log"),
     ("dump", "segments/bitflip-0"),
     ("dump", "--state", "segments/__cluster_metadata-0"),

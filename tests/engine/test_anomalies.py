@@ -184,7 +184,7 @@ Neither does `UNKNOWN_SCHEMA`: the bytes were not looked at ([schemas](schemas.m
 `kwire dump --strict --deep`, its filter `anomaly` and `--verify --deep` count the same in logs; `--verify` alone
 reads the records of Kafka's own topics. The tables of `decode` and `dump` show the codes in the last column, and a
 line on standard error counts the frames or batches that have anomalies; `--fields anomalies` is that column.
-`kwire stats`, `kwire summary` and the table `faults` of captures count those of batches, and leave records
+`kwire stats`, `kwire FILE` and the table `faults` of captures count those of batches, and leave records
 closed.
 Of a payload that is hidden ([secrets](secrets.md)) only the code and the place of its key or value are told.
 The last batch of a Fetch response may be cut, which is no anomaly: a broker sends as many bytes as were asked for.

@@ -161,7 +161,15 @@ def pages(data):
     data is JSON.
     """
     command = some(
-        [("decode",), ("decode", "--input", "raw"), ("dump",), ("decode", "--stats"), ("overhead",), ("advise",)], data
+        [
+            ("decode",),
+            ("decode", "--input", "raw"),
+            ("dump",),
+            ("decode", "--stats"),
+            ("overhead",),
+            ("compare", "--advise"),
+        ],
+        data,
     )
     done = run(*command, "--format", "html", "-", stdin=data, terminal=False)
     if done.raw:

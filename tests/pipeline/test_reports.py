@@ -23,11 +23,15 @@ def at_root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
+BY_COMMAND = {"advise": ("compare", "--advise")}
+"""Commands for one machine that are not called as the report."""
+
+
 def both(command, paths, *options, fmt="json"):
     """What scan prints, and the command."""
     one, two = (
         kwire("scan", *paths, "--report", command, *options, "--format", fmt),
-        kwire(command, *paths, *options, "--format", fmt),
+        kwire(*BY_COMMAND.get(command, (command,)), *paths, *options, "--format", fmt),
     )
     assert (one.code, two.code) == (0, 0), one.err + two.err
     assert re.search(r"kwire: [\d,]+ rows, \d+ files?, [\d,]+ bytes read", one.err)
@@ -55,7 +59,7 @@ def test_advice_is_that_of_advise(paths, options, fmt):
 
 def test_an_overlay_is_written_as_by_advise(tmp_path):
     files = [tmp_path / name for name in ("scan.json", "advise.json")]
-    for file, command in zip(files, (("scan", "--report", "advise"), ("advise",)), strict=True):
+    for file, command in zip(files, (("scan", "--report", "advise"), ("compare", "--advise")), strict=True):
         done = kwire(*command, MIDSTREAM, "--write-overlay", file)
         assert f"{file}: an overlay of " in done.err
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -69,7 +73,9 @@ def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
     log.write_bytes(
         (ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n"
     )
-    whole = [kwire(*command, log, "--format", "json").out for command in (("advise",), ("decode", "--stats"))]
+    whole = [
+        kwire(*command, log, "--format", "json").out for command in (("compare", "--advise"), ("decode", "--stats"))
+    ]
     for module in (reports, request_logs):
         monkeypatch.setattr(module, "parts_of", partial(parts_of, size=3000))
     some = [kwire("scan", "--report", name, log, "--format", "json") for name in ("advise", "stats")]

@@ -280,11 +280,10 @@ LONG = ("0" * 600, "x/" * 4000, "z" * 5000)
     "command",
     [
         *(
-            ["advise"],
             ["breaking"],
             ["clients"],
             ["compare"],
-            ["compare-records"],
+            ["compare", "--advise"],
             ["decode"],
             ["diff", SEGMENT],
         ),

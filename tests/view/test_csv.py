@@ -80,7 +80,7 @@ COMMANDS = [
     (["overhead", "--by", "topic"], "=1+1-0", False),
     (["clients"], "capture.pcap", True),
     (["clients"], "lines.log", True),
-    (["advise"], "capture.pcap", False),
+    (["compare", "--advise"], "capture.pcap", False),
     (["compare"], "frames.bin", False),
 ]
 

@@ -271,7 +271,7 @@ def drawn(catalog: Catalog, seen: Seen, price: Callable[[Plans], Prices], *, lea
         split = Split(halves.messages, seen.messages - halves.messages, prices.later, prices.saved_later, *negative)
     drawn_from = f"the first {halves.messages} of " if half else ""
     about = (
-        f"Drawn by kwire advise from {drawn_from}{seen.messages} messages of {seen.size} bytes, of which "
+        f"Drawn by kwire compare --advise from {drawn_from}{seen.messages} messages of {seen.size} bytes, of which "
         f"it saves {prices.saved}."
     )
     return Advice(seen, fields, plan, overlay_document(catalog, plan, about), prices.saved, split)

@@ -1,7 +1,5 @@
-"""The answers of `kwire compare` and `kwire compare-records`.
-
-They say what the same values cost in other forms, and what records cost in other formats, batches, codecs and forms of
-headers.
+"""The answers of `kwire compare`: what the same messages cost in other forms, and what records cost in other formats,
+batches, codecs and forms of headers.
 """
 
 from __future__ import annotations
@@ -11,11 +9,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, GIVEN, INFLEXIBLE, Comparison, Sum, difference_by_kind
+from kwire_cli.analysis.costs.form_comparison import FLEXIBLE, INFLEXIBLE, Comparison, Sum, difference_by_kind
 from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
 from kwire_cli.analysis.costs.times import times_table
-from kwire_cli.answer import MOST_ROWS, OTHER_COLUMNS, Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
@@ -82,19 +80,6 @@ class Compared:
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     times: Sequence[Times] = ()
-
-    @classmethod
-    def columns(cls) -> Answer:
-        """Return an answer with all columns, without rows that mean anything.
-
-        OTHER_COLUMNS stands for forms and for counts.
-        """
-        sums = {GIVEN: Sum(GIVEN), OTHER_COLUMNS: Sum(OTHER_COLUMNS, messages=1)}
-        whole = Comparison(None, None, sums)
-        one = cls("", [whole], [{OTHER_COLUMNS: 0}])
-        tables = [one._forms(wide=True), one._by_counts(), Table("total", _FORM, []), one._by_message()]
-        more = [one._by_field(), *_changes(whole), one._tagged(), *one._both_ways(whole), _flexible([])]
-        return Answer("", [one._facts(whole), *tables, *more, times_table([])])
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return what each form costs, what it can't carry, and with `by_field` the bytes of each field."""

@@ -27,9 +27,9 @@ ANSWERS = [
     ("dump", "samples/segments/__consumer_offsets-0", "--state"),
     ("overhead", CAPTURE),
     ("overhead", "samples/segments/orders-zstd-0", "--batching"),
-    ("advise", CAPTURE),
+    ("compare", "--advise", CAPTURE),
     ("compare", CAPTURE, "--by-field"),
-    ("compare-records", "samples/segments/orders-zstd-0"),
+    ("compare", "samples/segments/orders-zstd-0"),
     ("compare", "--message", "MetadataResponse", "--partitions", "1..20", "--encoding", "packed"),
 ]
 
@@ -67,8 +67,8 @@ def test_the_icicle_and_the_bars_of_overhead_add_up_to_all_bytes():
 
 
 def test_histograms_of_advice_count_every_value():
-    blocks = page("advise", CAPTURE, "--histograms", "2").data["page"]["blocks"]
-    tables = json.loads(kwire("advise", CAPTURE, "--histograms", "2", "--format", "json").out)["tables"]
+    blocks = page("compare", "--advise", CAPTURE, "--histograms", "2").data["page"]["blocks"]
+    tables = json.loads(kwire("compare", "--advise", CAPTURE, "--histograms", "2", "--format", "json").out)["tables"]
     histograms = [block for block in blocks if block["type"] == "histogram"]
     assert len(histograms) == 4
     for row, pair in zip(tables["integers"], (histograms[:2], histograms[2:]), strict=False):

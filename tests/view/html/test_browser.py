@@ -310,7 +310,7 @@ def test_a_phone_has_room_for_it(look_at, arguments, scheme):
 SPREAD = "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 REPORTS = [
     ("overhead", CAPTURE),
-    ("advise", CAPTURE),
+    ("compare", "--advise", CAPTURE),
     ("compare", CAPTURE),
     ("diff", "MetadataResponse", "0", "13"),
     ("decode", CAPTURE, "--stats"),

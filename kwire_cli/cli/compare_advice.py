@@ -1,4 +1,4 @@
-"""The command `kwire advise`: which encodings and tags would have paid, from the values in captures and logs."""
+"""`kwire compare --advise`: the encodings and tags that would save bytes, from the values in captures and logs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,9 @@ from kwire_cli.analysis.costs.advice_values import (
     place_of,
 )
 from kwire_cli.cli.capture_inputs import Choice, tell_of_logs
-from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_api, complete_file, complete_filter, complete_message
-from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Report, topic_option, version_option
-from kwire_cli.cli.typed_options import Printing, argument, either, flag, option, refuse, takes
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
+from kwire_cli.cli.typed_options import Printing, flag, option, refuse
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.capture_inputs import CaptureInput
@@ -52,36 +49,19 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 
-EXAMPLES = (
-    ("kwire advise incident.pcap --top 3 --histograms 0", "what would be smaller in another form"),
-    ("kwire advise incident.pcap --api Fetch --top 2 --histograms 1", "one api, its values drawn"),
-    ("kwire advise __consumer_offsets-0 --top 2 --write-overlay packed.json", "for overhead --overlay"),
-)
+ADVICE_OPTIONS = ("min_saving", "half", "histograms", "write_overlay", "as_topic")
+"""Fields of AdviceOptions that only advice has a use for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Advising(Printing):
-    """Options for advice: the messages to look at, and what to make of them."""
+    """Options for advice: the smallest saving, histograms, and the overlay."""
 
     SECTION: ClassVar[str] = "Choose"
 
-    messages: tuple[str, ...] = option(
-        "--message",
-        "-m",
-        multiple=True,
-        metavar="NAME",
-        shell_complete=complete_message,
-        help="Count only these messages; repeatable.",
-    )
-    apis: tuple[str, ...] = option(
-        "--api",
-        multiple=True,
-        metavar="NAME|KEY",
-        shell_complete=complete_api,
-        help="Count only requests and responses of these apis; repeatable.",
-    )
     min_saving: int = option(
         "--min-saving",
+        rare=True,
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
@@ -107,55 +87,30 @@ class Advising(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Advising, Choosing, Report, Captures, Definitions):
-    """Options of `kwire advise`."""
-
-    PIPED: ClassVar[str] = "table"
-
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    version: int | None = version_option("Set the version of a response outside a capture (with --api).")
-    kind: str | None = either(
-        option("--request", section="Input", rare=True, flag_value="request", help="Read frames as requests."),
-        option("--response", section="Input", rare=True, flag_value="response", help="Read frames as responses."),
-    )
-    filter: str | None = option(
-        "--filter",
-        metavar="TEXT",
-        shell_complete=complete_filter,
-        help="Count only frames that match, as 'client ~ \"app-.*\"' (captures).",
-    )
-    as_topic: str | None = topic_option("Name the topic of segments.  [default: by the folder's name]")
-
-    @property
-    def cuts_tables(self) -> bool:
-        """Return whether the tables of the answer have no more than --top rows."""
-        return True
+class AdviceOptions(Advising, Captures, Choosing, Messages, RecordSets, Definitions):
+    """Options for advice on the inputs of a command."""
 
 
-@click.command(name="advise", cls=Command, examples=EXAMPLES)
-@takes(Options)
-def command(environment: Environment, options: Options) -> None:
-    """Suggest encodings and tags that would save bytes, from the values in captures and logs.
+def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Advice:
+    """Return the advice on all inputs, and write the overlay if it was requested.
 
-    INPUT is captures, frames in any form, log directories of Kafka's own topics, brokers' request logs, or -
-    for standard input. Integers are priced in the encodings of KAFKA-9927, and all fields as tagged fields.
+    Raises InputError if no message is certain.
     """
-    if not options.source and environment.stdin.isatty():
+    if not sources and environment.stdin.isatty():
         raise InputError(
             "no input: give captures, frames, segments, folders of a log directory, request logs, or - for "
             "standard input"
         )
-    with environment.answering():
-        advice = _advice(environment, options)
-        if options.write_overlay:
-            write(environment, Path(options.write_overlay), advice)
-        emit(environment, advice.answer(options.top, options.histograms), options)
+    advice = _advice(environment, options, sources)
+    if options.write_overlay:
+        write(environment, Path(options.write_overlay), advice)
+    return advice
 
 
-def _advice(environment: Environment, options: Options) -> Advice:
-    """Return the advice on all inputs. Raises InputError if there is no message that is certain."""
-    catalog, names = options.catalog, named(options.catalog, options.messages, options.apis)
-    with closing(Messages(environment, options)) as messages:
+def _advice(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Advice:
+    catalog = options.catalog
+    names = named(catalog, _names(options.message), _names(options.api))
+    with closing(MessagesTwice(environment, options, sources)) as messages:
         seeing = messages.counted(Seeing(catalog, names))
         if seeing.left_out.text:
             environment.note(f"kwire: {seeing.left_out.text}")
@@ -169,6 +124,10 @@ def _advice(environment: Environment, options: Options) -> Advice:
             return messages.counted(Pricing(catalog, names, plans)).prices
 
         return drawn(catalog, seeing.seen, price, least=options.min_saving, half=options.half)
+
+
+def _names(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
 
 
 def write(environment: Environment, file: Path, advice: Advice) -> None:
@@ -190,13 +149,13 @@ _TAKES = READABLE - {Kind.LOG_FILE, Kind.BODY}
 AnyCounter = TypeVar("AnyCounter", bound="Counter[Message | NotWritten]")
 
 
-class Messages:
+class MessagesTwice:
     """All inputs of a command line: captures, frames, segments, log directories and request logs.
 
     They are read anew each time, so what comes through a pipe is kept in a file until this is closed.
     """
 
-    def __init__(self, environment: Environment, options: Options) -> None:
+    def __init__(self, environment: Environment, options: AdviceOptions, arguments: tuple[str, ...]) -> None:
         self.options, self.catalog = options, options.catalog
         self.first = True
         self.inputs: list[Opened] = []
@@ -204,10 +163,9 @@ class Messages:
         self._environment, self._terminal = environment, Terminal(environment)
         self._piped: list[Any] = []
         self._names: dict[str, str] = {}
-        sources = options.source or (() if environment.stdin.isatty() else ("-",))
+        sources = arguments or (() if environment.stdin.isatty() else ("-",))
         self._sources = [self._kept(source) for source in sources]
-        how = reading_of(options)
-        self._how = replace(how, version=options.version, kind=options.kind, topic=options.as_topic)
+        self._how = reading_of(replace(options, message=None, api=None))  # here they choose messages
 
     def close(self) -> None:
         """Let go of what came through pipes."""
@@ -241,8 +199,8 @@ class Messages:
 
     def _all(self) -> Iterator[Message | NotWritten]:
         """Yield everything as it was given, request logs last."""
-        apis, logs, captured = self.options.apis, list[RequestLogInput](), False
-        api = self.catalog.api(apis[0]) if len(apis) == 1 else None
+        logs, captured = list[RequestLogInput](), False
+        api = self.catalog.api(self.options.api) if self.options.api else None
         hints = Hints(api, self.options.version, self.options.kind)
         choice, numbers = Choice(self.options, self.catalog), count()
         caller = self._terminal if self.first else Again(self._environment)
