@@ -125,7 +125,7 @@ def test_a_file_that_can_not_be_read_is_a_fault(tmp_path):
 def test_nothing_that_can_be_read_is_an_error(tmp_path):
     for number in range(7):
         (tmp_path / f"none{number}.pcap").write_bytes(b"no capture at all")
-    for asked in (("--report", "stats"), ("-o", tmp_path / "lake")):
+    for asked in (("--report", "stats"), ("-o", tmp_path / "lake", "--tables", "frames")):
         done = kwire("scan", tmp_path, *asked)
         assert done.code == 2
         assert "could be read" in done.err
