@@ -66,6 +66,8 @@ so that --help imports no module.
 COMMANDS = dict(sorted(row for group in GROUPS.values() for row in group.items()))
 FIRST = ("decode", "dump", "diagnose", "query", "stats", "groups", "compare", "diff")
 """The commands that --help lists; `kwire help` lists all."""
+HELP_TOPICS = ("examples", "input", "output")
+"""What `kwire help` explains besides commands."""
 ON_A_FILE = "what a capture, a log or pasted bytes hold, and what is wrong"
 HIDDEN = ("summary",)
 """Names of commands that help does not list: `kwire FILE` is `kwire summary FILE`."""
@@ -237,12 +239,16 @@ def cli(ctx: click.Context) -> None:
 
 
 def _complete_words(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-    """Return the commands that `kwire help` and the words behind it may go on with."""
+    """Return the commands and topics that may follow `kwire help` and the words after it."""
+    from click.shell_completion import CompletionItem  # start-up counts
+
     command: click.Command | None = cli
     for word in ctx.params["words"]:
         command = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
     items = command.shell_complete(click.Context(command), incomplete) if isinstance(command, click.Group) else []
-    return [item for item in items if item.type == "plain" and not item.value.startswith("-")]
+    names = [item for item in items if item.type == "plain" and not item.value.startswith("-")]
+    topics = [] if ctx.params["words"] else [topic for topic in HELP_TOPICS if topic.startswith(incomplete)]
+    return [*names, *map(CompletionItem, topics)]
 
 
 @click.command(name="help")

@@ -96,6 +96,8 @@ BEHIND = ("==", "!=", "<", "<=", ">", ">=", "in (", "not in (", "and", "or")
         (["spec", "errors", "--sort", "retr"], ["retriable"]),
         (["decode", "--frames", ""], []),
         (["completion", "install", "z"], ["zsh"]),
+        (["help", "ex"], ["explain", "export", "examples"]),
+        (["help", "spec", "e"], ["errors"]),
     ],
 )
 def test_names_complete(words, found):

@@ -23,8 +23,8 @@ def at_root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-BY_COMMAND = {"advise": ("compare", "--advise")}
-"""Commands for one machine that are not called as the report."""
+BY_COMMAND = {"advise": ("compare", "--advise"), "stats": ("decode", "--stats")}
+"""Commands for one machine whose names differ from those of the reports."""
 
 
 def both(command, paths, *options, fmt="json"):
@@ -140,7 +140,7 @@ def test_overhead_of_a_capture_is_that_of_overhead(path):
 @pytest.mark.parametrize("report", ["stats", "clients", "overhead", "advise"])
 def test_reports_decrypt_tls(report):
     keys = ["--tls-keylog", "samples/tls/broker.keys"]
-    command = ["decode", "--stats"] if report == "stats" else [report]
+    command = BY_COMMAND.get(report, (report,))
     limits = ["--no-limits"] if report == "overhead" else []
     done = kwire("scan", "samples/tls/broker.pcapng", "--report", report, *keys, *limits, "--format", "json")
     assert done.code == 0, done.err
