@@ -96,7 +96,10 @@ class FileBytes:
         view, first, last = self._window
         memory = self._memory
         if memory is None or not first <= start <= last or stop - first > KEPT:
-            memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+            try:
+                memory = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+            except OSError as error:  # addresses for the whole file, which a limit may refuse
+                raise InputError(f"cannot be read: {error.strerror}", file=self.path) from None
             if first <= start < last:
                 memory[start:last] = view[start:last]
             else:
@@ -178,21 +181,13 @@ class Ends(NamedTuple):
 
 def ends(path: str | os.PathLike[str], most: int) -> Ends:
     """Return up to so many bytes of the beginning and of the end of a file. InputError where it cannot be read."""
-    place = path_of(path)
+    file = FileBytes(path)
+    first, last = (bytes(file.read(start, start + most)) for start in (0, max(file.size - most, 0)))
     try:
-        if isinstance(place, Stored):
-            file, seconds = FileBytes(place), place.stat().st_mtime
-            first, last = (bytes(file.read(start, start + most)) for start in (0, max(file.size - most, 0)))
-            return Ends(file.size, seconds or None, first, last)
-        with place.open("rb", buffering=0) as local:
-            status = os.fstat(local.fileno())
-            size, first = status.st_size, local.read(most)
-            if size > most:
-                local.seek(-most, os.SEEK_END)
-            last = local.read(most) if size > most else first
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from None
-    return Ends(size, status.st_mtime, first, last)
+        seconds = path_of(path).stat().st_mtime
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    return Ends(file.size, seconds or None, first, last)
 
 
 def task_folder() -> str | None:
