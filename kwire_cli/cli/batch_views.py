@@ -82,8 +82,6 @@ class View:
     """True if a line above its batches names a file. Otherwise each line names its file."""
     STREAMS: ClassVar[bool] = False
     """True if records are shown while they are read, so that a batch of any size needs little memory."""
-    SHOWS_EMPTY: ClassVar[bool] = False
-    """True if there is something to show of a file without batches and without other bytes."""
     ON_PAGE: ClassVar[bool] = False
     """True if items are entries of a page, which the view is given."""
 

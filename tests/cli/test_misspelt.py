@@ -52,7 +52,6 @@ SEGMENT = "samples/segments/orders-zstd-0"
             "no definitions in docs or bench: give files, or folders that have *.json files\n",
         ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
-        (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (
             ("decode", "sample"),
             (

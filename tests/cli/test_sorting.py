@@ -165,7 +165,6 @@ def test_an_unknown_column_is_named_with_what_is_close():
 def test_what_has_no_rows_or_no_end_is_not_sorted():
     assert "--sort is for packet captures and record batches" in kwire("decode", "--sort", "size", "00000000").err
     assert "--follow has none" in kwire("decode", "--sort", "size", "--follow", CAPTURE).err
-    assert "is not for --like-kafka" in kwire("dump", "--like-kafka", "--sort", "size", OFFSETS).err
 
 
 # Batches and records.

@@ -25,7 +25,7 @@ def test_a_capture_file_that_is_cut_is_no_success(path, tmp_path):
     assert whole.code == (1 if any(word in whole.out for word in ('"anomalies":[{', '"gap"')) else 0)
 
 
-WAYS = [(), ("--deep",), ("--like-kafka",), ("--offsets", "0-9"), ("--grep", "v"), ("--format", "table")]
+WAYS = [(), ("--deep",), ("--offsets", "0-9"), ("--grep", "v"), ("--format", "table")]
 
 
 @given(st.integers(1, len(BATCHES) - 1), st.sampled_from(WAYS))

@@ -207,7 +207,7 @@ def records(data):
 def log_files(data):
     """Files of a partition's folder: segments as they are verified and folded, indexes, snapshots, checkpoints."""
     name = list(KINDS.values())[data[0] % len(KINDS)] if data else KINDS["segment"]
-    asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--like-kafka",), ("--state",)], data)
+    asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--state",)], data)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / some(
             ["x-0", "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"], data[::-1]

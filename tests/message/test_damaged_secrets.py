@@ -47,7 +47,6 @@ OF_BATCHES = [
     ["dump", "--deep", "--pretty", "-f", "tree"],
     ["dump", "--deep", "--limit", "99", "-f", "jsonl"],
     ["dump", "--deep", "--grep", "[Zq#V~]", "-f", "jsonl"],
-    ["dump", "--deep", "--like-kafka"],
     ["dump", "--state", "-f", "json"],
     ["dump", "--verify", "-f", "json"],
     ["explain"],

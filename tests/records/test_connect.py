@@ -82,7 +82,6 @@ TOPICS = ("connect-configs", "team_connect_configs")
 OF_LOGS = [
     *(["dump", "--deep", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "table", "csv", "html")),
     ["dump", "-f", "hex"],
-    ["dump", "--deep", "--like-kafka"],
     ["explain", "--all"],
 ]
 OF_CAPTURES = [
