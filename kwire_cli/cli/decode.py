@@ -41,7 +41,7 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
-from kwire_cli.cli.typed_options import argument, either, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.cli.view_inputs import MessageSettings
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
@@ -73,12 +73,13 @@ _FITS = FITS | {
 }
 
 
-CAPTURE_FORMS = ("pcap", "pcapng", "comments")
-"""The formats that are captures, whose views need what most results do not."""
+CAPTURE_FORMS = ("pcap", "pcapng")
+"""The formats that copy packets, whose views need what most results do not."""
 
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
     ("kwire decode incident.pcap --stats", "who is slow, who throttles, what fails"),
+    ("kwire decode incident.pcap --filter error --pairs -o ticket.pcapng", "the packets of these frames"),
     ("kwire decode 0000000d00120000000000070003617070", "bytes from a log or Wireshark"),
 )
 
@@ -105,28 +106,12 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
     )
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
-    fmt: str | None = either(
-        option(
-            "--format",
-            "-f",
-            section="Output",
-            type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
-            help="Set the output format.  [default: table or tree; jsonl in a pipe]",
-        ),
-        option(
-            "--pcap",
-            section="Output",
-            rare=True,
-            flag_value="pcap",
-            help="Write the frames as packets of a capture.",
-        ),
-        option(
-            "--comments",
-            section="Output",
-            rare=True,
-            flag_value="comments",
-            help="Copy the packets, with comments that describe their frames (pcapng).",
-        ),
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
+        help="Set the output format; pcap and pcapng copy packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
         "--fields",
@@ -163,6 +148,8 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             raise click.UsageError("--redact is not for captures, which hold all bytes: kwire sanitize replaces values")
         if self.follow and len(self.source) > 1:
             raise click.UsageError("--follow takes one capture")
+        if self.follow and self.is_capture:
+            raise click.UsageError("pcap and pcapng are copied from a capture that is complete, without --follow")
         if self.follow and self.sort:
             raise click.UsageError("--sort reads to the end, and --follow has none")
 
@@ -173,7 +160,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
 
     @property
     def is_capture(self) -> bool:
-        """Return whether packets are written."""
+        """Return whether packets are copied."""
         return (self.fmt or self.suffix_among(CAPTURE_FORMS)) in CAPTURE_FORMS
 
     @property
@@ -212,7 +199,7 @@ def command(environment: Environment, options: Options) -> int:
     page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
-    how = reading_of(options, follow=follow)
+    how = replace(reading_of(options, follow=follow), packets=options.is_capture)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
     settings = MessageSettings(
         catalog=options.catalog,
@@ -281,8 +268,8 @@ class _Run:
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
         for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
         self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
-        if self.fmt in CAPTURE_FORMS and opened.kind in BATCHES.kinds | {Kind.REQUEST_LOG}:
-            text = f"--format {self.fmt} is for captures and messages, and {opened.label} is {opened.kind.what}"
+        if self.fmt in CAPTURE_FORMS and opened.kind is not Kind.CAPTURE:
+            text = f"--format {self.fmt} is for captures, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
         self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
         self._by_format[self.fmt] = self.view

@@ -52,6 +52,7 @@ class Reading:
         every: Whether a folder gives all files of a log directory, also those without batches.
         verbose: Whether the caller is told how inputs were recognised.
         connections: Whether captures also give their TCP connections, each when it has ended.
+        packets: Whether lines of captures have the packets that carry them.
 
     """
 
@@ -74,6 +75,7 @@ class Reading:
     every: bool = False
     verbose: bool = False
     connections: bool = False
+    packets: bool = False
 
     @property
     def says(self) -> Kind | None:

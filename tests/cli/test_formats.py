@@ -75,7 +75,7 @@ REPORTS = [
 
 FOR_EYES = ("tree", "hex", "table", "text")
 TYPED = {"parquet": b"PAR1", "arrow": b"ARROW1"}
-BINARY = TYPED | {"pcap": b"\x4d\x3c\xb2\xa1", **dict.fromkeys(("pcapng", "comments"), b"\n\r\r\n")}
+BINARY = TYPED | {"pcap": b"\xd4\xc3\xb2\xa1", "pcapng": b"\n\r\r\n"}
 
 
 def formats_of(words):

@@ -140,7 +140,7 @@ def formats_of(name):
     """The formats of a command that are text."""
     command = cli.get_command(click.Context(cli), name)
     choices = [option.type.choices for option in command.params if "--format" in option.opts]
-    return sorted({*sum(choices, ())} - {"arrow", "parquet", "pcap", "pcapng", "comments", "raw"})
+    return sorted({*sum(choices, ())} - {"arrow", "parquet", "pcap", "pcapng", "raw"})
 
 
 INPUTS = {
@@ -172,7 +172,7 @@ ELSEWHERE = {"export", "query", "scan", "watch"}
 """Other tests here run these commands. `scan` needs Spark, and writes answers as all others do."""
 COMMANDS |= {name: (words, files, forms(*formats_of(words[0]))) for name, (words, files) in INPUTS.items()}
 CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]
-FOR_EYES = {"tree", "hex", "table", "text", "bnf", "brief", "markdown", "html", "svg", "mermaid", "junit", "github"}
+FOR_EYES = {"tree", "hex", "table", "text", "bnf", "markdown", "html", "svg", "mermaid", "junit", "github"}
 
 
 def test_each_command_with_formats_is_run():

@@ -63,8 +63,8 @@ CALLS = {
 joins one of the two."""
 READERS = {"decode", "explain"}
 """Commands that show frames and the bytes around them; the others count or compare what frames say."""
-PARTIAL = {"markdown", "otlp", "pcap", "pcapng"}
-"""Formats of decode that do not name every frame: of statistics, of calls, and copies of packets."""
+PARTIAL = {"markdown"}
+"""Formats of decode that do not name every frame: those of statistics."""
 OTHERS = {
     "breaking": "definitions",
     "completion": "scripts of shells",
@@ -95,8 +95,8 @@ hide nothing."""
 def formats(command):
     group = click.Context(cli)
     choices = [each.type.choices for each in cli.get_command(group, command).params if "--format" in each.opts]
-    # "comments" copies the packets of its input; tests/cli/test_capture_files.py looks at the comments.
-    return [name for name in choices[0] if name != "comments"] if choices else [None]
+    # Copies of packets are for captures, and hide nothing.
+    return [name for name in choices[0] if name not in {"pcap", "pcapng"}] if choices else [None]
 
 
 def some(things, first, step):

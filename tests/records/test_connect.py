@@ -85,7 +85,7 @@ OF_LOGS = [
     ["explain", "--all"],
 ]
 OF_CAPTURES = [
-    *(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "brief", "table", "csv", "html")),
+    *(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "table", "csv", "html")),
     *(["decode", "--records", form, "-f", "jsonl"] for form in ("base64", "decoded", "size")),
     ["explain", "--all"],
 ]
