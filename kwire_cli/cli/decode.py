@@ -111,7 +111,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         "-f",
         section="Output",
         type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
-        help="Set the output format; pcap and pcapng copy packets.  [default: table or tree; jsonl in a pipe]",
+        help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
         "--fields",

@@ -51,12 +51,11 @@ COMMANDS = {
     "summary": "Show on one screen what captures and logs hold.",
     "transactions": "Show transactions: begin, partitions, offsets, end, errors.",
     "tui": "Browse a capture or a segment in the terminal.",
-    "watch": "Watch live traffic: rates, latencies and errors.",
     "wireshark": "Write a dissector for Wireshark that knows every message.",
 }
 """Each command's module in this package has its name, with _ for -; the text is here so that --help imports none."""
 SECTIONS = {
-    "See what bytes mean": ("decode", "dump", "explain", "tui", "watch", "wireshark"),
+    "See what bytes mean": ("decode", "dump", "explain", "tui", "wireshark"),
     "Ask about traffic and logs": (
         "summary",
         "diagnose",

@@ -52,7 +52,6 @@ from kwire_cli.view.schemas import (
     body_schema,
     document,
     fields_schema,
-    interval_schema,
     rows_schema,
 )
 
@@ -104,7 +103,6 @@ OTHERS: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
         "a row of a table, as kwire scan --table prints it",
         lambda: rows_schema({name: maker.schema for name, maker in scan_tables().items()}),
     ),
-    "watch": ("an interval or the total, as kwire watch prints it", lambda: interval_schema(Stats().answer())),
 }
 """Schemas of JSON that is not an Answer, by name, each with a description."""
 _COLUMNS = (Column("name"), Column("describes"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import click
@@ -17,7 +18,9 @@ from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
+from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import FITS, Fit, Terminal, missing_names, reading_of, refuse_unfit
+from kwire_cli.cli.live_stats import write_live, writes_live
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
 from kwire_cli.cli.typed_options import Printing, argument, milliseconds_of, option, refuse, takes
 from kwire_cli.engine.codes import REMARKS
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.answer import Answer
-    from kwire_cli.cli.environment import Environment, Exit
 
 EXAMPLES = (
     ("kwire stats incident.pcap --every 2s", "when it was slow and when it failed"),
@@ -159,12 +161,24 @@ class Options(Report, Captures, Choosing, Intervals, Definitions):
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
 
+    @property
+    def is_live(self) -> bool:
+        """Return whether intervals may be shown as they come."""
+        return self.every is not None and self.source in {(), ("-",)} and self.output is None
+
     def fold(self) -> Stats | Timeline:
         """Return the fold that counts what the options ask for."""
-        kinds = tuple(dict.fromkeys(self.by))
         if self.every is None:
-            return Stats({kind: {} for kind in kinds or GROUPS})
-        return Timeline(milliseconds_of(self.every, "--every"), kinds, self.busiest or BUSIEST)
+            return Stats({kind: {} for kind in self._kinds or GROUPS})
+        return self.timeline(self.every)
+
+    def timeline(self, every: str) -> Timeline:
+        """Return the fold that counts by intervals of a length."""
+        return Timeline(milliseconds_of(every, "--every"), self._kinds, self.busiest or BUSIEST)
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.by))
 
 
 @click.command(name="stats", cls=Command, examples=EXAMPLES)
@@ -173,9 +187,13 @@ def command(environment: Environment, options: Options) -> Exit:
     """Count requests, bytes, latencies and errors in captures and request logs.
 
     INPUT is packet captures and brokers' request logs, or - for standard input. There is a table for each
-    dimension, such as api or client. With --every, each interval has its own counts.
+    dimension, such as api or client. With --every, each interval has its own counts. If a capture comes through
+    a pipe, the counts of an interval are written when it is over.
     """
     options.fold()  # before anything is read
     with environment.answering():
+        if options.every is not None and writes_live(environment, options):
+            write_live(environment, options, partial(options.timeline, options.every))
+            return Exit.DONE
         counted = count_traffic(environment, options, options.source, options.fold)
         return emit(environment, counted.answer(), options)

@@ -63,7 +63,7 @@ class CaptureInput(Opened):
             note=self._note,
             limits=follow.limits,
             key_logs=how.key_logs,
-            keep=follow.keep,
+            opening=follow.opening,
         )
 
     @property

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Follow:
-    """Settings for following a capture as it grows: until `stop` says so, with `keep` called with all of its bytes."""
+    """Settings for following a capture as it grows, until `stop` is true. `opening` was read from a pipe before."""
 
     stop: Callable[[], bool]
     limits: tcp.Limits | None = None
-    keep: Callable[[bytes], None] | None = None
+    opening: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

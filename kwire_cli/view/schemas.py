@@ -126,13 +126,6 @@ def _with_table(name: str, row: Schema) -> Schema:
     return {**row, "properties": {"table": {"const": name}, **row["properties"]}}
 
 
-def interval_schema(answer: Answer) -> Schema:
-    """Return the schema of a line of kwire watch: an Answer about an interval, or about all of the time."""
-    head = {"kind": {"enum": ["interval", "total"]}, "time": _TIME, "seconds": {"type": "number", "minimum": 0}}
-    schema = answer_schema(answer)
-    return schema | {"properties": head | schema["properties"], "required": [*head, *schema["required"]]}
-
-
 # Rows of tables and of chosen fields. Each row may lack the columns that nobody asked for.
 
 

@@ -93,7 +93,7 @@ def test_every_command_that_has_formats_is_here():
         if not isinstance(cli.get_command(click.Context(cli), name), click.Group) and formats_of((name,))
     }
     assert with_formats - {words[0] for words in REPORTS} == {
-        *("encode", "scan", "watch"),  # bytes; Spark; what is live
+        *("encode", "scan"),  # bytes; Spark
         *("export", "query"),  # tables in a folder
     }
 

@@ -212,11 +212,6 @@ def test_what_an_export_did_and_what_its_tables_say_is_what_their_schemas_say(mo
             hold(validator("query", *more), kwire("query", tmp_path / "json", *asked, "-f", fmt).out)
 
 
-def test_what_watch_prints_is_what_its_schema_says():
-    done = kwire("watch", "-", "-f", "jsonl", stdin=(ROOT / CAPTURE).read_bytes())
-    hold(validator("watch"), done.out)
-
-
 def test_rows_have_only_columns_that_their_schemas_name():
     schema = validator("compare", "--lines")
     for row in map(
@@ -235,7 +230,7 @@ def test_every_name_has_a_schema_and_a_test():
     listed = [row["name"] for row in json.loads(kwire("schema", "-f", "json").out)["tables"]["schemas"]]
     assert listed == sorted({*OTHERS, *ANSWERS})
     assert {*listed} == {name for name, _ in (*ASKED, *PRINTED)} | {
-        *("answer", "definition", "explanation", "export", "log-file", "query", "scan", "watch")
+        *("answer", "definition", "explanation", "export", "log-file", "query", "scan")
     }
 
 

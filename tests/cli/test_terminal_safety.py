@@ -168,7 +168,7 @@ INPUTS = {
     "transactions": (["transactions"], ["traffic*"]),
 }
 """A run of each command that names can get into; formats are taken from the command."""
-ELSEWHERE = {"export", "query", "scan", "watch"}
+ELSEWHERE = {"export", "query", "scan"}
 """Other tests here run these commands. `scan` needs Spark, and writes answers as all others do."""
 COMMANDS |= {name: (words, files, forms(*formats_of(words[0]))) for name, (words, files) in INPUTS.items()}
 CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]

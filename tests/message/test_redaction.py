@@ -82,7 +82,6 @@ OTHERS = {
     "schema": "definitions, and columns of reports",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
-    "watch": "counts",
     "wireshark": "definitions; tests/view/wireshark",
 }
 
