@@ -78,7 +78,6 @@ CAPTURE_FORMS = ("pcap", "pcapng")
 
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
-    ("kwire decode incident.pcap --stats", "who is slow, who throttles, what fails"),
     ("kwire decode incident.pcap --filter error --pairs -o ticket.pcapng", "the packets of these frames"),
     ("kwire decode 0000000d00120000000000070003617070", "bytes from a log or Wireshark"),
 )
@@ -120,7 +119,6 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         shell_complete=complete_columns,
         help="Show only these columns or fields (table, csv, json, parquet, arrow).",
     )
-    stats: bool = flag("--stats", section="Output", help="Count sizes, latencies and errors by api, client and topic.")
     records: str | None = option(
         "--records",
         section="Output",
@@ -187,8 +185,6 @@ def command(environment: Environment, options: Options) -> int:
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
     response does not name its api: give --api and --message-version, or take the best guess.
     """
-    if options.stats:
-        return _show_stats(environment, options)
     if options.as_topic is not None:
         return _show_record(environment, options, options.as_topic)
     views = _views(options) if options.fields is None else FIELD_VIEWS
@@ -309,7 +305,7 @@ class _Run:
 
     def _keep_log(self, opened: Opened) -> None:
         if self.page:
-            what = "is a broker's request log, which holds no bytes of messages: use --stats for a page"
+            what = "is a broker's request log, which holds no bytes of messages; kwire stats makes a page of it"
             raise InputError(what, file=opened.label)
         self.logs.append(opened)
         self.decodable = True
@@ -468,22 +464,3 @@ def _show_record(environment: Environment, options: Options, topic: str) -> Exit
     fmt = options.format_for(environment, FORMATS, "tree")
     is_odd = show_record(environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full)
     return Exit.FOUND if options.strict and is_odd else Exit.DONE
-
-
-# `kwire decode --stats`
-
-_TRAFFIC = Fit(CAPTURES.kinds | {Kind.REQUEST_LOG}, "packet captures and brokers' request logs")
-_STATS_FITS = {"stats": _TRAFFIC} | FITS | {"follow": CAPTURES}
-
-
-def _show_stats(environment: Environment, options: Options) -> Exit:
-    """Show the statistics of all request logs and of all captures, apart from each other in one answer."""
-    from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
-    from kwire_cli.cli.stats import count_traffic
-
-    refuse(options, ("fields", "pairs", "records", "lossless"), "shows frames, and --stats counts them")
-    with environment.answering():
-        counted = count_traffic(environment, options, options.source, Stats, _STATS_FITS, options.limit)
-        emit(environment, counted.answer(), options)
-    found = (options.strict and counted.is_anomalous) or (options.exit_code and counted.is_empty)
-    return Exit.FOUND if found else Exit.DONE

@@ -88,7 +88,7 @@ ANSWERS: dict[str, tuple[str, Callable[[], Answer | None]]] = {
     "sequence": ("kwire sequence", lambda: LadderCalls().answer()),
     "spec-list": ("kwire spec list", lambda: Answer("", [Table("messages", spec.MESSAGES, [])])),
     "state": ("kwire dump --state", lambda: state_answer([], hide=None)),
-    "stats": ("kwire stats and kwire decode --stats", lambda: Stats().answer()),
+    "stats": ("kwire stats", lambda: Stats().answer()),
     "summary": ("kwire summary", lambda: Summary().answer()),
     "timeline": ("kwire stats --every", lambda: Timeline(1).answer()),
     "traffic": ("kwire diff of captures or request logs", lambda: traffic_answer(Profiles(), Profiles(), ("", ""))),

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 
 import packets as make
@@ -142,21 +141,6 @@ def test_what_only_time_decides_is_shown_when_nothing_comes(tmp_path):
     with running("--follow", "-f", "table", "--fields", "frame,kind,api,size", path) as run:
         assert run.lines(3) == whole[:3]
         assert run.process.poll() is None
-
-
-def test_ctrl_c_shows_the_statistics_so_far(tmp_path):
-    path = tmp_path / "growing.pcap"
-    path.write_bytes(pcap(SARAMA))
-    with running("--follow", "--stats", "-f", "json", path) as run:
-        # Nothing is printed before the end. That all was read is known once it says that the file is another one.
-        while run.err.empty() and run.process.poll() is None:
-            (tmp_path / "new.pcap").write_bytes(pcap(SARAMA))
-            (tmp_path / "new.pcap").replace(path)
-            time.sleep(0.2)
-        run.interrupt()
-        code, out, _ = run.rest()
-    assert code == 130
-    assert json.loads("\n".join(out))["facts"]["frames"]["request"] >= 9
 
 
 def test_a_file_in_the_place_of_the_one_before_is_read_from_its_beginning(tmp_path):

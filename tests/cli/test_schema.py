@@ -55,7 +55,7 @@ ASKED = [
     ("state", ["dump", "--state", "samples/segments/__consumer_offsets-0"]),
     ("state", ["dump", "--state", "samples/segments/__cluster_metadata-0"]),
     ("stats", ["stats", CAPTURE]),
-    ("stats", ["decode", "--stats", LOG]),
+    ("stats", ["stats", LOG]),
     ("summary", ["summary", CAPTURE]),
     ("summary", ["summary", "samples/logs"]),
     ("timeline", ["stats", "--every", "2s", CAPTURE]),

@@ -107,7 +107,7 @@ COMMANDS = {
         ["capture*"],
         forms("table", "csv", "json"),
     ),
-    "statistics": (["decode", "--stats"], ["capture*"], forms("table", "json")),
+    "statistics": (["stats"], ["capture*"], forms("table", "json")),
     "decode a log": (["decode"], ["log*"], forms("table", "json", "jsonl", "csv")),
     "dump": (["dump"], ["*-?"], forms("tree", "table", "hex", "json", "jsonl", "csv")),
     "dump records": (
@@ -150,7 +150,7 @@ INPUTS = {
     "compare": (["compare"], ["frames*"]),
     "compare-records": (["compare-records"], ["x-0/0*"]),
     "decode": (["decode", "--full"], ["traffic*"]),
-    "decode totals": (["decode", "--stats"], ["traffic*"]),
+    "decode totals": (["stats"], ["traffic*"]),
     "diagnose": (["diagnose"], ["traffic*"]),
     "diff": (["diff"], ["capture*", "traffic*"]),
     "doctor": (["doctor"], []),

@@ -221,7 +221,7 @@ def test_a_column_of_frames_is_a_field_where_records_have_it():
         assert len(kwire(*asked, "--filter", text, stdin=data).out.splitlines()) == lines
 
 
-@pytest.mark.parametrize("options", [("decode",), ("decode", "--stats"), ("overhead",), ("stats",)])
+@pytest.mark.parametrize("options", [("decode",), ("overhead",), ("stats",)])
 def test_every_command_refuses_it(options):
     done = kwire(*options, "--filter", 'clinet == "x"', CAPTURE)
     assert (

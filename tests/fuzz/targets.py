@@ -93,9 +93,7 @@ def texts(data):
         stdin=data[1:],
     )
     if form == "auto":  # which reads packets that were printed as a capture
-        asked = some(
-            [("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data
-        )
+        asked = some([("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data)
         run("decode", *asked, "--color", "never", "-", stdin=data[1:])
 
 
@@ -140,7 +138,7 @@ def messages(data):
 def captures(data):
     """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
     asked = some(
-        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")],
+        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--pairs", "-f", "jsonl")],
         data,
     )
     run("decode", *asked, "--color", "never", "-", stdin=data)
@@ -149,7 +147,7 @@ def captures(data):
 def tls(data):
     """A capture whose secrets are in a key log, which stands before it with its length."""
     size = int.from_bytes(data[:2], "big")
-    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("--stats",)], data)
+    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree")], data)
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder) / "keys"
         keys.write_bytes(data[2 : 2 + size])
@@ -160,9 +158,7 @@ def pages(data):
     """Pages in HTML of captures, frames and segments: whatever is in the bytes, they have the same elements, and their
     data is JSON.
     """
-    command = some(
-        [("decode",), ("decode", "--input", "raw"), ("dump",), ("decode", "--stats"), ("overhead",), ("advise",)], data
-    )
+    command = some([("decode",), ("decode", "--input", "raw"), ("dump",), ("stats",), ("overhead",), ("advise",)], data)
     done = run(*command, "--format", "html", "-", stdin=data, terminal=False)
     if done.raw:
         outside, inside = [], []
@@ -245,7 +241,7 @@ def documents(data):
 
 def request_logs(data):
     """A broker's request log."""
-    run("decode", *some([("-f", "table"), ("-f", "jsonl"), ("--stats",)], data), "--color", "never", "-", stdin=data)
+    run("decode", *some([("-f", "table"), ("-f", "jsonl")], data), "--color", "never", "-", stdin=data)
 
 
 def filters(data):

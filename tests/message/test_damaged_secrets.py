@@ -59,7 +59,7 @@ OF_FRAMES = [
     ["decode", "--pairs"],
     ["decode", "--records", "base64", "-f", "jsonl"],
     ["decode", "--records", "size", "-f", "jsonl"],
-    ["decode", "--stats", "-f", "json"],
+    ["stats", "-f", "json"],
     ["explain", "--all"],
     ["explain", "--all", "-f", "json"],
     ["overhead", "--by", "field", "-f", "json"],

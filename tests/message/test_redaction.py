@@ -43,7 +43,7 @@ CALLS = {
         ["decode", "--full"],
         LOSSLESS,
         ["decode", "--pairs"],
-        ["decode", "--stats"],
+        ["stats"],
         ["decode", "--fields", "header,body"],
     ],
     "explain": [["explain", "--all", "--frame", "3"]],

@@ -69,7 +69,7 @@ def test_large_request_logs_are_read_in_parts(tmp_path, monkeypatch):
     log.write_bytes(
         (ROOT / LOG).read_bytes() + line(12, 4, request={"groupId": 1}, response="") + b"Completed request:{\n"
     )
-    whole = [kwire(*command, log, "--format", "json").out for command in (("advise",), ("decode", "--stats"))]
+    whole = [kwire(*command, log, "--format", "json").out for command in (("advise",), ("stats",))]
     for module in (reports, request_logs):
         monkeypatch.setattr(module, "parts_of", partial(parts_of, size=3000))
     some = [kwire("scan", "--report", name, log, "--format", "json") for name in ("advise", "stats")]
@@ -134,7 +134,7 @@ def test_overhead_of_a_capture_is_that_of_overhead(path):
 @pytest.mark.parametrize("report", ["stats", "clients", "overhead", "advise"])
 def test_reports_decrypt_tls(report):
     keys = ["--tls-keylog", "samples/tls/broker.keys"]
-    command = ["decode", "--stats"] if report == "stats" else [report]
+    command = ["stats"] if report == "stats" else [report]
     limits = ["--no-limits"] if report == "overhead" else []
     done = kwire("scan", "samples/tls/broker.pcapng", "--report", report, *keys, *limits, "--format", "json")
     assert done.code == 0, done.err

@@ -96,7 +96,7 @@ def test_levels_are_alerts_and_charts_stay_away():
         (("diagnose", "samples/incidents/rebalancing.pcap"), "\nERROR GROUP_REBALANCE_LOOP"),
         (("breaking", "samples/definitions/before", "samples/definitions/after"), "\n| --- |"),
         (("errors",), "| -1 | UNKNOWN_SERVER_ERROR |"),
-        (("decode", "--stats", "samples/incidents/rebalancing.pcap"), "\n| Fetch 12 | 30 |"),
+        (("stats", "samples/incidents/rebalancing.pcap"), "\n| Fetch 12 | 30 |"),
         (("dump", "--verify", "samples/segments/bitflip-0"), "\n| CRC_MISMATCH |"),
     ],
 )
