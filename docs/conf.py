@@ -7,7 +7,7 @@ from pathlib import Path
 SECTIONS = {
     "Start here": ["/README", "tasks", "cookbook", "commands", "input", "install", "doctor", "limits", "completion"],
     "Ask": ["summary", "findings", "groups", "transactions", "stats", "sequence", "clients"],
-    "On the wire": ["decode-captures", "brief", "captures", "filter", "tls", "live", "tui", "wireshark"],
+    "On the wire": ["decode-captures", "captures", "filter", "tls", "live", "tui", "wireshark"],
     "On disk": [
         "dump",
         "log-directories",
@@ -26,7 +26,6 @@ SECTIONS = {
         "anomalies",
         "html",
         "markdown",
-        "otlp",
         "encode-records",
         "specs",
     ],

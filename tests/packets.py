@@ -246,3 +246,32 @@ class Talk:
 
     def goodbye(self):
         return [self.segment(0, flags=network.FIN | ACK), self.segment(1, flags=network.FIN | ACK), self.segment(0)]
+
+
+class FrameCapture:
+    """A pcap file of frames, with a connection for each port of a client. Each begins with a handshake."""
+
+    MOST = 65_000
+    """Bytes of a frame in one packet."""
+
+    def __init__(self, write):
+        self._write, self._next, self._number = write, {}, 0
+        write(pcap_file([], magic=network.PCAP_NANO))
+
+    def add(self, data, port=50000, *, to_broker, time=None):
+        if port not in self._next:
+            self._next[port] = [1000, 2000]
+            for side, flags in ((0, network.SYN), (1, network.SYN | ACK), (0, ACK)):
+                self._add(port, side, b"", flags, time)
+        for at in range(0, len(data), self.MOST):
+            self._add(port, 0 if to_broker else 1, data[at : at + self.MOST], network.PSH | ACK, time)
+
+    def _add(self, port, side, payload, flags, time):
+        ports = (port, 9092) if side == 0 else (9092, port)
+        hosts = (CLIENT, SERVER) if side == 0 else (SERVER, CLIENT)
+        segment = tcp(payload, self._next[port][side], self._next[port][1 - side], flags, *ports)
+        data = ethernet(ipv4(segment, source=hosts[0], destination=hosts[1]), padded=False)
+        self._number += 1
+        self._next[port][side] += len(payload) + bool(flags & network.SYN)
+        each = packet(data, time=self._number * 1000 if time is None else time)
+        self._write(pcap_file([each], magic=network.PCAP_NANO)[PCAP["<"].header.sizeof() :])

@@ -365,15 +365,15 @@ class Stats:
             named.setdefault(self.named.get(topic or "", topic), Group()).merge(group)
         return named
 
-    def answer(self, most: int | None = None) -> Answer:
-        """Return the counts, the busiest first; with `most` only so many rows of each table, and no charts."""
+    def answer(self) -> Answer:
+        """Return the counts, the busiest first."""
         facts = [
             Fact("frames", dict(by_count(self.kinds)), "map"),
             Fact("anomalies", dict(by_count(self.anomalies)), "map", level="error"),
         ]
         ranked = dict(self.ranked())
-        tables = [_table(kind, groups, most) for kind, groups in ranked.items()]
-        return Answer("statistics", [Facts(facts), *([] if most else charts(ranked)), *tables])
+        tables = [_table(kind, groups) for kind, groups in ranked.items()]
+        return Answer("statistics", [Facts(facts), *charts(ranked), *tables])
 
 
 # The answer: a table of each kind of group, and charts.
@@ -407,12 +407,11 @@ def _time_columns(name: str, title: str, keep: int) -> Iterator[Column]:
         )
 
 
-def _table(kind: str, ranked: Ranked, most: int | None) -> Table:
-    hidden = 0 if most is None else max(len(ranked) - most, 0)
+def _table(kind: str, ranked: Ranked) -> Table:
     columns = group_columns(kind)
     own = [at for at, column in enumerate(columns) if at == 0 or column.name != kind]  # software has its name alone
-    rows = [tuple(row[at] for at in own) for row in (group.row(name) for name, group in ranked[:most])]
-    return Table(kind, [columns[at] for at in own], rows, note=f"… and {hidden} more" if hidden else "")
+    rows = [tuple(row[at] for at in own) for row in (group.row(name) for name, group in ranked)]
+    return Table(kind, [columns[at] for at in own], rows)
 
 
 MOST_BARS = 20

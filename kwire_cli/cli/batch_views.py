@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,6 @@ from kwire_cli.records.selection import Selection
 from kwire_cli.source.logs.contents import READABLE, read_contents
 from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.arrow import Rows
-from kwire_cli.view.brief import batch_text
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
 
@@ -82,8 +80,6 @@ class View:
     """True if a line above its batches names a file. Otherwise each line names its file."""
     STREAMS: ClassVar[bool] = False
     """True if records are shown while they are read, so that a batch of any size needs little memory."""
-    SHOWS_EMPTY: ClassVar[bool] = False
-    """True if there is something to show of a file without batches and without other bytes."""
     ON_PAGE: ClassVar[bool] = False
     """True if items are entries of a page, which the view is given."""
 
@@ -375,8 +371,6 @@ class Arrow(Typed):
 class Json(View):
     """A document for each batch and for each file without batches."""
 
-    TEXT: ClassVar[Any] = staticmethod(partial(dumps, indent=True))
-
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
         item, records, notes = shown
@@ -390,20 +384,14 @@ class Json(View):
                     record_json(item, record, number, notes, hide) for number, record in records or ()
                 ]
             document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
-        self.environment.write(self.TEXT(self.label | document))
+        self.environment.write(dumps(self.label | document, indent=True))
 
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show at most `left` entries. Return how many entries were shown."""
         document = contents.to_json()
         document["entries"] = document["entries"][:left]
-        self.environment.write(self.TEXT(self.label | document))
+        self.environment.write(dumps(self.label | document, indent=True))
         return len(document["entries"])
-
-
-class Brief(Json):
-    """A short line for each batch and for each file without batches."""
-
-    TEXT = staticmethod(batch_text)
 
 
 class JsonLines(ForPrograms):
@@ -484,7 +472,6 @@ VIEWS: dict[str, type[View]] = {
     "table": TableView,
     "json": Json,
     "jsonl": JsonLines,
-    "brief": Brief,
     "csv": CsvView,
     "parquet": Parquet,
     "arrow": Arrow,

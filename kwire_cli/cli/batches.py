@@ -98,7 +98,6 @@ class BatchRun:
             named = f"its records are those of {source.topic}; --as-topic NAME reads them as another's"
             self.environment.note(f"kwire: {file.label}: {named}")
         self.files += 1
-        self.found = self.found or view.SHOWS_EMPTY
         if not self._ordering:
             view.begin(file, source)
         reader = Reader(source)

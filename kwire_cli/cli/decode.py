@@ -41,7 +41,7 @@ from kwire_cli.cli.options import (
 from kwire_cli.cli.pages import new_page
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
-from kwire_cli.cli.typed_options import argument, either, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.cli.view_inputs import MessageSettings
 from kwire_cli.errors import DecodeError, InputError
 from kwire_cli.message.decoded import Decoded, checked
@@ -73,12 +73,12 @@ _FITS = FITS | {
 }
 
 
-CAPTURE_FORMS = ("pcap", "pcapng", "comments")
-"""The formats that are captures, whose views need what most results do not."""
+CAPTURE_FORMS = ("pcap", "pcapng")
+"""The formats that copy packets, whose views need what most results do not."""
 
 EXAMPLES = (
     ("kwire decode incident.pcap --filter error --pairs", "what failed, with its request"),
-    ("kwire decode incident.pcap --stats", "who is slow, who throttles, what fails"),
+    ("kwire decode incident.pcap --filter error --pairs -o ticket.pcapng", "the packets of these frames"),
     ("kwire decode 0000000d00120000000000070003617070", "bytes from a log or Wireshark"),
 )
 
@@ -105,28 +105,12 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
     )
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag("--follow", section="Input", help="Keep reading a capture that grows, or a pipe, until Ctrl-C.")
-    fmt: str | None = either(
-        option(
-            "--format",
-            "-f",
-            section="Output",
-            type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
-            help="Set the output format.  [default: table or tree; jsonl in a pipe]",
-        ),
-        option(
-            "--pcap",
-            section="Output",
-            rare=True,
-            flag_value="pcap",
-            help="Write the frames as packets of a capture.",
-        ),
-        option(
-            "--comments",
-            section="Output",
-            rare=True,
-            flag_value="comments",
-            help="Copy the packets, with comments that describe their frames (pcapng).",
-        ),
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice((*VIEWS, "markdown", *CAPTURE_FORMS)),
+        help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
         "--fields",
@@ -135,7 +119,6 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
         shell_complete=complete_columns,
         help="Show only these columns or fields (table, csv, json, parquet, arrow).",
     )
-    stats: bool = flag("--stats", section="Output", help="Count sizes, latencies and errors by api, client and topic.")
     records: str | None = option(
         "--records",
         section="Output",
@@ -163,6 +146,8 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
             raise click.UsageError("--redact is not for captures, which hold all bytes: kwire sanitize replaces values")
         if self.follow and len(self.source) > 1:
             raise click.UsageError("--follow takes one capture")
+        if self.follow and self.is_capture:
+            raise click.UsageError("pcap and pcapng are copied from a capture that is complete, without --follow")
         if self.follow and self.sort:
             raise click.UsageError("--sort reads to the end, and --follow has none")
 
@@ -173,7 +158,7 @@ class Options(Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidD
 
     @property
     def is_capture(self) -> bool:
-        """Return whether packets are written."""
+        """Return whether packets are copied."""
         return (self.fmt or self.suffix_among(CAPTURE_FORMS)) in CAPTURE_FORMS
 
     @property
@@ -200,8 +185,6 @@ def command(environment: Environment, options: Options) -> int:
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
     response does not name its api: give --api and --message-version, or take the best guess.
     """
-    if options.stats:
-        return _show_stats(environment, options)
     if options.as_topic is not None:
         return _show_record(environment, options, options.as_topic)
     views = _views(options) if options.fields is None else FIELD_VIEWS
@@ -212,7 +195,7 @@ def command(environment: Environment, options: Options) -> int:
     page = _new_page(environment, options) if views[fmt].ON_PAGE else None
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
-    how = reading_of(options, follow=follow)
+    how = replace(reading_of(options, follow=follow), packets=options.is_capture)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES, pieces=page is None)
     settings = MessageSettings(
         catalog=options.catalog,
@@ -281,8 +264,8 @@ class _Run:
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
         for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
         self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
-        if self.fmt in CAPTURE_FORMS and opened.kind in BATCHES.kinds | {Kind.REQUEST_LOG}:
-            text = f"--format {self.fmt} is for captures and messages, and {opened.label} is {opened.kind.what}"
+        if self.fmt in CAPTURE_FORMS and opened.kind is not Kind.CAPTURE:
+            text = f"--format {self.fmt} is for captures, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
         self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings, self.page)
         self._by_format[self.fmt] = self.view
@@ -322,7 +305,7 @@ class _Run:
 
     def _keep_log(self, opened: Opened) -> None:
         if self.page:
-            what = "is a broker's request log, which holds no bytes of messages: use --stats for a page"
+            what = "is a broker's request log, which holds no bytes of messages; kwire stats makes a page of it"
             raise InputError(what, file=opened.label)
         self.logs.append(opened)
         self.decodable = True
@@ -484,22 +467,3 @@ def _show_record(environment: Environment, options: Options, topic: str) -> Exit
     fmt = options.format_for(environment, FORMATS, "tree")
     is_odd = show_record(environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full)
     return Exit.FOUND if options.strict and is_odd else Exit.DONE
-
-
-# `kwire decode --stats`
-
-_TRAFFIC = Fit(CAPTURES.kinds | {Kind.REQUEST_LOG}, "packet captures and brokers' request logs")
-_STATS_FITS = {"stats": _TRAFFIC} | FITS | {"follow": CAPTURES}
-
-
-def _show_stats(environment: Environment, options: Options) -> Exit:
-    """Show the statistics of all request logs and of all captures, apart from each other in one answer."""
-    from kwire_cli.analysis.stats import Stats  # only for captures and request logs, as start-up counts
-    from kwire_cli.cli.stats import count_traffic
-
-    refuse(options, ("fields", "pairs", "records", "lossless"), "shows frames, and --stats counts them")
-    with environment.answering():
-        counted = count_traffic(environment, options, options.source, Stats, _STATS_FITS, options.limit)
-        emit(environment, counted.answer(), options)
-    found = (options.strict and counted.is_anomalous) or (options.exit_code and counted.is_empty)
-    return Exit.FOUND if found else Exit.DONE

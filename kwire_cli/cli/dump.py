@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
-_CHOICES = ("like_kafka", "offsets", "times", "filter", "with_key", "grep", "limit")
+_CHOICES = ("offsets", "times", "filter", "with_key", "grep", "limit")
 """Options that choose among batches, which a report needs all of."""
 
 
@@ -65,12 +65,6 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
         "--verify",
         section="Output",
         help="Report faults in checksums, offsets, sequences, transactions, indexes; exit with 1.",
-    )
-    like_kafka: bool = flag(
-        "--like-kafka",
-        section="Output",
-        rare=True,
-        help="Print what Kafka's DumpLogSegments prints (--deep is its --print-data-log).",
     )
     state: bool = flag("--state", section="Output", help="Show the state that Kafka's internal topics add up to.")
     at: int | None = option(
@@ -219,21 +213,12 @@ def _refuse_names(paths: tuple[str, ...]) -> None:
 
 
 def _settings(environment: Environment, options: Options) -> BatchSettings:
-    if options.like_kafka and options.fmt:
-        raise click.UsageError("--like-kafka prints lines of its own; it does not take --format")
     is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
     for_eyes = "table" if is_log and not (options.full or options.pretty) else "tree"
-    if options.like_kafka:
-        refuse(options, ("sort",), "is not for --like-kafka, which prints batches as they stand")
     chosen = options.format_for(environment, VIEWS, for_eyes)
     refuse_terminal(environment, chosen)
-    view = VIEWS[chosen]
-    if options.like_kafka:
-        from kwire_cli.cli.like_kafka import LikeKafka  # few want the lines of Kafka's tool
-
-        view = LikeKafka
     return BatchSettings(
-        view=view,
+        view=VIEWS[chosen],
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_reading(options),
         selection=_selection(options),

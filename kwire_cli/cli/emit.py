@@ -132,7 +132,6 @@ _NOT_FOR_EYES = {
     "svg": "SVG is a picture: write it to a file with -o ladder.svg",
     "pcap": "a capture is for Wireshark: write it to a file with -o frames.pcap",
     "pcapng": "a capture is for Wireshark: write it to a file with -o frames.pcapng",
-    "comments": "a capture is for Wireshark: write it to a file with -o commented.pcapng",
 }
 
 

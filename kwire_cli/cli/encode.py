@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,6 @@ import click
 from kwire_cli.analysis.costs.forms import with_defaults
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file
-from kwire_cli.cli.emit import refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
@@ -31,10 +29,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 FORMS = ("hex", "raw", "base64")
-CAPTURE_FORMS = ("pcap", "pcapng")
-"""The formats in which frames are packets."""
-_Encoded = tuple[bytes, Any]
-"""The bytes of a document or of batches, and the document."""
 EXAMPLES = (
     ("kwire encode --message HeartbeatRequest --message-version 4 heartbeat.json", "JSON as a body"),
     (
@@ -115,21 +109,18 @@ class Options(Output, OverlaidDefinitions):
     keep_going: bool = flag(
         "--keep-going", section="Output", help="Skip documents that cannot be encoded, and count them."
     )
-    fmt: str | None = either(
-        option(
-            "--format",
-            "-f",
-            section="Output",
-            type=click.Choice((*FORMS, *CAPTURE_FORMS)),
-            help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
-        ),
-        option("--pcap", section="Output", flag_value="pcap", help="Write the frames as packets of a capture."),
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice(FORMS),
+        help="Set the form in which bytes are written.  [default: hex; raw in a .bin or .raw file]",
     )
 
     @property
     def form(self) -> str:
         """The form in which bytes are written: the requested one, or that of the file's suffix."""
-        return self.fmt or self.suffix_among((*FORMS, *CAPTURE_FORMS), bin="raw") or "hex"
+        return self.fmt or self.suffix_among(FORMS, bin="raw") or "hex"
 
 
 @click.command(name="encode", cls=Command, examples=EXAMPLES)
@@ -144,14 +135,14 @@ def command(environment: Environment, options: Options) -> int:
     _check(options)
     done, refused = 0, 0
     encode = _record_set if options.records else _messages
-    write = _writer(environment, options)
+    write = WRITERS[options.form]
     for data, name in contents(environment, options.source, "the JSON itself"):
         with not_files(options.source if name is None else ()):
             rest = documents(data, name, keep_going=options.keep_going)
             values = chain([*islice(rest, 1)], rest)
         for result in encode(options, values, name):
-            if isinstance(result, tuple):
-                write(*result)
+            if isinstance(result, bytes):
+                write(environment, result)
                 done += 1
             elif options.keep_going:
                 environment.note(f"kwire: {result}")
@@ -168,8 +159,8 @@ def command(environment: Environment, options: Options) -> int:
     return Exit.DONE
 
 
-def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
-    """Yield the bytes of each document with the document, or the error that says where and why it can't be encoded."""
+def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
+    """Yield the bytes of each document, or the error that says where and why it can't be encoded."""
     for number, value in enumerate(values, 1):
         if isinstance(value, InputError):
             yield value
@@ -178,10 +169,7 @@ def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iter
         if options.prefixed is not None and "message" not in document:
             document = document | {"prefixed": options.prefixed}
         try:
-            yield (
-                encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec),
-                document,
-            )
+            yield encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
         except (EncodeError, InputError) as error:
             missing = isinstance(error, EncodeError) and error.reason == FIELD_MISSING and not options.fill_defaults
             hint = "; --fill-defaults writes missing fields of a message at their defaults" if missing else ""
@@ -193,8 +181,6 @@ def _filled(spec: MessageSpec, value: Any, version: int) -> bytes:
 
 
 def _check(options: Options) -> None:
-    if options.form in CAPTURE_FORMS and (options.records or options.prefixed is False):
-        raise click.UsageError("packets carry whole frames with their sizes: omit --as-records and --no-size")
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         if options.message:
@@ -216,7 +202,7 @@ def _check(options: Options) -> None:
         )
 
 
-def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
+def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[bytes | InputError]:
     """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if
     there are no batches.
     """
@@ -229,10 +215,7 @@ def _record_set(options: Options, values: Iterable[Any], name: str | None) -> It
     if options.new_checksums:
         chosen = with_new_checksums(chosen)
     try:
-        yield (
-            write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog),
-            None,
-        )
+        yield write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog)
     except EncodeError as error:
         yield InputError(f"{name or 'input'}: {error}")
 
@@ -264,25 +247,6 @@ def _document(value: Any, options: Options) -> Any:
 def _has_client_id(catalog: Catalog, api: str, version: int) -> bool:
     """Return whether the header of a request has a client id, which that of ControlledShutdown 0 lacks."""
     return header_version(catalog, "request", catalog.api(api).key, version) > 0
-
-
-def _writer(environment: Environment, options: Options) -> Callable[[bytes, Any], None]:
-    """Return what writes the bytes of a document."""
-    form = options.form
-    if form not in CAPTURE_FORMS:
-        return lambda data, _document: WRITERS[form](environment, data)
-    refuse_terminal(environment, form)
-    files: Any = importlib.import_module("kwire_cli.cli.capture_files")  # start-up counts
-    capture = files.CaptureFile(environment.write_bytes, form)
-
-    def write_frame(data: bytes, document: Any) -> None:
-        if "message" in document:
-            raise InputError("a body without a header is no frame; --api makes it one")
-        frame = len(data).to_bytes(4) + data if document.get("prefixed") is False else data
-        to_broker = document.get("kind") != "response"
-        capture.add(frame, files.ends_in(document), to_broker=to_broker, time=files.time_in(document))
-
-    return write_frame
 
 
 def _raw(environment: Environment, data: bytes) -> None:

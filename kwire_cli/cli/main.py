@@ -31,7 +31,6 @@ GROUPS = {
         "encode": "JSON back to bytes",
         "tui": "a capture or a segment on the whole screen",
         "wireshark": "a dissector that knows every message",
-        "watch": "live traffic: rates, latencies and errors",
     },
     "Traffic and logs": {
         "diagnose": "what is wrong, and what to do",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,7 +9,7 @@ from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
-from kwire_cli.view import brief, json, otlp
+from kwire_cli.view import json
 from kwire_cli.view.arrow import Rows
 
 if TYPE_CHECKING:
@@ -226,19 +225,6 @@ class JsonLines(Json):
         self.environment.write_text(json.many_dumps(document))
 
 
-class Brief(Json):
-    """A short line for each message, records by size."""
-
-    raw_records = False
-    pair = View.pair
-
-    def __init__(self, environment: Environment, settings: MessageSettings, page: Page | None = None) -> None:
-        super().__init__(environment, replace(settings, records="size", lossless=False), page)
-
-    def _write(self, document: dict[str, Any]) -> None:
-        self.environment.write(brief.line_text(self.catalog, document | {"remark": self.remark}))
-
-
 class Columns(View):
     """Rows of columns: those of --fields, or else those of the table."""
 
@@ -426,17 +412,6 @@ class FieldsJsonLines(FieldsJson):
     INDENT = False
 
 
-class Spans(View):
-    """Spans of OpenTelemetry, one for each response whose request the capture has."""
-
-    FRAMES = False
-
-    def line(self, line: Captured) -> None:
-        """Write the span of a response and its request."""
-        if span := otlp.traces(line):
-            self.environment.write(json.dumps(span, indent=False))
-
-
 class Entries(View):
     """Entries of a page of HTML."""
 
@@ -476,13 +451,11 @@ VIEWS: dict[str, type[View]] = {
     "hex": Hex,
     "json": Json,
     "jsonl": JsonLines,
-    "brief": Brief,
     "html": Entries,
     "table": Table,
     "csv": Csv,
     "parquet": Parquet,
     "arrow": Arrow,
-    "otlp": Spans,
 }
 FIELD_VIEWS: dict[str, type[View]] = {
     "table": Table,

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.tree import places
 from kwire_cli.message.decoded import by_span
-from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import RecordsAs, can_hold_secrets, is_internal, roles
 from kwire_cli.message.secrets import (
-    OUTSIDE,
     hidden_in_frame,
     hidden_in_record,
     hidden_spans,
@@ -164,26 +162,6 @@ def redacting(catalog: Catalog, frame: Frame, line: Line | None = None) -> Frame
 
 def _of_part(hides: Callable[[bool], Hidden], name: str, raw_records: bool) -> frozenset[int]:  # noqa: FBT001 - as above
     return hides(raw_records).get(name, frozenset())
-
-
-def overwritten(frame: Frame, hidden: Hidden) -> bytes:
-    """Return the bytes of a frame with asterisks in place of what is hidden, so that all lengths stay as they are.
-
-    Of a frame that is not understood, only a size prefix that counts its bytes stays.
-    """
-    data = bytearray(frame.data[frame.start : frame.stop])
-    ranges = []
-    if OUTSIDE in hidden:
-        ranges.append((frame.start + (SIZE_BYTES if frame.counted else 0), frame.stop))
-    for name, part in frame.parts:
-        raw = part.raw
-        ranges += ((raw.value[span], raw.end[span]) for span in hidden.get(name, ()))
-        fields = {key.partition(":")[0] for key in hidden if ":" in key}
-        ranges += ((span.value, span.end) for span in part.spans if name == "body" and span.path in fields)
-    for start, stop in ranges:
-        at = slice(start - frame.start, stop - frame.start)
-        data[at] = b"*" * len(data[at])
-    return bytes(data)
 
 
 def redacting_body(catalog: Catalog, body: Decoded) -> Decoded:

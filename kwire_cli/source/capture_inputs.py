@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, counted
 from kwire_cli.source.captures import Capture, PointFiles
+from kwire_cli.source.carriers import CarriedCapture
 from kwire_cli.source.growing import Following
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
@@ -53,7 +54,8 @@ class CaptureInput(Opened):
         """The packets and streams of the capture. Opening a pipe waits for the program that writes it."""
         how, follow = self.how, self.how.follow
         if follow is None:
-            return Capture(self._source, key_logs=how.key_logs)
+            capture = CarriedCapture if how.packets else Capture
+            return capture(self._source, key_logs=how.key_logs)
         return Following(
             self._source,
             wait=self.caller.idle,
@@ -61,7 +63,7 @@ class CaptureInput(Opened):
             note=self._note,
             limits=follow.limits,
             key_logs=how.key_logs,
-            keep=follow.keep,
+            opening=follow.opening,
         )
 
     @property
@@ -139,7 +141,10 @@ class CaptureInput(Opened):
             return traffic(self.how.catalog, capture, port=port, ended=ended)
         again = partial(Capture, capture.again, key_logs=self.how.key_logs) if capture.again else None
         since = capture.waiting_since
-        return traffic(self.how.catalog, capture, port=port, waiting_since=since, again=again, names=names, ended=ended)
+        lines = traffic(
+            self.how.catalog, capture, port=port, waiting_since=since, again=again, names=names, ended=ended
+        )
+        return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:
         """Tell the caller, once, what ended the reading of files early, and what should be known of all packets."""

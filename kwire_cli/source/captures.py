@@ -265,11 +265,15 @@ class Capture:
             events: list[Event] = []
             for segment in self.segments(packets):
                 events += feed(segment)
-            yield self.tls.take(events)
+            yield self._without_tls(events)
             if self.origin.moving:
                 self.origin.forget(self.waiting_since() or packets[0].number)
         self.segments.close()
-        yield self.tls.take(self.streams.close())
+        yield self._without_tls(self.streams.close())
+
+    def _without_tls(self, events: list[Event]) -> list[Event]:
+        """Return the events, those of decrypted TLS with its content."""
+        return self.tls.take(events)
 
     def _packets(self) -> Iterator[list[Packet]]:
         """The packets, BATCH at a time whatever the pieces and files that they come in; those of a pipe as they

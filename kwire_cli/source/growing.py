@@ -49,7 +49,8 @@ class Growing:
     """The bytes of a file that grows, or of a pipe: pieces of bytes and turns; iterate once.
 
     `source` is a path or a binary file object. It ends where a pipe's writers have closed it (`ended`), or once `stop`
-    says so. `wait` is called before each wait for more: the time to send out what was made of the bytes so far. After
+    says so. `opening` are bytes that were read from it before. `wait` is called before each wait for more: the time to
+    send out what was made of the bytes so far. After
     SHRUNK and REPLACED the bytes are those of the file from its beginning. A path whose file is gone may get another
     one.
 
@@ -59,11 +60,17 @@ class Growing:
     """
 
     def __init__(
-        self, source: str | os.PathLike[str] | IO[bytes], *, wait: Callable[[], None], stop: Callable[[], bool]
+        self,
+        source: str | os.PathLike[str] | IO[bytes],
+        *,
+        wait: Callable[[], None],
+        stop: Callable[[], bool],
+        opening: bytes = b"",
     ) -> None:
         self.name = source_name(source)
         self.ended = False
         self._wait, self._stop = wait, stop
+        self._opening = opening
         self._path: Path | None = None
         self._file: Any = source
         if not hasattr(source, "read"):
@@ -75,6 +82,8 @@ class Growing:
 
     def __iter__(self) -> Iterator[bytes | Turn]:
         since: float | None = time.monotonic()
+        if self._opening:
+            yield self._opening
         try:
             while not self._stop():
                 piece = self._read()
@@ -168,7 +177,7 @@ class Following:
     It goes on until a pipe's writers have closed it, the file's order is lost, or `stop` says so; then what still waits
     is delivered. What only more packets would decide is decided when nothing comes for a while. A file in the place of
     the one before is a capture of its own: the connections of the old one end, and `note` is told. `wait` is called
-    when there is nothing to do, `keep` with all bytes as they come.
+    when there is nothing to do. `opening` are the first bytes of a pipe, if they were read before.
     """
 
     origin = ALONE
@@ -184,10 +193,10 @@ class Following:
         note: Callable[[str], None],
         limits: Limits | None = None,
         key_logs: Sequence[str] = (),
-        keep: Callable[[bytes], None] | None = None,
+        opening: bytes = b"",
     ) -> None:
-        self._growing = Growing(source, wait=wait, stop=stop)
-        self._note, self._limits, self._keep = note, limits, keep
+        self._growing = Growing(source, wait=wait, stop=stop, opening=opening)
+        self._note, self._limits = note, limits
         self._notices: list[Notice] = []
         self._summary: Counter[str] = Counter()
         self._tls = Decryption(key_logs, lambda: self._reader.secrets)
@@ -220,8 +229,6 @@ class Following:
     def _events(self) -> Iterator[Event]:
         for piece in self._growing:
             if isinstance(piece, bytes):
-                if self._keep:
-                    self._keep(piece)
                 yield from self._fed(self._packets(piece))
                 if self._reader.stopped:
                     break

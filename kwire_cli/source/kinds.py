@@ -84,7 +84,7 @@ _WHAT = {
     Kind.CAPTURE: (CAPTURE, "kwire decode reads it"),
     Kind.REQUEST_LOG: (
         "a broker's request log, which holds no bytes of messages",
-        "kwire decode lists its requests, and --stats counts them",
+        "kwire decode lists its requests, and kwire stats counts them",
     ),
     Kind.BATCHES: ("record batches", "kwire dump shows them"),
     Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump --all shows it"),

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Follow:
-    """Settings for following a capture as it grows: until `stop` says so, with `keep` called with all of its bytes."""
+    """Settings for following a capture as it grows, until `stop` is true. `opening` was read from a pipe before."""
 
     stop: Callable[[], bool]
     limits: tcp.Limits | None = None
-    keep: Callable[[bytes], None] | None = None
+    opening: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -52,6 +52,7 @@ class Reading:
         every: Whether a folder gives all files of a log directory, also those without batches.
         verbose: Whether the caller is told how inputs were recognised.
         connections: Whether captures also give their TCP connections, each when it has ended.
+        packets: Whether lines of captures have the packets that carry them.
 
     """
 
@@ -74,6 +75,7 @@ class Reading:
     every: bool = False
     verbose: bool = False
     connections: bool = False
+    packets: bool = False
 
     @property
     def says(self) -> Kind | None:

@@ -344,7 +344,7 @@ INTERFACE_BLOCK, OBSOLETE_PACKET_BLOCK, SIMPLE_PACKET_BLOCK, ENHANCED_PACKET_BLO
 TLS_KEY_LOG = 0x544C534B
 """The type of a secrets block that holds a TLS key log."""
 
-OPTION_END, OPTION_COMMENT, OPTION_TSRESOL, OPTION_TSOFFSET = 0, 1, 9, 14
+OPTION_END, OPTION_TSRESOL, OPTION_TSOFFSET = 0, 9, 14
 """Option codes; the latter two are those of an interface description."""
 
 

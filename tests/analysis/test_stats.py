@@ -12,7 +12,7 @@ from packets import SECOND
 from wire import Wire
 
 import kwire_cli
-from kwire_cli.analysis.stats import Group, Histogram, Stats, bound_of, step_of
+from kwire_cli.analysis.stats import OTHERS, Group, Histogram, Stats, bound_of, step_of
 from kwire_cli.answer import Chart, Table
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
@@ -283,13 +283,6 @@ def test_captures_add_up(stats):
     assert [after[f"latency{point}"] for point in POINTS] == [4, *(before[f"latency{point}"] for point in POINTS[1:])]
 
 
-def test_the_busiest_alone_are_rows_and_the_others_are_counted(stats):
-    answer = stats.answer(most=1)
-    assert [len(table.rows) for table in answer.tables] == [1, 1, 1, 1]
-    assert answer.tables[0].note == "… and 1 more"
-    assert not any(isinstance(block, Chart) for block in answer.blocks)
-
-
 @pytest.mark.parametrize(
     ("ms", "bound"),
     [(0.4, 0.5), (0.5, 0.5), (0.51, 1), (1, 1), (1.2, 2), (3, 5), (7, 10), (10, 10), (11, 20), (4999, 5000)],
@@ -332,3 +325,19 @@ def test_columns_of_each_group_have_names_of_their_own(wire):
         names = [column.name for column in table.columns]
         assert len(names) == len({*names})
         assert all(len(row) == len(names) for row in table.rows)
+
+
+def test_groups_are_bounded():
+    stats = Stats(most=2)
+    for number in range(6):
+        for line in Wire.lines((0, Wire.request("Metadata", 4, client=f"client-{number}"))):
+            stats.add(line)
+    assert {name: group.requests for name, group in stats.groups["client"].items()} == {
+        "client-0": 1,
+        "client-1": 1,
+        OTHERS: 4,
+    }
+    total = Stats(most=2)
+    total.merge(stats)
+    total.merge(stats)
+    assert sum(group.requests for group in total.groups["client"].values()) == 12

@@ -1,142 +1,164 @@
-"""Frames as captures, and comments in captures: what they carry is what they were made of."""
+"""Packets of the chosen frames, copied from captures."""
 
-import base64
-import io
+import gzip
 import json
 
 import pytest
 from command_line import ROOT, kwire
+from packets import block, enhanced, interface, option, pcap_file, section
+from tls_captures import BROKER, BROKER_KEYS
 
 from kwire_cli.source.packets.files import packets
+from kwire_cli.structs.network import ENHANCED_PACKET_BLOCK, PCAP_NANO, PCAPNG, TLS_KEY_LOG
 
 SAMPLES = ROOT / "samples"
-IPV6 = SAMPLES / "captures" / "ipv6.pcap"
+PCAP = SAMPLES / "incidents" / "rebalancing.pcap"
+PCAPNG_FILE = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
 SASL = SAMPLES / "incidents" / "sasl.pcap"
 SEGMENT = SAMPLES / "segments" / "orders-zstd-0" / "00000000000000000000.log"
 LOG = SAMPLES / "request-logs" / "kafka-request.log"
-HEARTBEAT = SAMPLES / "json" / "heartbeat-v4.json"
+RAW = 101
+"""A link type of packets that begin with IP."""
 KEPT = ("time", "src", "dst", "kind", "size", "header", "body")
+CHOICE = ("--filter", "api == Metadata", "--pairs")
 
 
 def lines(path, *options):
     return [json.loads(line) for line in kwire("decode", path, "--format", "jsonl", *options).out.splitlines()]
 
 
-def kept(document):
-    return {key: document.get(key) for key in KEPT}
-
-
-@pytest.mark.parametrize("name", ["frames.pcap", "frames.pcapng"])
-def test_frames_of_a_capture_as_packets_are_the_same_frames(tmp_path, name):
-    out = tmp_path / name
-    assert kwire("decode", IPV6, "-o", out).code == 0
-    assert list(map(kept, lines(out))) == list(map(kept, lines(IPV6)))
-
-
-def test_a_filter_chooses_what_is_written(tmp_path):
-    out = tmp_path / "produce.pcap"
-    assert kwire("decode", IPV6, "--filter", "api == Produce", "--pcap", "-o", out).code == 0
-    assert {line["api"] for line in lines(out)} == {"Produce"}
-
-
-def test_what_decode_prints_becomes_packets_again(tmp_path):
-    out = tmp_path / "again.pcap"
-    printed = kwire("decode", IPV6, "--format", "jsonl", "--records", "base64").raw
-    assert kwire("encode", "-o", out, stdin=printed).code == 0
-    names = ("src", "dst", "kind", "size", "header", "body")
-    assert [[line[name] for name in names] for line in lines(out)] == [
-        [line[name] for name in names] for line in lines(IPV6)
+def frames(path, *options):
+    return [
+        {key: line[key] for key in KEPT} for line in lines(path, *options) if line["kind"] in {"request", "response"}
     ]
 
 
-def test_hex_and_json_become_the_same_packets(tmp_path):
-    one, other = tmp_path / "one.pcap", tmp_path / "other.pcap"
-    words = ("encode", "--api", "heartbeat", "--request", "--message-version", 4, HEARTBEAT)
-    assert kwire(*words, "-o", one).code == 0
-    assert kwire("decode", kwire(*words).out.strip(), "--pcap", "-o", other).code == 0
-    assert one.read_bytes() == other.read_bytes()
-    assert [line["api"] for line in lines(one)] == ["Heartbeat"]
+def read(path):
+    return [each[1:] for each in packets(str(path))]
 
 
-def token_in(path):
-    """The SASL token of a capture that has one."""
-    (secret,) = {
-        line["body"]["authBytes"]
-        for line in lines(path, "--show-secrets")
-        if (line["kind"], line["api"]) == ("request", "SaslAuthenticate")
-    }
-    return base64.b64decode(secret)
+def copy(path, out, *options):
+    done = kwire("decode", path, *options, "-o", out)
+    assert done.code == 0, done.err
+    return done
 
 
-def test_secrets_are_overwritten_unless_they_are_to_be_shown(tmp_path):
-    hidden, shown, token = tmp_path / "hidden.pcap", tmp_path / "shown.pcap", token_in(SASL)
-    assert kwire("decode", SASL, "-o", hidden).code == 0
-    assert kwire("decode", SASL, "--show-secrets", "-o", shown).code == 0
-    assert token in shown.read_bytes()
-    assert token not in hidden.read_bytes()
-    assert b"*" * len(token) in hidden.read_bytes()
-    assert [line["size"] for line in lines(hidden)] == [line["size"] for line in lines(SASL)]
+@pytest.mark.parametrize("name", ["ticket.pcap", "ticket.pcapng"])
+@pytest.mark.parametrize("path", [PCAP, PCAPNG_FILE], ids=lambda path: path.name)
+def test_the_chosen_frames_are_in_the_copy(tmp_path, path, name):
+    out = tmp_path / name
+    done = copy(path, out, *CHOICE)
+    chosen = frames(path, "--filter", "api == Metadata")
+    assert len(chosen) > 5
+    assert frames(out) == chosen
+    rest = iter(read(path))
+    assert all(each in rest for each in read(out))  # the same packets in the same order
+    assert done.err.startswith(f"kwire: {len(read(out))} packets copied as captured")
 
 
-def test_comments_stand_on_the_packets_in_which_frames_end(tmp_path):
-    capture, out = SAMPLES / "incidents" / "not-leader.pcap", tmp_path / "commented.pcapng"
-    assert kwire("decode", capture, "--comments", "-o", out).code == 0
-    mine, theirs = ([*packets(io.BytesIO(path.read_bytes()))] for path in (capture, out))
-    assert [packet[1:] for packet in mine] == [packet[1:] for packet in theirs]
-    data = out.read_bytes()
-    assert data.count(b"NOT_LEADER_OR_FOLLOWER") == sum("NOT_LEADER" in json.dumps(row) for row in errors(capture))
-    for line in lines(capture):
-        text = f"{line['api']} v{line['apiVersion']} {line['kind']}".encode()
-        packet = theirs[line["packet"] - 1].data
-        rest = data[data.index(packet) + len(packet) :]
-        assert text in rest[:400], line["frame"]
+def test_a_packed_capture_is_copied(tmp_path):
+    packed = tmp_path / "packed.pcapng.gz"
+    packed.write_bytes(gzip.compress(PCAPNG_FILE.read_bytes()))
+    copy(packed, tmp_path / "packed.pcapng", *CHOICE)
+    copy(PCAPNG_FILE, tmp_path / "plain.pcapng", *CHOICE)
+    assert (tmp_path / "packed.pcapng").read_bytes() == (tmp_path / "plain.pcapng").read_bytes()
 
 
-def errors(path):
-    done = kwire("decode", path, "--fields", "error", "--format", "jsonl")
-    return [json.loads(line) for line in done.out.splitlines()]
+def test_a_frame_in_several_packets_has_all_of_them(tmp_path):
+    path, out = SAMPLES / "incidents" / "window.pcap", tmp_path / "one.pcap"
+    (frame,) = lines(path, "--filter", "size > 20000")
+    copy(path, out, "--frames", frame["frame"])
+    assert len(read(out)) > 1
+    assert [line["size"] for line in lines(out)] == [frame["size"]]
 
 
-def test_comments_show_no_secret(tmp_path):
-    out = tmp_path / "commented.pcapng"
-    assert kwire("decode", SASL, "--comments", "-o", out).code == 0
-    before, after = SASL.read_bytes(), out.read_bytes()
-    assert after.count(token_in(SASL)) == before.count(token_in(SASL)) == 1
-    assert b"SaslAuthenticate v2 request" in after
+@pytest.mark.parametrize("magic", [0xA1B2C3D4, PCAP_NANO])
+def test_link_type_and_resolution_of_pcap_stay(tmp_path, magic):
+    path, out = tmp_path / "in.pcap", tmp_path / "out.pcap"
+    made = list(packets(str(SAMPLES / "captures" / "ipv6.pcap")))
+    path.write_bytes(pcap_file([each._replace(data=each.data[14:], link=RAW) for each in made], magic=magic, link=RAW))
+    copy(path, out, "--filter", "api == ApiVersions")
+    assert (out.read_bytes()[:4], out.read_bytes()[20:24]) == (path.read_bytes()[:4], path.read_bytes()[20:24])
+    assert set(read(out)) <= set(read(path))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_comments_interfaces_and_keys_of_pcapng_stay(tmp_path, order):
+    path, out = tmp_path / "in.pcapng", tmp_path / "out.pcapng"
+    made = list(packets(str(SAMPLES / "captures" / "ipv6.pcap")))
+    comment = option(order, 1, b"seen by the balancer") + option(order, 0, b"")
+    head = section(order) + interface(order, options=option(order, 2, b"eth7") + option(order, 0, b""))
+    names = block(order, 4, bytes(4))  # a block of another kind
+    keys = block(order, 10, PCAPNG[order].secrets.build({"secrets_type": TLS_KEY_LOG, "secrets_length": 4}) + b"# no")
+    blocks = []
+    for each in made:
+        fixed = enhanced(order, each)[8:-4]
+        blocks.append(block(order, ENHANCED_PACKET_BLOCK, fixed + comment))
+    path.write_bytes(head + names + keys + b"".join(blocks))
+    copy(path, out, "--filter", "api == ApiVersions")
+    kept = [blocks[line["packet"] - 1] for line in lines(path, "--filter", "api == ApiVersions")]
+    assert len(kept) > 1
+    assert out.read_bytes() == head + keys + b"".join(kept)
+
+
+def test_several_captures_become_one(tmp_path):
+    out = tmp_path / "both.pcapng"
+    copied = kwire("decode", PCAP, PCAPNG_FILE, "--filter", "api == Metadata", "-o", out)
+    assert copied.code == 0
+    assert len(frames(out)) == len(frames(PCAP, *CHOICE[:2])) + len(frames(PCAPNG_FILE, *CHOICE[:2]))
+
+
+def test_link_types_do_not_mix_in_pcap(tmp_path):
+    other = tmp_path / "raw.pcap"
+    made = packets(str(SAMPLES / "captures" / "ipv6.pcap"))
+    other.write_bytes(pcap_file([each._replace(data=each.data[14:]) for each in made], link=RAW))
+    done = kwire("decode", PCAP, other, "-o", tmp_path / "x.pcap")
+    assert (done.code, "one link type" in done.err) == (2, True)
+    assert not (tmp_path / "x.pcap").exists()
+
+
+def test_a_whole_connection_with_tls_can_be_decrypted_in_the_copy(tmp_path):
+    out, keys = tmp_path / "tls.pcapng", ("--tls-keylog", BROKER_KEYS)
+    streams = {line["stream"] for line in lines(BROKER, *keys) if line["kind"] == "request"}
+    stream = min(streams)
+    copy(BROKER, out, *keys, "--stream", stream)
+    assert frames(out, *keys) == frames(BROKER, *keys, "--stream", stream)
+
+
+def test_secrets_are_in_the_copy(tmp_path):
+    out = tmp_path / "sasl.pcap"
+    copy(SASL, out, "--filter", "api == SaslAuthenticate")
+    shown = ("--show-secrets", "--filter", "api == SaslAuthenticate")
+    assert frames(out, *shown) == frames(SASL, *shown)
+
+
+@pytest.mark.parametrize("name", ["none.pcap", "none.pcapng"])
+def test_nothing_chosen_is_an_empty_capture(tmp_path, name):
+    done = copy(PCAP, tmp_path / name, "--filter", "api == AlterPartition")
+    assert "no frame matches" in done.err
+    assert read(tmp_path / name) == []
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "reason"),
     [
-        (("decode", "0000000d00120000000000070003617070", "--pcap"), "write it to a file with -o frames.pcap"),
-        (
-            ("encode", "--message", "HeartbeatRequest", "--message-version", 4, HEARTBEAT, "--pcap"),
-            "write it to a file",
-        ),
-        (
-            ("decode", "--message", "HeartbeatRequest", "--message-version", 4, "076f", "--pcap", "-o", "x"),
-            "is for whole frames",
-        ),
-        (("decode", SEGMENT, "--pcap", "-o", "x"), "is for captures and messages"),
-        (("decode", LOG, "-o", "x.pcapng"), "is for captures and messages"),
-        (("encode", "--as-records", "[]", "--pcap", "-o", "x"), "omit --as-records"),
+        (("0000000d00120000000000070003617070",), "--format pcap is for captures"),
+        ((SEGMENT,), "--format pcap is for captures"),
+        ((LOG,), "--format pcap is for captures"),
+        (("--follow", PCAP), "without --follow"),
     ],
 )
-def test_what_can_not_be_a_capture_is_refused(monkeypatch, tmp_path, words, said):
-    monkeypatch.chdir(tmp_path)
-    done = kwire(*words, terminal=True)
-    assert done.code == 2
-    assert said in done.err.replace("\n", " ")
+def test_other_inputs_are_refused(tmp_path, words, reason):
+    done = kwire("decode", *words, "-o", tmp_path / "x.pcap")
+    assert (done.code, reason in done.err.replace("\n", " ")) == (2, True)
+    assert not (tmp_path / "x.pcap").exists()
 
 
-def test_comments_need_a_file(tmp_path):
-    done = kwire("decode", "-", "--comments", "-o", tmp_path / "x.pcapng", stdin=IPV6.read_bytes())
-    assert done.code == 2
-    assert "give a file, not a pipe" in done.err
+def test_a_pipe_is_refused(tmp_path):
+    done = kwire("decode", "-", "-o", tmp_path / "x.pcap", stdin=PCAP.read_bytes())
+    assert (done.code, "save the pipe to a file first" in done.err) == (2, True)
 
 
-def test_bytes_without_a_capture_get_comments_too(tmp_path):
-    out = tmp_path / "one.pcapng"
-    assert kwire("decode", "0000000d00120000000000070003617070", "--comments", "-o", out).code == 0
-    assert out.read_bytes().count(b"ApiVersions v0 request, client app") == 1
-    assert [line["api"] for line in lines(out)] == ["ApiVersions"]
+def test_packets_are_not_written_to_a_terminal():
+    done = kwire("decode", PCAP, "--format", "pcap", terminal=True)
+    assert (done.code, "write it to a file with -o frames.pcap" in done.err.replace("\n", " ")) == (2, True)

@@ -138,7 +138,7 @@ def test_overhead_by_capture_and_stream(tmp_path):
 
 def test_statistics_and_csv_are_of_all(tmp_path):
     files = both(tmp_path)
-    counted = json.loads(kwire("decode", *files, "--stats", "--format", "json").out)
+    counted = json.loads(kwire("stats", *files, "--format", "json").out)
     assert counted["facts"]["frames"]["request"] == 2 * sum(line["kind"] == "request" for line in rows(PYTHON))
     lines = kwire("decode", *files, "--format", "csv").out.splitlines()
     assert sum(line.startswith("capture,file,frame") for line in lines) == 1

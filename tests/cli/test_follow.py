@@ -6,11 +6,11 @@ import gzip
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import contextmanager
 
 import packets as make
@@ -26,6 +26,7 @@ PATIENCE = 60
 
 
 SARAMA = list(packets(ROOT / "samples" / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"))
+PYTHON = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 MIDSTREAM = list(packets(ROOT / "samples" / "captures" / "midstream.pcap"))
 LINK = SARAMA[0].link
 
@@ -140,21 +141,6 @@ def test_what_only_time_decides_is_shown_when_nothing_comes(tmp_path):
     with running("--follow", "-f", "table", "--fields", "frame,kind,api,size", path) as run:
         assert run.lines(3) == whole[:3]
         assert run.process.poll() is None
-
-
-def test_ctrl_c_shows_the_statistics_so_far(tmp_path):
-    path = tmp_path / "growing.pcap"
-    path.write_bytes(pcap(SARAMA))
-    with running("--follow", "--stats", "-f", "json", path) as run:
-        # Nothing is printed before the end. That all was read is known once it says that the file is another one.
-        while run.err.empty() and run.process.poll() is None:
-            (tmp_path / "new.pcap").write_bytes(pcap(SARAMA))
-            (tmp_path / "new.pcap").replace(path)
-            time.sleep(0.2)
-        run.interrupt()
-        code, out, _ = run.rest()
-    assert code == 130
-    assert json.loads("\n".join(out))["facts"]["frames"]["request"] >= 9
 
 
 def test_a_file_in_the_place_of_the_one_before_is_read_from_its_beginning(tmp_path):
@@ -334,3 +320,26 @@ def test_follow_is_refused(arguments, error):
 
 def test_following_bytes_in_memory_ends_with_them():
     assert kwire("decode", "--follow", "-", stdin=pcap(SARAMA)).out.splitlines() == expected(pcap(SARAMA))
+
+
+def test_decode_prints_each_frame_before_the_next_packet_is_written():
+    some = list(packets(PYTHON))
+    command = [sys.executable, "-m", "kwire_cli", "decode", "-", "--format", "jsonl"]
+    expected = kwire("decode", "-", "--format", "jsonl", stdin=make.pcap_file(some, link=some[0].link)).out.splitlines()
+    header = len(make.pcap_file([]))
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdin.write(make.pcap_file([], link=some[0].link))
+        arrived = []
+        reader = threading.Thread(target=lambda: arrived.extend(process.stdout))
+        frames = [json.loads(line)["packet"] for line in expected]
+        for packet in some[: frames[5]]:
+            process.stdin.write(make.pcap_file([packet], link=packet.link)[header:])
+        process.stdin.flush()
+        first = [process.stdout.readline().decode().rstrip("\n") for _ in range(6)]
+        assert first == expected[:6]  # and the pipe is still open
+        reader.start()
+        for packet in some[frames[5] :]:
+            process.stdin.write(make.pcap_file([packet], link=packet.link)[header:])
+        process.stdin.close()
+        reader.join()
+    assert [re.sub(r"\n$", "", line.decode()) for line in arrived] == expected[6:]

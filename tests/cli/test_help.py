@@ -173,7 +173,7 @@ def test_help_fits(name):
 
 # Spark takes seconds to start.
 SLOW = "kwire doctor --trials"
-ELSEWHERE = ("completion", "scan", "tui", "watch")
+ELSEWHERE = ("completion", "scan", "tui")
 """Commands whose examples need Spark, and are run by tests/pipeline, or a home folder (test_completion), a terminal or
 a network interface.
 """

@@ -46,7 +46,7 @@ def facts(done):
 @pytest.mark.parametrize(
     ("words", "fact"),
     [
-        (("decode", "--stats", CAPTURE), "frames"),
+        (("stats", CAPTURE), "frames"),
         (("overhead", CAPTURE), "messages"),
         (("overhead", SEGMENTS), "bytes"),
         (("compare", "--advise", CAPTURE), "messages"),
@@ -132,7 +132,7 @@ def test_who_has_seen_ctrl_c_has_time_to_answer():
 
 def test_the_answer_goes_to_its_file(interrupted, tmp_path):
     interrupted(2)
-    done = kwire("decode", "--stats", CAPTURE, "-o", tmp_path / "a.json")
+    done = kwire("stats", CAPTURE, "-o", tmp_path / "a.json")
     assert done.code == 130
     assert json.loads((tmp_path / "a.json").read_text())["facts"]["frames"]
 
@@ -153,5 +153,5 @@ def test_lines_that_are_shown_one_by_one_end_at_once(interrupted):
 
 def test_the_handler_of_ctrl_c_is_as_before(interrupted):
     interrupted(2)
-    kwire("decode", "--stats", CAPTURE)
+    kwire("stats", CAPTURE)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -169,7 +169,7 @@ CASES = {
     "many empty batches": (many_empty_batches, ["dump", "--deep", "-f", "jsonl", "-"]),
     "a packet said to be long": (packet_said_to_be_long, ["decode", "-f", "table", "-"]),
     "a block said to be long": (block_said_to_be_long, ["decode", "-f", "table", "-"]),
-    "many connections": (many_connections, ["decode", "--stats", "-"]),
+    "many connections": (many_connections, ["stats", "-"]),
     "a row that is repeated": (repeated_row, ["decode", "--input", "hexdump", "-f", "jsonl", "-"]),
     "nested JSON": (nested, ["encode", "-"]),
     "a nested line of a log": (log_line_nested, ["decode", "-f", "jsonl", "-"]),

@@ -32,9 +32,9 @@ SEGMENT = "samples/segments/orders-zstd-0"
         (("help", "statz"), "kwire: there is no command 'statz'; did you mean stats or sanitize?\n"),
         (("help", "spec", "shw"), "kwire: there is no command 'shw'; did you mean show?\n"),
         (("--verson",), "kwire: no such option --verson; did you mean --version?\n"),
-        (("decode", CAPTURE, "--format", "tabel"), "'comments'; did you mean table?\n"),
+        (("decode", CAPTURE, "--format", "tabel"), "'pcapng'; did you mean table?\n"),
         (("decode", CAPTURE, "--top", "ten"), "kwire: Invalid value for '--top': 'ten' is not a whole number\n"),
-        (("decode", CAPTURE, "-o", "out.xyz"), "csv, parquet, arrow, otlp; --format sets one for any name\n"),
+        (("decode", CAPTURE, "-o", "out.xyz"), "csv, parquet, arrow; --format sets one for any name\n"),
         (
             ("query", "lake", "slowest"),
             "clients, errors, latency, overhead, stats, topics, upgrade\n",
@@ -55,7 +55,6 @@ SEGMENT = "samples/segments/orders-zstd-0"
             "no definitions in docs/images or bench: give files, or folders that have *.json files\n",
         ),
         (("dump", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
-        (("dump", "--like-kafka", CAPTURE), f"kwire: {CAPTURE}: this is a packet capture; kwire decode reads it\n"),
         (
             ("decode", "sample"),
             (

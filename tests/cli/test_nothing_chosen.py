@@ -38,7 +38,6 @@ METADATA = (
         (("dump", "--topic", "nosuch", "--topic", "trimmed", LOGS), ""),
         (("dump", "--topic", "nosuch", "--limit", "0", LOGS), ""),
         (("dump", "--with-key", "zzz", LOGS), "kwire: no batch matches (34 read)\n"),
-        (("dump", "--offsets", "99999-", "--like-kafka", LOGS), "kwire: no batch matches (34 read)\n"),
         (("dump", "--offsets", "0-", LOGS), ""),
         (
             ("dump", "--state", "--at", "99999", LOGS),

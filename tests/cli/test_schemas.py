@@ -149,11 +149,10 @@ def test_records_of_a_capture_are_decoded():
     assert (refused.code, "--redact hides fields of decoded records" in refused.err) == (2, True)
 
 
-@pytest.mark.parametrize("arguments", [("--pcap",), ("--comments",), ("-o", "x.pcapng")])
-def test_captures_are_not_written_with_redacted_fields(arguments, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["x.pcap", "x.pcapng"])
+def test_packets_are_not_copied_with_redacted_fields(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    where = () if "-o" in arguments else ("-o", "x.pcap")
-    refused = kwire("decode", CAPTURE, "--value", "json", "--redact", "value.card.*", *arguments, *where)
+    refused = kwire("decode", CAPTURE, "--value", "json", "--redact", "value.card.*", "-o", name)
     assert (refused.code, "kwire sanitize replaces values" in refused.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 

@@ -15,7 +15,7 @@ SAMPLES = ROOT / "samples"
 SECRET = "endpoint_override"
 COMMANDS = [
     ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),
-    ("decode", "--stats", "captures/midstream.pcap"),
+    ("stats", "captures/midstream.pcap"),
     ("decode", "--format", "html", "captures/midstream.pcap"),
     ("decode", "nothing.pcap"),
     ("decode", "cut.pcap"),

@@ -20,11 +20,6 @@ def test_the_page_says_what_commands_print(updating, monkeypatch):
     hold_page(ROOT / "docs" / "stats.md", updating)
 
 
-@pytest.mark.parametrize("path", [CAPTURE, LOG])
-def test_without_every_it_is_decode_stats(path):
-    assert kwire("stats", path, "-f", "json").out == kwire("decode", path, "--stats", "-f", "json").out
-
-
 def test_lists_of_numbers_for_programs(tmp_path):
     arguments = ("stats", CAPTURE, "--every", "5s", "--by", "client")
     document = json.loads(kwire(*arguments, "-f", "json").out)

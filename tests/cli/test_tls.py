@@ -71,7 +71,7 @@ def test_overhead_has_every_byte_of_the_streams():
         ("clients", "--format", "jsonl"),
         ("compare", "--advise", "--format", "jsonl", "--top", "1"),
         ("compare", "--format", "json", "--filter", "api == Metadata and kind == response", "--versions", "8-12"),
-        ("decode", "--format", "json", "--stats"),
+        ("stats", "--format", "json"),
         ("diff", "--frames", "7,19"),
         ("lint", "specs", "--rules", "kafka9927", "--format", "json", "--traffic"),
     ],
@@ -87,8 +87,8 @@ def test_several_key_logs(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     one.write_text("".join(lines[::2]))
     other.write_text("".join(lines[1::2]))
-    done = kwire("decode", "--stats", "--format", "json", "--tls-keylog", one, "--tls-keylog", other, BROKER)
-    assert json.loads(done.out) == json.loads(kwire("decode", "--stats", "--format", "json", *WITH_KEYS).out)
+    done = kwire("stats", "--format", "json", "--tls-keylog", one, "--tls-keylog", other, BROKER)
+    assert json.loads(done.out) == json.loads(kwire("stats", "--format", "json", *WITH_KEYS).out)
 
 
 def test_a_capture_without_tls_is_as_it_was():
@@ -107,7 +107,7 @@ def test_errors(tmp_path):
         done = kwire(*command, "--tls-keylog", BROKER_KEYS, "0000002b0012")
         assert (done.code, "--tls-keylog is for packet captures" in done.err) == (2, True), done.err
     log = ROOT / "samples" / "request-logs" / "kafka-request.log"
-    done = kwire("decode", "--stats", "--tls-keylog", BROKER_KEYS, log)
+    done = kwire("stats", "--tls-keylog", BROKER_KEYS, log)
     assert (done.code, "--tls-keylog is for packet captures" in done.err) == (2, True)
 
 

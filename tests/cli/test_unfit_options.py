@@ -14,7 +14,6 @@ UNFIT = {
     ("--frames", "1"): {BATCHES, LOG_FILE, FRAMES},
     ("--stream", "0"): {BATCHES, LOG_FILE, FRAMES},
     ("--fields", "size"): {BATCHES, LOG_FILE, FRAMES},
-    ("--stats",): {BATCHES, LOG_FILE, FRAMES},
     ("--pairs",): {BATCHES, LOG_FILE, FRAMES},
     ("--port", "9092"): {BATCHES, LOG_FILE, FRAMES},
     ("--merge-points",): {BATCHES, LOG_FILE, FRAMES},
@@ -33,13 +32,6 @@ UNFIT = {
 }
 HOLDS = {"--api", "--message-version", "--response", "--framed", "--unframed", "--header"}
 """Options that say that an input holds frames."""
-
-
-@pytest.mark.parametrize("option", [("--fields", "size"), ("--pairs",), ("--records", "size"), ("--lossless",)])
-def test_an_option_that_shows_frames_is_refused_with_stats(option):
-    done = kwire("decode", "--stats", *option, INPUTS[CAPTURE])
-    assert (done.code, done.raw) == (2, b"")
-    assert done.err.endswith(f"kwire: {option[0]} shows frames, and --stats counts them\n")
 
 
 @pytest.mark.parametrize("what", INPUTS)

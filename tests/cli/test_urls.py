@@ -12,7 +12,7 @@ SAMPLES = ROOT / "samples"
 COMMANDS = [
     ("decode", "captures/midstream.pcap"),
     ("decode", "frames/metadata-v13-response.hex"),
-    ("decode", "--stats", "captures/midstream.pcap"),
+    ("stats", "captures/midstream.pcap"),
     ("overhead", "segments/orders-zstd-0"),
     ("overhead", "captures/midstream.pcap"),
     ("compare", "--advise", "captures/midstream.pcap"),

@@ -40,7 +40,7 @@ COMMANDS = [
     ("decode", "--format", "tree", "--full", SARAMA),
     ("decode", "--format", "hex", PYTHON),
     ("decode", "--format", "hex", "samples/frames/fetch-v18-response.hex"),
-    ("decode", "--stats", SARAMA),
+    ("stats", SARAMA),
     ("dump", "--format", "table", SEGMENT),
     ("dump", "--format", "table", "--deep", SEGMENT),
     ("dump", "--format", "tree", "--deep", "samples/segments/__cluster_metadata-0"),

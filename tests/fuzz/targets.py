@@ -93,9 +93,7 @@ def texts(data):
         stdin=data[1:],
     )
     if form == "auto":  # which reads packets that were printed as a capture
-        asked = some(
-            [("--stats",), ("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data
-        )
+        asked = some([("--pairs", "-f", "table"), ("--api", "Fetch", "--message-version", "4", "-f", "tree")], data)
         run("decode", *asked, "--color", "never", "-", stdin=data[1:])
 
 
@@ -140,7 +138,7 @@ def messages(data):
 def captures(data):
     """pcap, pcapng, with and without TLS; request logs and what else decode knows by its first bytes."""
     asked = some(
-        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--stats",), ("--pairs", "-f", "jsonl")],
+        [("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("-f", "csv"), ("--pairs", "-f", "jsonl")],
         data,
     )
     run("decode", *asked, "--color", "never", "-", stdin=data)
@@ -149,7 +147,7 @@ def captures(data):
 def tls(data):
     """A capture whose secrets are in a key log, which stands before it with its length."""
     size = int.from_bytes(data[:2], "big")
-    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree"), ("--stats",)], data)
+    asked = some([("-f", "table"), ("-f", "jsonl"), ("-f", "tree")], data)
     with tempfile.TemporaryDirectory() as folder:
         keys = Path(folder) / "keys"
         keys.write_bytes(data[2 : 2 + size])
@@ -161,15 +159,7 @@ def pages(data):
     data is JSON.
     """
     command = some(
-        [
-            ("decode",),
-            ("decode", "--input", "raw"),
-            ("dump",),
-            ("decode", "--stats"),
-            ("overhead",),
-            ("compare", "--advise"),
-        ],
-        data,
+        [("decode",), ("decode", "--input", "raw"), ("dump",), ("stats",), ("overhead",), ("compare", "--advise")], data
     )
     done = run(*command, "--format", "html", "-", stdin=data, terminal=False)
     if done.raw:
@@ -215,7 +205,7 @@ def records(data):
 def log_files(data):
     """Files of a partition's folder: segments as they are verified and folded, indexes, snapshots, checkpoints."""
     name = list(KINDS.values())[data[0] % len(KINDS)] if data else KINDS["segment"]
-    asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--like-kafka",), ("--state",)], data)
+    asked = some([("--verify",), ("--all",), ("--all", "--deep"), ("--state",)], data)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / some(
             ["x-0", "__consumer_offsets-0", "__transaction_state-0", "__cluster_metadata-0"], data[::-1]
@@ -253,7 +243,7 @@ def documents(data):
 
 def request_logs(data):
     """A broker's request log."""
-    run("decode", *some([("-f", "table"), ("-f", "jsonl"), ("--stats",)], data), "--color", "never", "-", stdin=data)
+    run("decode", *some([("-f", "table"), ("-f", "jsonl")], data), "--color", "never", "-", stdin=data)
 
 
 def filters(data):

@@ -174,4 +174,3 @@ def test_strict_does_not_count_an_early_layout(tmp_path):
     assert shown.code == 0
     noted = [line for line in map(json.loads, shown.out.splitlines()) if line["anomalies"]]
     assert [(line["packet"], line["anomalies"][0]["code"]) for line in noted] == [(EARLY_PACKET, "EARLY_LAYOUT")]
-    assert kwire_command("decode", path, "--strict", "--stats").code == 0

@@ -43,7 +43,7 @@ CALLS = {
         ["decode", "--full"],
         LOSSLESS,
         ["decode", "--pairs"],
-        ["decode", "--stats"],
+        ["stats"],
         ["decode", "--fields", "header,body"],
     ],
     "explain": [["explain", "--all", "--frame", "3"]],
@@ -62,8 +62,8 @@ CALLS = {
 joins one of the two."""
 READERS = {"decode", "explain"}
 """Commands that show frames and the bytes around them; the others count or compare what frames say."""
-PARTIAL = {"markdown", "otlp", "pcap", "pcapng"}
-"""Formats of decode that do not name every frame: of statistics, of calls, and copies of packets."""
+PARTIAL = {"markdown"}
+"""Formats of decode that do not name every frame: those of statistics."""
 OTHERS = {
     "breaking": "definitions",
     "completion": "scripts of shells",
@@ -77,7 +77,6 @@ OTHERS = {
     "scan": "tests/pipeline/lake/test_secrets.py",
     "spec": "definitions",
     "tui": "test_the_terminal_interface_shows_no_secret",
-    "watch": "counts",
     "wireshark": "definitions; tests/view/wireshark",
 }
 
@@ -90,8 +89,8 @@ hide nothing."""
 def formats(command):
     group = click.Context(cli)
     choices = [each.type.choices for each in cli.get_command(group, command).params if "--format" in each.opts]
-    # "comments" copies the packets of its input; tests/cli/test_capture_files.py looks at the comments.
-    return [name for name in choices[0] if name != "comments"] if choices else [None]
+    # Copies of packets are for captures, and hide nothing.
+    return [name for name in choices[0] if name not in {"pcap", "pcapng"}] if choices else [None]
 
 
 def some(things, first, step):

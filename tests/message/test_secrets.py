@@ -14,8 +14,8 @@ from kwire_cli.cli.message_views import VIEWS
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.spec.kafka import is_sensitive_config
 
-FORMATS = [name for name, view in VIEWS.items() if view.FRAMES and name not in {"arrow", "brief", "parquet"}]
-"""Formats that show all fields: a row of Arrow or Parquet has the columns of a table, and a brief line is cut."""
+FORMATS = [name for name, view in VIEWS.items() if view.FRAMES and name not in {"arrow", "parquet"}]
+"""Formats that show all fields: a row of Arrow or Parquet has the columns of a table."""
 
 
 def views(*arguments, **options):
@@ -47,16 +47,6 @@ def test_a_secret_field_is_in_no_view(message, path, version):
         assert "<redacted 20 bytes>" in text
     for text in views("--message", message, "--message-version", version, "--show-secrets", body):
         assert shows(text)
-
-
-def test_no_brief_line_shows_a_secret():
-    shown = 0
-    for message, path, version in NEWEST:
-        arguments = ("decode", "-f", "brief", "-m", message, "--message-version", version)
-        body = body_of(message, path, version).hex()
-        assert not shows(kwire(*arguments, body).out)
-        shown += shows(kwire(*arguments, "--show-secrets", body).out)
-    assert shown > len(NEWEST) / 2  # others stand behind the end of the line
 
 
 @pytest.mark.parametrize(("message", "path", "version"), NEWEST, ids=str)

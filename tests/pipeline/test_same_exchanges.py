@@ -70,7 +70,7 @@ def test_other_brokers_are_added(both):
 
 
 def tables_and_lines(*paths):
-    document = json.loads(kwire("decode", "--stats", "--format", "json", *paths).out)
+    document = json.loads(kwire("stats", "--format", "json", *paths).out)
     facts = document["tables"].get("facts", [document["facts"]])
     rows = {
         name: [{key: value for key, value in row.items() if key != "of"} for row in document["tables"][name]]
@@ -99,7 +99,7 @@ def test_scan_says_the_same_of_a_folder(both):
         assert together.code == 0, together.err
         assert str(both[1]) in together.err
         if report == "stats":
-            apart = [json.loads(kwire("decode", "--stats", "--format", "json", path).out) for path in reversed(both)]
+            apart = [json.loads(kwire("stats", "--format", "json", path).out) for path in reversed(both)]
             tables = json.loads(together.out)["tables"]
             for name in ("api", "client", "topic", "broker"):
                 rows = [{k: v for k, v in row.items() if k != "of"} for row in tables[name]]

@@ -105,7 +105,7 @@ def test_reports_say_what_the_commands_for_one_machine_say(fmt):
         for path in (CAPTURE, "samples/captures/midstream.pcap", "samples/request-logs/kafka-request.log"):
             one, two = (
                 kwire("scan", "--report", "stats", path, "--format", fmt),
-                kwire("decode", "--stats", path, "--format", fmt),
+                kwire("stats", path, "--format", fmt),
             )
             assert one.out == two.out
 

@@ -82,11 +82,10 @@ TOPICS = ("connect-configs", "team_connect_configs")
 OF_LOGS = [
     *(["dump", "--deep", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "table", "csv", "html")),
     ["dump", "-f", "hex"],
-    ["dump", "--deep", "--like-kafka"],
     ["explain", "--all"],
 ]
 OF_CAPTURES = [
-    *(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "brief", "table", "csv", "html")),
+    *(["decode", "--full", "-f", form] for form in ("tree", "hex", "jsonl", "table", "csv", "html")),
     *(["decode", "--records", form, "-f", "jsonl"] for form in ("base64", "decoded", "size")),
     ["explain", "--all"],
 ]

@@ -218,6 +218,7 @@ class Captured:
         "names",
         "number",
         "origin",
+        "packets",
         "place",
         "request",
         "seen",
@@ -226,6 +227,9 @@ class Captured:
         "src",
         "stream",
     )
+
+    packets: tuple[Place, ...]
+    """The packets that carry its bytes, of a `CarriedCapture` only."""
 
     def __init__(
         self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE

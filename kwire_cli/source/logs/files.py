@@ -40,11 +40,6 @@ class File:
         """The kind of the file, by its name."""
         return self.name.kind
 
-    def beside(self, kind: Kind) -> File | None:
-        """Return the file of another kind that belongs to the same segment, or None if there is none."""
-        path = self.path.with_name(f"{self.path.name.partition('.')[0]}.{kind}")
-        return File(path, file_name(path.name)) if path.is_file() else None
-
 
 @dataclass(frozen=True, slots=True)
 class Partition:

@@ -1,6 +1,6 @@
-"""Capture files written packet by packet.
+"""Capture files written packet by packet, and copies of some packets of capture files.
 
-Comments, names, keys and interfaces' descriptions of a file that was read are not taken over.
+Comments, names, keys and interfaces' descriptions of a file are not taken over, unless a pcapng file is copied to one.
 """
 
 from __future__ import annotations
@@ -9,12 +9,17 @@ from array import array
 from typing import TYPE_CHECKING, Protocol
 
 from kwire_cli.engine.fixed import fixed
+from kwire_cli.errors import InputError
+from kwire_cli.source.files import Pieces
+from kwire_cli.source.packets.files import capture_format, packets
+from kwire_cli.source.packets.pcap import HEADER_SIZE, PcapngReader, pcap_file
 from kwire_cli.structs import network as declared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from kwire_cli.source.packets.model import Packet
+    from kwire_cli.source.packets.pcap import Order
 
 _RECORD, _BLOCK, _TRAILER = (
     fixed(declared.PCAP["<"].record),
@@ -25,8 +30,9 @@ _ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
 _SNAP_LENGTH = 1 << 18
 _NANOSECONDS = 9
 _SECOND = 1_000_000_000
-_MOST_COMMENT = 0xFFFF
-"""The most bytes of an option."""
+_MICROSECOND = 1000
+_UNKNOWN_LENGTH = -1
+"""The length of a section in pcapng that says nothing."""
 
 
 class Sink(Protocol):
@@ -53,18 +59,24 @@ class Growing:
 
 
 class PcapWriter:
-    """A pcap file with times in nanoseconds, of one link type. `places` are where the packets' data begin."""
+    """A pcap file of one link type, with times in nanoseconds, or in units of `scale` nanoseconds, which is 1000.
 
-    def __init__(self, out: Sink, link: int) -> None:
+    `places` are the places of the packets' data.
+    """
+
+    def __init__(self, out: Sink, link: int, scale: int = 1) -> None:
         self.out = out
         self.places = array("Q")
-        header = {"magic": declared.PCAP_NANO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
+        self._scale = scale
+        magic = declared.PCAP_NANO if scale == 1 else declared.PCAP_MICRO
+        header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
         out.append(declared.PCAP["<"].header.build({**header, "snap_len": _SNAP_LENGTH, "link_type": link}))
 
-    def add(self, packet: Packet, comments: Sequence[str] = ()) -> int:  # noqa: ARG002 - there are none in this format
-        """Write a packet; where its data begins."""
+    def add(self, packet: Packet) -> int:
+        """Write a packet. Return the place of its data."""
         seconds, fraction = divmod(packet.time or 0, _SECOND)
-        self.out.append(_RECORD.pack(seconds & 0xFFFFFFFF, fraction, len(packet.data), packet.wire_length))
+        size = len(packet.data)
+        self.out.append(_RECORD.pack(seconds & 0xFFFFFFFF, fraction // self._scale, size, packet.wire_length))
         self.places.append(self.out.size)
         self.out.append(packet.data)
         return self.places[-1]
@@ -88,11 +100,11 @@ class PcapngWriter:
         }
         self._block(declared.SECTION_BLOCK, self._layout.section.build(section))
 
-    def add(self, packet: Packet, comments: Sequence[str] = ()) -> int:
-        """Write a packet with comments; where its data begins. A packet without a time that has comments is of 1970."""
+    def add(self, packet: Packet) -> int:
+        """Write a packet. Return the place of its data."""
         _, time, link, data, length = packet
         timed = time is not None and time >= 0
-        if not timed and (comments or link != next(iter(self._interfaces), link)):
+        if not timed and link != next(iter(self._interfaces), link):
             timed, time = True, 0  # only the first interface can have packets without a time
         number = self._interface(link)
         if not timed:
@@ -100,15 +112,7 @@ class PcapngWriter:
             return self._block(declared.SIMPLE_PACKET_BLOCK, head, data)
         upper, lower = (time or 0) >> 32 & 0xFFFFFFFF, (time or 0) & 0xFFFFFFFF
         head = _ENHANCED.pack(number, upper, lower, len(data), length)
-        return self._block(declared.ENHANCED_PACKET_BLOCK, head, data, self._options(comments))
-
-    def _options(self, comments: Sequence[str]) -> bytes:
-        parts = []
-        for comment in comments:
-            text = _cut(comment)
-            parts += [self._layout.option.build({"code": declared.OPTION_COMMENT, "length": len(text)}), text]
-            parts.append(bytes(-len(text) % 4))
-        return b"".join(parts) + self._layout.option.build({"code": declared.OPTION_END, "length": 0}) if parts else b""
+        return self._block(declared.ENHANCED_PACKET_BLOCK, head, data)
 
     def _interface(self, link: int) -> int:
         number = self._interfaces.get(link)
@@ -122,17 +126,93 @@ class PcapngWriter:
             self._block(declared.INTERFACE_BLOCK, body + resolution + end)
         return number
 
-    def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"", options: bytes = b"") -> int:
+    def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"") -> int:
         padded = -len(data) % 4
-        total = _BLOCK.size + len(head) + len(data) + padded + len(options) + _TRAILER.size
+        total = _BLOCK.size + len(head) + len(data) + padded + _TRAILER.size
         self.out.append(_BLOCK.pack(kind, total) + head)
         place = self.out.size
-        self.out.append(bytes(data) + bytes(padded) + options + _TRAILER.pack(total))
+        self.out.append(bytes(data) + bytes(padded) + _TRAILER.pack(total))
         if kind in {declared.SIMPLE_PACKET_BLOCK, declared.ENHANCED_PACKET_BLOCK}:
             self.places.append(place)
         return place
 
 
-def _cut(comment: str) -> bytes:
-    """Return a comment in UTF-8, cut to what an option holds."""
-    return comment.encode("utf-8", "replace")[:_MOST_COMMENT].decode("utf-8", "ignore").encode()
+def copy_packets(chosen: Mapping[str, Container[int]], form: str, write: Callable[[bytes], None]) -> None:
+    """Write the packets of these numbers from each capture file as one capture, `pcap` or `pcapng`.
+
+    Bytes, link types and times stay. From pcapng to pcapng, comments, interfaces and keys stay too. Raise InputError
+    if a file cannot be read, or if packets of several link types do not go into a pcap file.
+    """
+    out = Growing(write)
+    if form == "pcap":
+        _copy_to_pcap(chosen, out)
+    elif chosen:
+        _copy_to_pcapng(chosen, out)
+    else:
+        PcapngWriter(out)
+
+
+def _copy_to_pcapng(chosen: Mapping[str, Container[int]], out: Sink) -> None:
+    """Copy packets to a pcapng file, with a section or more for each capture file."""
+    for file, numbers in chosen.items():
+        if capture_format(_first_bytes(file)) == "pcapng":
+            copier = _PcapngCopier(numbers, out)
+            for piece in Pieces(file):
+                copier.feed(piece)
+            continue
+        writer = PcapngWriter(out)
+        for packet in _chosen_packets(file, numbers):
+            writer.add(packet)
+
+
+def _copy_to_pcap(chosen: Mapping[str, Container[int]], out: Sink) -> None:
+    """Copy packets to a pcap file, with times in microseconds if all files have these."""
+    headers = [_first_bytes(file) for file in chosen]
+    in_microseconds = all(capture_format(header) == "pcap" and pcap_file(header).scale != 1 for header in headers)
+    writer: PcapWriter | None = None
+    link = 0
+    for file, numbers in chosen.items():
+        for packet in _chosen_packets(file, numbers):
+            if writer is None:
+                link = packet.link
+                writer = PcapWriter(out, link, _MICROSECOND if in_microseconds else 1)
+            if packet.link != link:
+                reason = f"a pcap file has one link type, and packets have {link} and {packet.link}: write pcapng"
+                raise InputError(reason, file=file)
+            writer.add(packet)
+    if writer is None:
+        PcapWriter(out, declared.LINK_ETHERNET)
+
+
+def _first_bytes(file: str) -> bytes:
+    first = b""
+    for piece in Pieces(file):
+        first += piece
+        if len(first) >= HEADER_SIZE:
+            break
+    return first
+
+
+def _chosen_packets(file: str, numbers: Container[int]) -> Iterator[Packet]:
+    return (packet for packet in packets(file) if packet.number in numbers)
+
+
+class _PcapngCopier(PcapngReader):
+    """Writes the sections, interfaces and keys of a pcapng file, and packets of some numbers, byte by byte."""
+
+    def __init__(self, numbers: Container[int], out: Sink) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self._out = out
+
+    def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
+        before = self.count
+        super()._block(order, kind, body, packets, at)
+        if self.count != before and self.count not in self._numbers:
+            return
+        if kind == declared.SECTION_BLOCK:
+            after_length = body[order.section.size :]
+            magic, major, minor, _ = order.section.unpack(body)
+            body = order.section.pack(magic, major, minor, _UNKNOWN_LENGTH) + after_length
+        length = order.block.pack(kind, order.least + len(body))
+        self._out.append(length + body + order.trailer.pack(order.least + len(body)))

@@ -181,7 +181,7 @@ def test_every_command_that_reads_captures_reads_dumps():
     ):
         there, here = kwire(*words, capture).out, kwire(*words, text).out.replace(text, capture)
         assert here.splitlines()[:8] == there.splitlines()[:8]
-    assert "Metadata" in kwire("decode", "--stats", text).out
+    assert "Metadata" in kwire("stats", text).out
     assert "sarama" in kwire("clients", text).out
     assert (
         kwire("decode", "--follow", "--fields", "api,size", "-f", "csv", "-", stdin=sample("tcpdump-X")).out.count("\n")

@@ -82,8 +82,8 @@ def test_histograms_of_advice_count_every_value():
 
 
 def test_charts_of_statistics_count_every_response():
-    blocks = page("decode", CAPTURE, "--stats").data["page"]["blocks"]
-    counted = keyed(json.loads(kwire("decode", CAPTURE, "--stats", "--format", "json").out))
+    blocks = page("stats", CAPTURE).data["page"]["blocks"]
+    counted = keyed(json.loads(kwire("stats", CAPTURE, "--format", "json").out))
     latencies = next(block for block in blocks if block["type"] == "histogram")
     assert sum(item["value"] for item in latencies["items"]) == sum(
         group["latencyCount"] or 0 for group in counted["api"].values()

@@ -313,7 +313,7 @@ REPORTS = [
     ("compare", "--advise", CAPTURE),
     ("compare", CAPTURE),
     ("diff", "MetadataResponse", "0", "13"),
-    ("decode", CAPTURE, "--stats"),
+    ("stats", CAPTURE),
     ("dump", "samples/segments/bitflip-0", "--verify"),
     ("dump", f"samples/{'../samples/' * 12}segments/__consumer_offsets-0", "--state"),
 ]
@@ -354,8 +354,8 @@ CUT_OFF = """() => {
 WIDE = [
     *REPORTS,
     ("compare", CAPTURE, "--by-field"),
-    ("decode", "samples/request-logs/kafka-request.log", "--stats"),
-    ("decode", SPREAD, "--stats"),
+    ("stats", "samples/request-logs/kafka-request.log"),
+    ("stats", SPREAD),
 ]
 
 

@@ -160,7 +160,7 @@ def test_a_page_is_not_for_a_terminal_and_not_for_what_it_has_no_place_for():
     file = "samples/captures/midstream.pcap"
     for arguments, terminal, said in (
         (("decode", file), True, "write it to a file"),
-        (("decode", file, "--stats"), True, "write it to a file"),
+        (("stats", file), True, "write it to a file"),
         (("decode", file, "--fields", "api"), False, "--fields shows"),
         (("decode", file, "--limit", "0"), False, "--limit 0"),
         (("decode", "samples/request-logs/kafka-request.log"), False, "request log"),

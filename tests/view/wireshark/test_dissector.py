@@ -14,10 +14,10 @@ from command_line import ROOT, kwire
 from early_layouts import EARLY_PACKET, early_capture
 from every_version import damaged, exchanges
 from golden_rows import SHARED
+from packets import FrameCapture
 from record_sets import b64, batch, message, record, wrapper
 
 import kwire_cli
-from kwire_cli.cli.capture_files import CaptureFile
 from kwire_cli.message.encode import encode_document
 from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.records.compression import CODECS, compress
@@ -81,11 +81,15 @@ def test_values_of_real_captures_are_those_of_kwire(lua, path):
 def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
     path = tmp_path / "all.pcap"
     with path.open("wb") as file:
-        capture = CaptureFile(file.write, "pcap")
+        capture = FrameCapture(file.write)
         for number, document in enumerate(exchanges(random.Random(1))):
             data = encode_document(kwire_cli.catalog(), document)
-            ends = (f"10.0.0.1:{10000 + number // 2}", "10.0.0.2:9092")
-            capture.add(data, ends, to_broker=document["kind"] == "request", time=1_700_000_000_000_000_000 + number)
+            capture.add(
+                data,
+                10000 + number // 2,
+                to_broker=document["kind"] == "request",
+                time=1_700_000_000_000_000_000 + number,
+            )
     frames, fields = hold(lua, path)
     assert frames > 1400
     assert fields > 20_000
@@ -97,7 +101,7 @@ def test_every_version_of_every_message_has_the_values_of_kwire(lua, tmp_path):
 def produced(path, batches, topic="orders"):
     """Write a capture with a Produce request for each of these batches."""
     with path.open("wb") as file:
-        capture = CaptureFile(file.write, "pcap")
+        capture = FrameCapture(file.write)
         for number, data in enumerate(batches):
             partition = {"index": 0, "records": b64(data)}
             topics = [{"name": topic, "partitionData": [partition]}]
@@ -193,13 +197,12 @@ INSIDE = {"EnvelopeRequest", "EnvelopeResponse", "PushTelemetryRequest"}
 def all_damaged(path, dice):
     """Write a capture with a damaged request or response of every version, and return its lines."""
     with path.open("wb") as file:
-        capture = CaptureFile(file.write, "pcap")
+        capture = FrameCapture(file.write)
         for number, document in enumerate(exchanges(dice)):
             data = encode_document(kwire_cli.catalog(), document)
             if number % 4 > 1:
                 data = damaged(dice, data, 23 if document["kind"] == "request" else 9)
-            ends = (f"10.0.0.1:{10000 + number // 2}", "10.0.0.2:9092")
-            capture.add(data, ends, to_broker=document["kind"] == "request", time=number)
+            capture.add(data, 10000 + number // 2, to_broker=document["kind"] == "request", time=number)
     return [line for line in lines_of(path) if line["kind"] in {"request", "response"}]
 
 
@@ -257,7 +260,7 @@ def test_more_fields_than_wireshark_takes_end_in_a_remark(lua, tmp_path):
     path, topic = tmp_path / "large.pcap", {"errorCode": 3, "name": "t", "isInternal": False, "partitions": []}
     body = {"brokers": [], "controllerId": 1, "topics": [topic] * 120_000}
     with path.open("wb") as file:
-        capture = CaptureFile(file.write, "pcap")
+        capture = FrameCapture(file.write)
         for kind, header, content in (
             ("request", {"clientId": "kwire"}, {"topics": None}),
             ("response", {}, body),

@@ -1,0 +1,196 @@
+"""`kwire stats --every` of a capture in a pipe: the rows of an interval are written when the interval is over.
+
+An interval is over if a packet is later than its end by `GRACE`, as frames of several connections are not in the order
+of their times, or if nothing has come for its length.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table
+from kwire_cli.cli.captures import ChosenLines
+from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
+from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.packets.tcp import Limits
+from kwire_cli.source.reading import Follow, Read, nothing_in
+from kwire_cli.view.answers import answer_csv, answer_jsonl
+from kwire_cli.view.terminal import answer_text, column_texts, heading_text
+from kwire_cli.view.widths import Column, Layout, layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kwire_cli.analysis.timeline import Timeline
+    from kwire_cli.cli.environment import Environment
+    from kwire_cli.cli.stats import Options
+    from kwire_cli.source.kafka.captured import Captured
+
+MAX_CONNECTIONS = 1 << 14
+"""Connections that are open at a time; beyond, the one that was silent longest is dropped."""
+GRACE = 500_000_000
+"""Nanoseconds after the end of an interval in which its frames may still come."""
+
+
+def writes_live(environment: Environment, options: Options) -> bool:
+    """Return whether rows are to be written as they come: standard input is a pipe with a capture."""
+    if not options.is_live:
+        return False
+    if options.sort or options.top is not None or not _is_pipe(environment.stdin):
+        return False
+    chosen = options.format_for(environment)
+    wanted = {"table": None, "jsonl": None, "csv": "intervals"}
+    return chosen in wanted and options.table == wanted[chosen] and begins_as(environment.stdin) is Kind.CAPTURE
+
+
+def _is_pipe(file: Any) -> bool:
+    try:
+        return not stat.S_ISREG(os.fstat(file.fileno()).st_mode) and not file.isatty()
+    except (AttributeError, OSError):
+        return False
+
+
+def write_live(environment: Environment, options: Options, make: Callable[[], Timeline]) -> None:
+    """Write the rows of each interval, and in the end what kinds of frames there were."""
+    interrupt = environment.interrupt
+    stdin: Any = environment.stdin
+    opening = stdin.peek()  # which was looked at to know that this is a capture
+    limits = Limits(connections=MAX_CONNECTIONS)
+    follow = Follow(stop=lambda: bool(interrupt), limits=limits, opening=opening)
+    intervals = _Intervals(make, _Rows(environment, options))
+    read: Read = []
+    for opened in open_inputs(options.source, reading_of(options, follow=follow), _Live(environment, intervals)):
+        refuse_unfit(options, opened)
+        lines = ChosenLines(opened, options, interrupt)
+        with lines.watched():
+            for line in lines:
+                intervals.add(line)
+            intervals.end()
+        lines.note()
+        if not lines.decodable:
+            read.append((opened.label, opened.emptiness))
+            raise nothing_in(read, "line of a capture")
+
+
+class _Intervals:
+    """The intervals that are not over: their counts by number."""
+
+    def __init__(self, make: Callable[[], Timeline], rows: _Rows) -> None:
+        self._make = make
+        self._rows = rows
+        self._width = make().width
+        self._open: dict[int, Timeline] = {}
+        self._latest = 0
+        self._arrived = time.monotonic()
+        self._frames: Counter[str] = Counter()
+        self._anomalies: Counter[str] = Counter()
+
+    def add(self, line: Captured) -> None:
+        """Count a line, and write the intervals that are over."""
+        self._arrived = time.monotonic()
+        if line.seen.time is not None:
+            self._latest = line.seen.time
+        number = self._latest // self._width
+        if number not in self._open:
+            self._open[number] = self._make()
+        self._open[number].add(line)
+        for other in sorted(self._open):
+            if (other + 1) * self._width + GRACE <= self._latest:
+                self._write(other)
+
+    def tick(self) -> None:
+        """Write all intervals if nothing has come for the length of one."""
+        if time.monotonic() - self._arrived >= self._width / 1e9:
+            self._write_all()
+
+    def _write_all(self) -> None:
+        for number in sorted(self._open):
+            self._write(number)
+
+    def _write(self, number: int) -> None:
+        timeline = self._open.pop(number)
+        self._frames.update(timeline.frames)
+        self._anomalies.update(timeline.anomalies)
+        self._rows.write(timeline.answer())
+
+    def end(self) -> None:
+        """Write the intervals that are left, and the totals."""
+        self._write_all()
+        frames = Fact("frames", dict(self._frames), "map")
+        anomalies = Fact("anomalies", dict(self._anomalies), "map", level="error")
+        self._rows.end(Answer("", [Facts([frames, anomalies])]))
+
+
+class _Rows:
+    """Rows of intervals in the format of the options, under one heading."""
+
+    def __init__(self, environment: Environment, options: Options) -> None:
+        self._environment = environment
+        self._options = options
+        self._format = options.format_for(environment)
+        self._layout: Layout | None = None
+        self._is_headed = False
+
+    def write(self, answer: Answer) -> None:
+        """Write the rows of an answer about one interval."""
+        table = next(table for table in answer.tables if table.name == "intervals")
+        if self._format == "table":
+            self._write_cells(table)
+        elif self._format == "csv":
+            lines = list(answer_csv(answer, "intervals", raw=self._options.raw_csv))
+            for line in lines[self._is_headed :]:
+                self._environment.write(line)
+        else:
+            for line in answer_jsonl(Answer("", [table])):
+                self._environment.write(line)
+        self._is_headed = True
+        self._environment.flush()
+
+    def _write_cells(self, table: Table) -> None:
+        columns = [(at, column) for at, column in enumerate(table.columns) if not column.wide]
+        rows = list(table.rows)
+        texts = [column_texts([row[at] for row in rows], column) for at, column in columns]
+        cells = [[column[number] for column in texts] for number in range(len(rows))]
+        lines = []
+        if self._layout is None:
+            heads = [
+                Column(
+                    column.name,
+                    heading_text(column, [row[at] for row in rows]),
+                    keep=column.keep,
+                    width=max(map(len, texts[place])),
+                    right=column.kind in NUMBERS,
+                )
+                for place, (at, column) in enumerate(columns)
+            ]
+            self._layout = layout(heads, room=None if self._options.wide else self._environment.width)
+            lines.append(self._layout.heading())
+        lines += map(self._layout.row, cells)
+        self._environment.write_lines(lines, folded=False)
+
+    def end(self, answer: Answer) -> None:
+        """Write the totals, except in csv, which has one table."""
+        if self._format == "table":
+            width = None if self._options.wide else self._environment.width
+            self._environment.write_painted(f"\n{answer_text(answer, width, colour=self._environment.in_colour)}")
+        elif self._format == "jsonl":
+            for line in answer_jsonl(answer):
+                self._environment.write(line)
+
+
+class _Live(Terminal):
+    """The command as the caller: intervals are also over if nothing comes."""
+
+    def __init__(self, environment: Environment, intervals: _Intervals) -> None:
+        super().__init__(environment)
+        self._intervals = intervals
+
+    def idle(self) -> None:
+        """Write the intervals that are over, and send out the results so far."""
+        self._intervals.tick()
+        super().idle()
