@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SCANNED := select topic, count(*) as batches, sum(size) as bytes, count_if(not crc_valid) as damaged from batches group by topic order by bytes desc, topic limit 5
 
-.PHONY: help demo test check compiled lint format bench update docs man clean
+.PHONY: help demo test check compiled lint format bench update docs clean
 
 help:
 	@echo "make demo    decode real frames as a tree, as annotated hex and as JSON, encode one, and scan the samples on Spark where there is Java"
@@ -13,7 +13,6 @@ help:
 	@echo "make format  put the source in order"
 	@echo "make update  make golden output and documents anew from what the program prints"
 	@echo "make docs    build the site into build/site; warnings and links that lead nowhere are errors"
-	@echo "make man     write manual pages of all commands into build/man"
 	@echo "make audit   ask whether faults are known of the libraries that are installed; needs the network"
 	@echo "make bench   measure against peers, as ratios of one run"
 
@@ -76,9 +75,6 @@ bench: $(VENV)/dev
 
 docs: $(VENV)/dev
 	$(BIN)/python -m sphinx --quiet --keep-going --fail-on-warning -b html -c docs . build/site
-
-man: $(BIN)/kwire
-	$(BIN)/python -m kwire_cli.cli.man_pages build/man
 
 audit: $(VENV)/dev
 	$(PYTHON) -m venv $(VENV)/audit

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, complete_table
+from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import WRITERS, emit, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.export import emit_done, into_option, tables_option
@@ -76,7 +76,6 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
         "--table",
         section="Choose",
         metavar="NAME",
-        shell_complete=complete_table,
         help="Show this table: batches, records, frames, faults, ...",
     )
     fields: str | None = option(

@@ -11,7 +11,6 @@ from command_line import ROOT, kwire, shell, shop
 from kwire_cli.cli.command import SECTIONS, Command
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.main import COMMANDS, SECTIONS as COMMAND_SECTIONS, cli
-from kwire_cli.cli.man_pages import pages
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 
 MOST_LINES, WIDTH = 45, 100
@@ -137,10 +136,8 @@ def test_help_fits(name):
 
 # Spark takes seconds to start.
 SLOW = "kwire doctor --trials"
-ELSEWHERE = ("completion", "scan", "tui", "watch")
-"""Commands whose examples need Spark, and are run by tests/pipeline, or a home folder (test_completion), a terminal or
-a network interface.
-"""
+ELSEWHERE = ("scan", "tui", "watch")
+"""Commands whose examples need Spark, and are run by tests/pipeline, or a terminal or a network interface."""
 RUN = [pytest.param(*row, marks=[pytest.mark.slow] * (row[1] == SLOW)) for row in EXAMPLES if row[0] not in ELSEWHERE]
 
 
@@ -153,10 +150,7 @@ def test_an_example_runs(name, line, tmp_path, monkeypatch):
     assert "[exit 2]" not in shell(line)
 
 
-@pytest.mark.parametrize(("name", "line"), EXAMPLES)
-def test_an_example_is_in_the_manual_and_on_the_page(name, line):
-    page = pages()[f"kwire-{name.replace(' ', '-')}.1"].replace("\\", "")
-    assert line in page
-    assert re.search(
-        rf"^(\$ )?{re.escape(line)}(\n|  +#)", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.MULTILINE
-    )
+def test_every_example_is_on_the_page():
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    for _, line in EXAMPLES:
+        assert re.search(rf"^(\$ )?{re.escape(line)}(\n|  +#)", page, re.MULTILINE), line
