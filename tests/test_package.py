@@ -295,12 +295,11 @@ def test_pipx_installs_the_wheel(version, extras, wheel, tmp_path):
         command = [tmp_path / "bin" / "kwire", *arguments]
         return subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, check=True).stdout.decode()
 
-    trials = ["--trials"] if EVERYWHERE else []
-    rows = [json.loads(line) for line in run("doctor", "--format", "jsonl", *trials).splitlines()]
-    wanted = {"libraries", "kwire", *(f"kwire[{extra}]" for extra in extras.split(",") if extra)}
-    assert {row["state"] for row in rows if row.get("group") in wanted} == {"ok"}
-    assert wanted <= {row.get("group") for row in rows}
-    assert f"{version}." in next(row["found"] for row in rows if row.get("name") == "python")
+    rows = [json.loads(line) for line in run("doctor", "--format", "jsonl").splitlines()]
+    wanted = {"kwire", *(f"kwire[{extra}]" for extra in extras.split(",") if extra and extra != "all")}
+    assert {row["state"] for row in rows if row["part"] in wanted} == {"ok"}
+    assert wanted <= {row["part"] for row in rows}
+    assert f"{version}." in next(row["installed"] for row in rows if row["name"] == "python")
     capture = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
     assert "kp-producer" in run("clients", capture)
 
@@ -335,7 +334,7 @@ def test_the_page_on_installing_has_each_extra_with_its_libraries():
     page = (ROOT / "docs" / "install.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", page, re.MULTILINE)
     extras = PROJECT["optional-dependencies"]
-    assert {*dict(rows)} == {*extras} - {"fast"}
+    assert {*dict(rows)} == {*extras}
     for name, libraries in rows[:-1]:
         parts = [re.match(r"kwire\[(\w+)\]|[\w-]+", line) for line in extras[name]]
         assert [part[1] or part[0] for part in parts] == libraries.split(", ")

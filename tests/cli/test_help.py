@@ -134,11 +134,9 @@ def test_help_fits(name):
     assert len(lines) <= MOST_LINES
 
 
-# Spark takes seconds to start.
-SLOW = "kwire doctor --trials"
 ELSEWHERE = ("scan", "tui", "watch")
 """Commands whose examples need Spark, and are run by tests/pipeline, or a terminal or a network interface."""
-RUN = [pytest.param(*row, marks=[pytest.mark.slow] * (row[1] == SLOW)) for row in EXAMPLES if row[0] not in ELSEWHERE]
+RUN = [row for row in EXAMPLES if row[0] not in ELSEWHERE]
 
 
 @pytest.mark.parametrize(("name", "line"), RUN)
