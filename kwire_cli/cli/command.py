@@ -1,4 +1,4 @@
-"""Commands and their help: options in sections, examples, rare options behind --help-all, and former spellings.
+"""Commands and their help: options in sections, examples, and rare options behind --help-all.
 
 A command is declared with `cls=Command`, and its options with `option` and `flag` of `cli.typed_options`, which make
 each of them a `Setting`:
@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.exceptions import NoSuchOption
 
-from kwire_cli.cli.environment import Environment
 from kwire_cli.errors import close_to, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 SECTIONS = ("Choose", "Input", "Output", "Advanced")
 """Headings of the options in help, in order."""
@@ -52,9 +51,6 @@ MEANT = {
 """Options that people write instead of --filter, and the filters that say the same."""
 
 
-_NAMED = frozenset({"--api", "--message", "-m"})
-
-
 class Example(NamedTuple):
     """A command line that shows what a command is for, and what it answers in a few words."""
 
@@ -65,10 +61,7 @@ class Example(NamedTuple):
 class Setting(click.Option):
     """An option of a command.
 
-    `section` is its heading in help. A `rare` one is listed under --help-all alone. `former` are spellings that are
-    understood for one more release, with a note. Where another option has such a spelling now, it is the former one
-    only beside an option that names a message. A former flag that stands for a value has it behind it, as in
-    `--no-records=size`.
+    `section` is its heading in help. A `rare` one is listed under --help-all alone.
     """
 
     def __init__(
@@ -76,11 +69,11 @@ class Setting(click.Option):
         *arguments: Any,
         section: str = SECTIONS[0],
         rare: bool = False,
-        former: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self.section, self.rare, self.former = section, rare, former
+        self.section = section
+        self.rare = rare
 
     @property
     def _many_choices(self) -> bool:
@@ -159,36 +152,13 @@ class Command(click.Command):
                     formatter.write_dl([(f"{name:<{min(longest, WIDEST)}}", text) for name, text in entries], WIDEST)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse arguments, with former spellings in their present form."""
-        args = [*self._renamed(ctx, args)]
+        """Parse arguments. The error for an unknown option names the filter that does what the option says."""
         try:
-            return super().parse_args(ctx, [*args])  # which click empties
+            return super().parse_args(ctx, list(args))  # which click empties
         except NoSuchOption as error:
             if hint := self._meant(error, args):
                 raise click.UsageError(hint, ctx) from None
             raise
-
-    def _renamed(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
-        """Yield arguments with former spellings of options replaced, and note each that was replaced."""
-        present = {
-            name: (_long(one.opts), *value)
-            for one in self.settings
-            for name, *value in (old.split("=") for old in one.former)
-        }
-        both = {name for one in self.settings for name in one.opts if name in present}
-        if both and not _NAMED & {text.partition("=")[0] for text in args}:
-            present = {old: now for old, now in present.items() if old not in both}
-        is_option = True
-        for text in args:
-            is_option = is_option and text != "--"
-            name, equals, value = text.partition("=")
-            if is_option and name in present:
-                if isinstance(ctx.obj, Environment) and not ctx.resilient_parsing:
-                    now = " ".join(present[name])
-                    ctx.obj.note(f"kwire: {name} is now {now}; the old spelling ends with the next release")
-                yield "=".join(present[name]) + equals + value
-            else:
-                yield text
 
     def _meant(self, error: NoSuchOption, args: list[str]) -> str:
         """Return a hint for an option that is really a filter; empty if it is none."""

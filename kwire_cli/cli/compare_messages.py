@@ -92,7 +92,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Secrets, Verbose):
     field_paths: str | None = option(
         "--paths",
         rare=True,
-        former=("--fields",),
         metavar="PATH,PATH",
         shell_complete=complete_field_paths,
         help="Apply --encoding only to these fields, by path or name.",

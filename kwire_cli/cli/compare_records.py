@@ -117,7 +117,6 @@ class Options(Captures, Choosing, Messages, Definitions, Verbose, Report):
     record_count: int | None = option(
         "--record-count",
         section="Input",
-        former=("--records",),
         type=click.IntRange(1, 10_000_000),
         metavar="N",
         help="Generate this many records instead of reading an input.",

@@ -85,7 +85,6 @@ class Options(Output, OverlaidDefinitions):
     records: bool = flag(
         "--as-records",
         section="Input",
-        former=("--records",),
         help="Read the JSON as batches, as dump --deep prints them.",
     )
     record_format: str | None = option(

@@ -57,7 +57,7 @@ def message_option(text: str) -> Any:
 def version_option(text: str, **settings: Any) -> Any:
     """Declare --message-version; `text` is its help."""
     number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
-    return option("--message-version", section="Input", former=("--version", "-n"), help=text, **number | settings)
+    return option("--message-version", section="Input", help=text, **number | settings)
 
 
 def topic_option(text: str, **settings: Any) -> Any:

@@ -68,9 +68,6 @@ class Tables(Printing):
         "--records",
         type=click.Choice(["decoded", "size"]),
         default="decoded",
-        flag_value="decoded",
-        is_flag=False,
-        former=("--no-records=size",),
         help="Show what records and batches cost, or their size alone.",
     )
     limits_shown: bool = option(
@@ -107,7 +104,6 @@ class Counted(Printing):
     kafka_limits: tuple[str, ...] = option(
         "--kafka-limit",
         multiple=True,
-        former=("--limit",),
         metavar="NAME=BYTES",
         help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
     )

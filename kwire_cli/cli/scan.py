@@ -80,7 +80,6 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
     )
     fields: str | None = option(
         "--fields",
-        former=("--columns",),
         metavar="A,B",
         help="Read and show only these columns of the table.",
     )
@@ -130,7 +129,7 @@ class Options(Report, ReportOptions, Captures, Decompression, Secrets, Payloads,
         metavar="A,B",
         help="Write folders by these columns.  [default: topic, with --table]",
     )
-    force: bool = flag("--force", section="Output", former=("--overwrite",), help="Replace what is in the folder.")
+    force: bool = flag("--force", section="Output", help="Replace what is in the folder.")
     master: str | None = option(
         "--master", section="Advanced", metavar="URL", help="Set Spark's master.  [default: local[*], in this process]"
     )

@@ -44,7 +44,7 @@ class _Declared(NamedTuple):
 def option(*names: str, **settings: Any) -> Any:
     """Declare a field that options of these names fill.
 
-    The settings are those of `click.option`, with `section`, `rare` and `former` of a `Setting`. By default the
+    The settings are those of `click.option`, with `section` and `rare` of a `Setting`. By default the
     section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)

@@ -97,7 +97,6 @@ class Options(Definitions):
         "--output",
         "-o",
         section="Output",
-        former=("--write",),
         metavar="FILE",
         shell_complete=complete_file,
         help="Write the packets to this file too.",

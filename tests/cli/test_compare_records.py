@@ -237,9 +237,6 @@ def test_former_spellings_of_compare_go_on(expected, tmp_path):
         done = kwire("compare", *arguments, "-f", "json")
         assert sizes(json.loads(done.out)) == sizes(expected)
         assert "is now kwire compare-records" in done.err
-    done = kwire("compare", "--records", "3", *NONE)
-    assert done.out == kwire("compare-records", "--record-count", "3", *NONE).out
-    assert "kwire: --records is now --record-count" in done.err
 
 
 def test_bodies_that_hold_records_are_read(expected):

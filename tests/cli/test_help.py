@@ -1,4 +1,4 @@
-"""Help: options in sections, rare ones apart, examples that run, former spellings, and hints for misplaced options."""
+"""Help: options in sections, rare ones apart, examples that run, and hints for misplaced options."""
 
 import re
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ EXAMPLES = [(name, example.line) for name, command in commands() for example in 
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Printing):
-    fields: str | None = option("--fields", section="Output", former=("--columns",), help="Show these columns.")
+    fields: str | None = option("--fields", section="Output", help="Show these columns.")
     filter: str | None = option("--filter", section="Choose", help="Show only these.")
-    records: str | None = option("--records", former=("--no-records=size",), help="Show records.")
+    records: str | None = option("--records", help="Show records.")
     odd: bool = flag("--odd", rare=True, section="Advanced", help="Do what few want.")
 
 
@@ -74,34 +74,9 @@ def test_options_stand_in_sections_and_rare_ones_under_help_all():
     assert "kwire thing --fields a  the column a" in short
 
 
-@pytest.mark.parametrize("arguments", [("--columns", "a,b"), ("--columns=a,b",)])
-def test_a_former_spelling_is_understood_with_a_note(arguments):
-    [options], notes, _ = run(*arguments)
-    assert options.fields == "a,b"
-    assert notes == ["kwire: --columns is now --fields; the old spelling ends with the next release"]
-
-
-@pytest.mark.parametrize("words", [("-n", "4"), ("--version", "4"), ("--version=4",)])
-def test_a_version_was_called_otherwise(words):
-    done = kwire("decode", "-m", "HeartbeatRequest", *words, "0267000000000002680000")
-    assert done.out == kwire("decode", "-m", "HeartbeatRequest", "--message-version", "4", "0267000000000002680000").out
-    assert "is now --message-version" in done.err
-
-
 def test_n_is_a_number_of_rows():
     done = kwire("decode", "-n", "3", ROOT / "samples" / "captures" / "ipv6.pcap")
     assert (len(done.out.splitlines()), done.err) == (3, "")
-
-
-def test_a_former_flag_stands_for_a_value():
-    [options], notes, _ = run("--no-records")
-    assert options.records == "size"
-    assert notes == ["kwire: --no-records is now --records size; the old spelling ends with the next release"]
-
-
-def test_what_stands_behind_two_dashes_is_no_option():
-    _, notes, _ = run("--", "--columns")
-    assert notes == []
 
 
 @pytest.mark.parametrize(

@@ -257,20 +257,6 @@ def test_records_can_be_left_out():
     assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
 
 
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        (("--no-records",), ("--records", "size")),
-        (("--records",), ("--records", "decoded")),
-        (("--limit", "message.max.bytes=100"), ("--kafka-limit", "message.max.bytes=100")),
-    ],
-)
-def test_former_options_go_on(former, now):
-    done = kwire("overhead", CAPTURE, *former)
-    assert (done.code, done.out) == (0, kwire("overhead", CAPTURE, *now).out)
-    assert former == ("--records",) or f"{former[0]} is now" in done.err
-
-
 def test_batching_in_json():
     tables = document("--linger", "0,10", "--batch-size", "1KB", CAPTURE)["tables"]
     assert [(row["lingerMs"], row["batchSize"]) for row in tables["batching"]] == [(None, None), (0, 1024), (10, 1024)]
