@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.reading import Reading
 
-_CHOICES = ("like_kafka", "offsets", "times", "filter", "with_key", "grep", "limit")
+_CHOICES = ("like_kafka", "offsets", "times", "filter", "with_key", "grep")
 """Options that choose among batches, which a report needs all of."""
 
 
@@ -123,14 +123,6 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
         metavar="NAME",
         help="Show only partitions of this topic (folders); repeatable.",
     )
-    limit: int | None = option(
-        "--limit",
-        "-n",
-        section="Choose",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Show at most this many batches; records with --deep.",
-    )
     pretty: bool = flag("--pretty", section="Output", rare=True, help="Show JSON values on several lines in the tree.")
     full: bool = flag("--full", section="Output", help="Show long values in full in the tree and hex views.")
     strict: bool = flag(
@@ -142,11 +134,6 @@ class Options(RecordSets, Report, Secrets, Payloads, OverlaidDefinitions, Decomp
     verbose: bool = flag(
         "-v", "--verbose", section="Output", help="Name links to folders, and say whether they were followed."
     )
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows that are shown at most; None for all."""
-        return self.limit if self.top is None else self.top
 
 
 @click.command(name="dump", cls=Command, examples=EXAMPLES)
@@ -172,7 +159,7 @@ def command(environment: Environment, options: Options) -> int:
     settings = _settings(environment, options)
     page = None
     if settings.view.ON_PAGE:
-        page = new_page(environment, "batches", "dump", options.paths, options.rows)
+        page = new_page(environment, "batches", "dump", options.paths, options.top)
     run = BatchRun(environment, settings, page)
     with page or nullcontext():
         for file in files_of(environment, options, settings.how):
@@ -230,7 +217,7 @@ def _settings(environment: Environment, options: Options) -> BatchSettings:
         pretty=options.pretty,
         several=_several(options.paths),
         topics=options.topics,
-        limit=options.rows,
+        limit=options.top,
         order=options.order,
         wide=options.wide,
         strict=options.strict,

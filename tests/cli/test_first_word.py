@@ -24,8 +24,8 @@ FRAME = "0000000d00120000000000070003617070"
 @pytest.mark.parametrize(
     "words",
     [
-        (CAPTURE, "--limit", "2"),
-        (CAPTURE, CAPTURE, "--limit", "2"),
+        (CAPTURE, "--top", "2"),
+        (CAPTURE, CAPTURE, "--top", "2"),
         (FRAME,),
         (FRAME.upper(), "--format", "json"),
         ("00", "00", "00", "0d", "00", "12", "0000000000070003617070"),
@@ -88,11 +88,11 @@ def test_a_capture_a_log_or_a_folder_in_place_of_a_command_is_summarised(words, 
         (CAPTURE, "--filter", "api == Fetch"),
         (CAPTURE, "--format", "jsonl"),
         (CAPTURE, "--format", "table"),
-        (CAPTURE, "-n", "1"),
+        (CAPTURE, "--top", "1"),
         (CAPTURE, "--stats"),
         (CAPTURE, "--pairs", "--frames", "1-9"),
         (CAPTURE, "--no-pager", "--top=3"),
-        (CAPTURE, "--port", "19092", "--limit", "1"),
+        (CAPTURE, "--port", "19092", "--top", "1"),
         (CAPTURE, LOG),
         (LOG, "--format", "csv"),
         (SEGMENT,),
@@ -141,8 +141,8 @@ def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
     shutil.copy(CAPTURE, "errors")
     shutil.copy(CAPTURE, "decoed")
     assert kwire("errors", "22").out.startswith("code  name")
-    assert '"ApiVersions"' in kwire("./errors", "--limit", "1").out
-    assert '"ApiVersions"' in kwire("decoed", "--limit", "1").out
+    assert '"ApiVersions"' in kwire("./errors", "--top", "1").out
+    assert '"ApiVersions"' in kwire("decoed", "--top", "1").out
 
 
 @pytest.mark.parametrize(

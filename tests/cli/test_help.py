@@ -74,11 +74,6 @@ def test_options_stand_in_sections_and_rare_ones_under_help_all():
     assert "kwire thing --fields a  the column a" in short
 
 
-def test_n_is_a_number_of_rows():
-    done = kwire("decode", "-n", "3", ROOT / "samples" / "captures" / "ipv6.pcap")
-    assert (len(done.out.splitlines()), done.err) == (3, "")
-
-
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

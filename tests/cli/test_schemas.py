@@ -150,7 +150,7 @@ CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 
 
 def test_records_of_a_capture_are_decoded():
-    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "-n", "1")
+    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "--top", "1")
     batch = json.loads(done.out)["body"]["topicData"][0]["partitionData"][0]["records"][0]
     assert batch["records"][0]["decoded"]["key"]["data"] == "k4"
     refused = kwire("decode", CAPTURE, "--redact", "value", "--records", "base64")

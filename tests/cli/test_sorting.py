@@ -266,7 +266,7 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
 
 
 def test_limits_count_pairs():
-    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--limit", "2")
+    pairs = lines("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
     assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
 
 

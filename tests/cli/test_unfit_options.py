@@ -20,7 +20,7 @@ UNFIT = {
     ("--merge-points",): {BATCHES, LOG_FILE, FRAMES},
     ("--capture-point", "{parent}"): {BATCHES, LOG_FILE, FRAMES},
     ("--filter", "size > 1"): {LOG_FILE, FRAMES},
-    ("--limit", "1"): {FRAMES},
+    ("--top", "1"): {FRAMES},
     ("--format", "csv"): {FRAMES},
     ("--format", "table"): {FRAMES},
     ("--lossless",): {BATCHES, LOG_FILE},
