@@ -27,7 +27,6 @@ EVERYWHERE = frozenset(
         "-f",
         "--raw-csv",
         "--full",
-        "--no-pager",
         "--output",
         "-o",
         "--value",

@@ -18,7 +18,7 @@ from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
 from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
-from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError, counted
+from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError
 from kwire_cli.message.encode import encode_document, encode_spec, header_version
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
@@ -111,9 +111,6 @@ class Options(Output, OverlaidDefinitions):
         section="Output",
         help="Write a size prefix before each frame, or none.  [default: as decoded]",
     )
-    keep_going: bool = flag(
-        "--keep-going", section="Output", help="Skip documents that cannot be encoded, and count them."
-    )
     fmt: str | None = either(
         option(
             "--format",
@@ -141,50 +138,34 @@ def command(environment: Environment, options: Options) -> int:
     --message-version and --request or --response. With --as-records, the JSON is the batches of a record set.
     """
     _check(options)
-    done, refused = 0, 0
+    done = False
     encode = _record_set if options.records else _messages
     write = _writer(environment, options)
     for data, name in contents(environment, options.source, "the JSON itself"):
         with not_files(options.source if name is None else ()):
-            rest = documents(data, name, keep_going=options.keep_going)
+            rest = documents(data, name)
             values = chain([*islice(rest, 1)], rest)
-        for result in encode(options, values, name):
-            if isinstance(result, tuple):
-                write(*result)
-                done += 1
-            elif options.keep_going:
-                environment.note(f"kwire: {result}")
-                refused += 1
-            else:
-                raise result
-    if refused:
-        environment.note(
-            f"kwire: {counted(refused, 'document')} could not be encoded, {done} {'was' if done == 1 else 'were'}"
-        )
-        return Exit.FAILED
+        for encoded, document in encode(options, values, name):
+            write(encoded, document)
+            done = True
     if not done:
         raise InputError("no JSON to encode")
     return Exit.DONE
 
 
-def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
-    """Yield the bytes of each document with the document, or the error that says where and why it can't be encoded."""
+def _messages(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded]:
+    """Yield the bytes of each document with the document. Raise InputError for one that cannot be encoded."""
     for number, value in enumerate(values, 1):
-        if isinstance(value, InputError):
-            yield value
-            continue
         document = _document(value, options)
         if options.prefixed is not None and "message" not in document:
             document = document | {"prefixed": options.prefixed}
         try:
-            yield (
-                encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec),
-                document,
-            )
+            data = encode_document(options.catalog, document, _filled if options.fill_defaults else encode_spec)
         except (EncodeError, InputError) as error:
             missing = isinstance(error, EncodeError) and error.reason == FIELD_MISSING and not options.fill_defaults
             hint = "; --fill-defaults writes missing fields of a message at their defaults" if missing else ""
-            yield InputError(f"{name or 'input'}, document {number}: {error}{hint}")
+            raise InputError(f"{name or 'input'}, document {number}: {error}{hint}") from None
+        yield data, document
 
 
 def _filled(spec: MessageSpec, value: Any, version: int) -> bytes:
@@ -209,15 +190,12 @@ def _check(options: Options) -> None:
         return
     for text in given(options, "message", "version", "api", "kind", "fill_defaults"):
         raise click.UsageError(f"--as-records and {text} exclude each other")
-    if options.keep_going:
-        raise click.UsageError(
-            "--keep-going is for documents, and --as-records writes one record set; try --without-gaps"
-        )
 
 
-def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded | InputError]:
-    """Yield the batches of one text as one record set, or the error that says why they cannot be encoded; nothing if
-    there are no batches.
+def _record_set(options: Options, values: Iterable[Any], name: str | None) -> Iterator[_Encoded]:
+    """Yield the batches of one text as one record set; nothing if there are no batches.
+
+    Raise InputError for batches that cannot be encoded.
     """
     items: list[Any] = []
     for value in values:
@@ -228,12 +206,10 @@ def _record_set(options: Options, values: Iterable[Any], name: str | None) -> It
     if options.new_checksums:
         chosen = with_new_checksums(chosen)
     try:
-        yield (
-            write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog),
-            None,
-        )
+        data = write(chosen, form=options.record_format or "auto", topic=options.as_topic, catalog=options.catalog)
     except EncodeError as error:
-        yield InputError(f"{name or 'input'}: {error}")
+        raise InputError(f"{name or 'input'}: {error}") from None
+    yield data, None
 
 
 def _document(value: Any, options: Options) -> Any:

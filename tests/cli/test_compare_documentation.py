@@ -15,7 +15,6 @@ EVERYWHERE = {
     "--specs",
     "--kafka",
     "--color",
-    "--no-pager",
     "--sort",
     "--wide",
     "--limit",

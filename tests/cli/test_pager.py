@@ -49,7 +49,6 @@ def test_colours_and_settings_of_a_person_stay(pager, tmp_path):
 @pytest.mark.parametrize(
     ("words", "variables"),
     [
-        (("--no-pager",), {}),
         ((), {"TERM": "dumb"}),
         ((), {"KWIRE_PAGER": ""}),
         ((), {"PAGER": "cat", "KWIRE_PAGER": "cat"}),
