@@ -64,21 +64,6 @@ class Options(Output, OverlaidDefinitions):
         option("--request", section="Input", flag_value="request", help="Write a request (with --api)."),
         option("--response", section="Input", flag_value="response", help="Write a response (with --api)."),
     )
-    correlation_id: int = option(
-        "--correlation-id",
-        section="Input",
-        rare=True,
-        type=int,
-        default=0,
-        show_default=True,
-        help="Set the header's correlation id (with --api).",
-    )
-    client_id: str | None = option(
-        "--client-id",
-        section="Input",
-        rare=True,
-        help="Set the header's client id; empty is null (with --api).  [default: kwire]",
-    )
     fill_defaults: bool = flag(
         "--fill-defaults", section="Input", help="Write missing fields of a message at their defaults."
     )
@@ -178,13 +163,11 @@ def _check(options: Options) -> None:
     if not options.records:
         refuse(options, ("record_format", "as_topic", "without_gaps", "new_checksums"), "needs --as-records")
         if options.message:
-            refuse(options, ("api", "kind", "correlation_id", "client_id"), "does not go with --message, a body alone")
+            refuse(options, ("api", "kind"), "does not go with --message, a body alone")
         if not options.api:
-            refuse(options, ("kind", "correlation_id", "client_id"), "needs --api")
+            refuse(options, ("kind",), "needs --api")
         if not options.api and not options.message:
             refuse(options, ("version",), "needs --message or --api: a document of decode has its own")
-        if options.kind == "response":
-            refuse(options, ("client_id",), "is for requests: the header of a response has none")
         if options.message and options.prefixed:
             raise click.UsageError("--size is for frames, and --message is a body alone; --api makes it a frame")
         return
@@ -222,10 +205,8 @@ def _document(value: Any, options: Options) -> Any:
         return value
     if options.version is None or not options.kind:
         raise click.UsageError("--api needs --message-version, and --request or --response")
-    header: dict[str, Any] = {"correlationId": options.correlation_id}
-    if options.client_id is not None and options.kind == "request":
-        header["clientId"] = options.client_id or None
-    elif options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
+    header: dict[str, Any] = {"correlationId": 0}
+    if options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
         header["clientId"] = "kwire"
     return {
         "kind": options.kind,

@@ -291,7 +291,7 @@ class Captures(Capture):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Options for choosing frames of a capture: --filter, --frames and --stream."""
+    """Options for choosing frames of a capture: --filter and --frames."""
 
     SECTION: ClassVar[str] = "Choose"
 
@@ -302,14 +302,6 @@ class Choosing(Printing):
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
-    stream: tuple[int, ...] = option(
-        "--stream",
-        rare=True,
-        type=int,
-        multiple=True,
-        metavar="N",
-        help="Show only frames of this connection (captures); repeatable.",
-    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

@@ -141,7 +141,7 @@ def command(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         overhead = Counting(environment, options).count()
         emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
-    choosing = options.filter or options.frames or options.stream
+    choosing = options.filter or options.frames
     return Exit.FOUND if options.exit_code and choosing and not overhead.tallies.messages else Exit.DONE
 
 

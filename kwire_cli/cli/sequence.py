@@ -58,7 +58,6 @@ def command(environment: Environment, options: Options) -> Exit:
         chosen = {
             "--filter": [options.filter] if options.filter else [],
             "--frames": [options.frames] if options.frames else [],
-            "--stream": options.stream,
             "--group": options.group,
             "--transactional-id": options.transactional_id,
         }

@@ -22,7 +22,7 @@ METADATA = (
     [
         (("decode", "--frames", "99999", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),
         (
-            ("decode", "--stream", "77", "--format", "table", CAPTURE),
+            ("decode", "--filter", "stream == 77", "--format", "table", CAPTURE),
             f"kwire: {CAPTURE}: no frame matches (148 read)\n",
         ),
         (("decode", "--filter", "size > 1GB", CAPTURE), f"kwire: {CAPTURE}: no frame matches (148 read)\n"),

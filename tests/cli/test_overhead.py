@@ -227,7 +227,7 @@ def test_a_topic_of_a_log_directory():
     assert found["facts"]["bytes"] == sum(path.stat().st_size for path in (logs / "trimmed-0").glob("*.log*"))
 
 
-@pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--stream", "1")])
+@pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--filter", "stream == 1")])
 def test_frames_that_are_wanted(options):
     found = document(*options, CAPTURE)
     lines = [json.loads(line) for line in kwire("decode", "--format", "jsonl", *options, CAPTURE).out.splitlines()]

@@ -82,7 +82,7 @@ def test_requests_without_response_come_last_and_those_that_want_none_at_once(ca
         (("--filter", "api == Produce"), [(2, None)]),
         (("--filter", "kind == request", "--top", "4"), PAIRS[:4]),
         (("--top", "0"), []),
-        (("--stream", "0"), PAIRS),
+        (("--filter", "stream == 0"), PAIRS),
         (("--sort", "latency"), [(5, 7), (3, 4), (2, None), (1, None), (6, None)]),
         (("--sort", "latency", "--top", "1"), [(5, 7)]),
     ],
@@ -197,4 +197,4 @@ def test_strict_looks_at_gaps_too():
     """They belong to no pair, and bytes were lost all the same."""
     lost = ROOT / "samples/incidents/lost-packets.pcap"
     assert kwire("decode", "--pairs", "--strict", lost).code == 1
-    assert kwire("decode", "--pairs", "--strict", "--stream", 0, lost).code == 0
+    assert kwire("decode", "--pairs", "--strict", "--filter", "stream == 0", lost).code == 0

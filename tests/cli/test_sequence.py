@@ -49,8 +49,8 @@ def test_frames_that_are_chosen_have_arrows_and_no_others():
     assert [row["frame"] for row in arrows(GROUP, "--frames", "62-65")] == [62, 63, 64, 65]
     assert {row["kind"] for row in arrows(GROUP, "--filter", "error")} == {"response"}
     assert {row["api"] for row in arrows(GROUP, "--filter", "api == JoinGroup")} == {"JoinGroup"}
-    of_stream = [row["frame"] for row in arrows(GROUP, "--stream", "3", "--top", "9")]
-    decoded = kwire("decode", GROUP, "--stream", "3", "--top", "9", "--format", "jsonl").out.splitlines()
+    of_stream = [row["frame"] for row in arrows(GROUP, "--filter", "stream == 3", "--top", "9")]
+    decoded = kwire("decode", GROUP, "--filter", "stream == 3", "--top", "9", "--format", "jsonl").out.splitlines()
     assert of_stream == [json.loads(row)["frame"] for row in decoded]
 
 
@@ -123,7 +123,7 @@ def test_csv_has_the_arrows():
 
 
 FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
-"""The command that lists what --filter, --frames and --stream choose from."""
+"""The command that lists what --filter and --frames choose from."""
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ FRAMES = "kwire decode a.pcap --fields frame,stream,api,correlationId"
             f"no request or response matches --filter 'correlationId == 99999'; to see what there is: {FRAMES}",
         ),
         (
-            ("sequence", "a.pcap", "--stream", "7", "--group", "g"),
-            f"no request or response matches --stream 7 --group g; to see what there is: {FRAMES}, kwire groups a.pcap",
+            ("sequence", "a.pcap", "--frames", "7", "--group", "g"),
+            f"no request or response matches --frames 7 --group g; to see what there is: {FRAMES}, kwire groups a.pcap",
         ),
         (
             ("sequence", "a.pcap", "--transactional-id", "nobody"),

@@ -12,7 +12,6 @@ INPUTS = {
 CAPTURE, BATCHES, LOG_FILE, FRAMES = INPUTS
 UNFIT = {
     ("--frames", "1"): {BATCHES, LOG_FILE, FRAMES},
-    ("--stream", "0"): {BATCHES, LOG_FILE, FRAMES},
     ("--fields", "size"): {BATCHES, LOG_FILE, FRAMES},
     ("--stats",): {BATCHES, LOG_FILE, FRAMES},
     ("--pairs",): {BATCHES, LOG_FILE, FRAMES},
