@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 State = Literal["ok", "absent", "broken"]
-"""A part is broken if its version does not fit, or if every command needs it and it is absent."""
-PURPOSES = {
+PURPOSES = {  # what each extra is for; `all` only joins them
     "lake": "kwire export, kwire query, machine code for many messages",
     "schemas": "keys and values by Avro, Protobuf and JSON Schema; metrics that clients push",
     "spark": "kwire scan",
@@ -37,7 +36,6 @@ PURPOSES = {
     "tls": "--tls-keylog, and pcapng files that hold secrets",
     "tui": "kwire tui",
 }
-"""What each extra is for. `all` only joins them."""
 EXAMPLES = (
     ("kwire doctor", "what is installed, what is missing, and what it is for"),
     ("kwire doctor --format jsonl", "the same for a program"),
@@ -45,7 +43,7 @@ EXAMPLES = (
 
 
 class Requires(NamedTuple):
-    """A library or program that kwire or an extra needs."""
+    """A library that kwire or an extra needs; broken if it does not fit, or is absent and every command needs it."""
 
     part: str
     name: str
