@@ -47,7 +47,6 @@ def frames():
         ("latency", Order("latency")),
         ("latency:asc", Order("latency", descending=False)),
         ("name:desc", Order("name", descending=True)),
-        ("-name", Order("name", descending=True)),
     ],
 )
 def test_an_order_is_a_column_and_a_direction(text, order):
