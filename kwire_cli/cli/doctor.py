@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import click
 from packaging.requirements import Requirement
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
 
-State = Literal["ok", "absent", "broken"]
 PURPOSES = {  # what each extra is for; `all` only joins them
     "lake": "kwire export, kwire query, machine code for many messages",
     "schemas": "keys and values by Avro, Protobuf and JSON Schema; metrics that clients push",
@@ -38,6 +37,7 @@ PURPOSES = {  # what each extra is for; `all` only joins them
 }
 EXAMPLES = (
     ("kwire doctor", "what is installed, what is missing, and what it is for"),
+    ("kwire doctor --format markdown", "the same for a ticket"),
     ("kwire doctor --format jsonl", "the same for a program"),
 )
 
@@ -49,7 +49,7 @@ class Requires(NamedTuple):
     name: str
     wanted: str
     installed: str
-    state: State
+    state: str
     purpose: str
 
 
@@ -97,7 +97,7 @@ def requires(variables: Mapping[str, str]) -> Iterator[Requires]:
 
 
 def _row(extra: str, name: str, wanted: str, installed: str) -> Requires:
-    state: State = "ok"
+    state = "ok"
     if not installed:
         state = "absent" if extra else "broken"
     elif not SpecifierSet(wanted).contains(installed, prereleases=True):
